@@ -5,7 +5,8 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
-import { documentOf, referenceOf } from '@tidemark/api';
+import { documentOf } from '@tidemark/api';
+import { referenceOf } from './reference/api.ts';
 import { configurationPage } from './reference/configuration.ts';
 import { eventsPage } from './reference/events.ts';
 import { metricsPage } from './reference/metrics.ts';

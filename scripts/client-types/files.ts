@@ -1,6 +1,7 @@
 /** Owns which file of the client has which types of the API: one per chapter of its reference. Pure. */
-import type { ApiOperation, ApiParameter, ApiSchema, ApiSchemas, OpenApiDocument } from '@tidemark/api';
-import { type Direction, docOf, namedIn, referredBy, typeOf } from './types.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { ApiOperation, ApiSchema, ApiSchemas, OpenApiDocument } from '@tidemark/api';
+import { type Direction, docOf, namedIn, REFERENCE, referredBy, typeOf } from './types.ts';
 
 interface Endpoint {
   /** `GET /v1/workflows/{workflow}`. */
@@ -8,7 +9,8 @@ interface Endpoint {
   readonly summary: string;
   readonly chapter: string;
   readonly isStream: boolean;
-  readonly sent: readonly (readonly [part: 'params' | 'query' | 'body', ApiSchema])[];
+  /** Beside what the path names. */
+  readonly sent: readonly (readonly [part: 'query' | 'body', ApiSchema])[];
   /** For a stream, events by their names; else one answer for each status of success. */
   readonly answered: readonly (readonly [name: string, ApiSchema])[];
 }
@@ -32,7 +34,7 @@ export function clientTypeFiles(document: OpenApiDocument): ReadonlyMap<string, 
   const shapesIn = (file: string): string[] =>
     [...directions]
       .filter(([name]) => homeOf(name) === file)
-      .map(([name, direction]) => shapeOf(name, components[name]!, direction));
+      .map(([name, direction]) => shapeOf(name, components, direction));
   const files = [...byChapter].map(([chapter, own]): readonly [string, string] => {
     const [streams, asked] = [own.filter(({ isStream }) => isStream), own.filter(({ isStream }) => !isStream)];
     const text = [
@@ -57,6 +59,8 @@ function usedBy(endpoints: readonly Endpoint[], components: ApiSchemas): Readonl
       if (found.has(name)) continue;
       found.set(name, direction);
       use(components[name]!, direction);
+      const base = baseOf(components[name]!, components);
+      if (base !== undefined) use({ $ref: `${REFERENCE}${base}` }, direction);
     }
   };
   for (const { sent, answered } of endpoints) {
@@ -66,8 +70,26 @@ function usedBy(endpoints: readonly Endpoint[], components: ApiSchemas): Readonl
   return found;
 }
 
+/** Properties that a shape has at least, so that another one extends it. */
+const BASE_MIN_COUNT = 5;
+
+/** The largest shape of which this one has every property, and more. */
+function baseOf({ properties = {}, required = [] }: ApiSchema, components: ApiSchemas): string | undefined {
+  const own = Object.keys(properties);
+  const sizeOf = ({ properties: of = {} }: ApiSchema): number => Object.keys(of).length;
+  return Object.entries(components)
+    .filter(([, base]) => sizeOf(base) >= BASE_MIN_COUNT && sizeOf(base) < own.length)
+    .filter(([, { properties: of, required: needs = [] }]) =>
+      Object.entries(of!).every(
+        ([name, schema]) =>
+          isDeepStrictEqual(properties[name], schema) && required.includes(name) === needs.includes(name),
+      ),
+    )
+    .toSorted(([, a], [, b]) => sizeOf(b) - sizeOf(a))[0]?.[0];
+}
+
 const mentions = (text: string, name: string): boolean =>
-  new RegExp(`[ (]${name}\\b(?! \\{)`).test(text.replaceAll(/\/\*\*.*?\*\//g, ''));
+  new RegExp(`(?<!interface)[ (]${name}\\b`).test(text.replaceAll(/\/\*\*.*?\*\//g, ''));
 
 function endpointsOf({ paths }: OpenApiDocument): Endpoint[] {
   return Object.entries(paths).flatMap(([path, operations]) =>
@@ -79,11 +101,7 @@ function endpointsOf({ paths }: OpenApiDocument): Endpoint[] {
         summary: operation.summary,
         chapter: operation.tags[0],
         isStream: events !== undefined,
-        sent: [
-          ...parametersOf(operation, 'path', 'params'),
-          ...parametersOf(operation, 'query', 'query'),
-          ...(body === undefined ? [] : [['body', body] as const]),
-        ],
+        sent: [...queryOf(operation), ...(body === undefined ? [] : [['body', body] as const])],
         answered: events === undefined ? answersOf(operation) : Object.entries(events),
       };
     }),
@@ -95,17 +113,14 @@ const answersOf = ({ responses }: ApiOperation): Endpoint['answered'] =>
     .filter(([status]) => /^2\d\d$/.test(status))
     .map(([status, { content }]) => [status, content!['application/json']!.schema] as const);
 
-function parametersOf({ parameters }: ApiOperation, place: ApiParameter['in'], part: 'params' | 'query') {
-  const own = parameters.filter((parameter) => parameter.in === place);
+function queryOf({ parameters }: ApiOperation) {
+  const own = parameters.filter((parameter) => parameter.in === 'query');
   if (own.length === 0) return [];
-  // Only the endpoint documents the parameters of a path: repeating them for each would hide the rest.
   const properties = own.map(({ name, description, schema }) =>
-    part === 'params' || description === undefined
-      ? ([name, schema] as const)
-      : ([name, { ...schema, description }] as const),
+    description === undefined ? ([name, schema] as const) : ([name, { ...schema, description }] as const),
   );
   const required = own.filter((parameter) => parameter.required).map(({ name }) => name);
-  return [[part, { type: 'object', properties: Object.fromEntries(properties), required }] as const];
+  return [['query', { type: 'object', properties: Object.fromEntries(properties), required }] as const];
 }
 
 function tableOf(name: string, endpoints: readonly Endpoint[], components: ApiSchemas): string {
@@ -136,7 +151,14 @@ function isOptional(schema: ApiSchema, components: ApiSchemas): boolean {
   return anyOf === undefined && required.length === 0;
 }
 
-function shapeOf(name: string, schema: ApiSchema, direction: Direction): string {
+function shapeOf(name: string, components: ApiSchemas, direction: Direction): string {
+  const schema = components[name]!;
+  const base = baseOf(schema, components);
+  if (base !== undefined) {
+    const further = Object.entries(schema.properties!).filter(([of]) => !(of in components[base]!.properties!));
+    const type = typeOf({ ...schema, properties: Object.fromEntries(further) }, direction);
+    return `${docOf(schema.description)}export interface ${name} extends ${base} ${type}\n`;
+  }
   const type = typeOf(schema, direction);
   const declared =
     type.startsWith('{\n') && schema.anyOf === undefined ? `interface ${name} ${type}` : `type ${name} = ${type};`;

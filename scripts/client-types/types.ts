@@ -5,7 +5,7 @@ import type { ApiSchema } from '@tidemark/api';
 /** A request may hold any value that becomes JSON. An answer was JSON. */
 export type Direction = 'sent' | 'answered';
 
-const REFERENCE = '#/components/schemas/';
+export const REFERENCE = '#/components/schemas/';
 /** Keywords that decide the type; all others (bounds, patterns, marks) narrow it in ways that types can't express. */
 const TELLING = ['$ref', 'anyOf', 'const', 'enum', 'type', 'items', 'properties'] as const;
 

@@ -3,18 +3,46 @@
  * against the types that the routes themselves have: what the client may send is what the server takes, what it is answered is what the
  * server answers, in both directions.
  */
-import type { EventsOf, FollowInputOf, InputOf, OutputOf, Routes, StreamRoutes } from '@tidemark/api';
+import type { Route, Routes, StreamRoute, StreamRoutes } from '@tidemark/api';
 import type { Answer, Endpoint, EventOf, FollowInput, Input, StreamEndpoint } from '@tidemark/client';
 import type { Json } from '@tidemark/core';
 import { expect, expectTypeOf, it } from 'vitest';
+import type { z } from 'zod';
 import { staleClientTypes } from '../../scripts/client-types.ts';
+
+/** The client's view of a route: its input, and its answer. */
+type InputOf<R> =
+  R extends Route<infer P, infer Q, infer B, infer _A>
+    ? Given<'params', P> & Given<'query', Q> & Given<'body', B>
+    : never;
+type Given<K extends string, S> = S extends z.ZodType
+  ? Record<string, never> extends z.input<S>
+    ? { readonly [N in K]?: z.input<S> | undefined }
+    : { readonly [N in K]: z.input<S> }
+  : unknown;
+type OutputOf<R> =
+  R extends Route<infer _P, infer _Q, infer _B, infer A> ? { [S in keyof A]: z.output<A[S]> }[keyof A] : never;
+
+/** The client's view of a stream: its input, and its events. */
+type FollowInputOf<R> =
+  R extends StreamRoute<infer P, infer Q>
+    ? (P extends z.ZodType ? { readonly params: z.input<P> } : unknown) &
+        (Q extends z.ZodType ? { readonly query?: z.input<Q> | undefined } : unknown)
+    : never;
+type EventsOf<R> = R extends { readonly events: infer N }
+  ? {
+      [K in Exclude<keyof N, 'end'> & string]: N[K] extends { readonly schema: infer S extends z.ZodType }
+        ? { readonly name: K; readonly data: z.output<S> }
+        : never;
+    }[Exclude<keyof N, 'end'> & string]
+  : never;
 
 type Named<R> = R extends { readonly method: infer M extends string; readonly path: infer P extends string }
   ? `${M} ${P}`
   : never;
 type ByName<R> = { readonly [One in R as Named<One>]: One };
-type Served = ByName<Routes[keyof Routes]>;
-type Streams = ByName<StreamRoutes[keyof StreamRoutes]>;
+type Served = ByName<Routes>;
+type Streams = ByName<StreamRoutes>;
 
 /** Whoever reads or sends it changes nothing of it. */
 type Fixed<T> = T extends readonly (infer Each)[]
@@ -53,9 +81,13 @@ type Fields<T> = { readonly [Part in keyof T]-?: keyof NonNullable<T[Part]> };
 type SentFields = { readonly [E in Endpoint]: Fields<Input<E>> };
 type TakenFields = { readonly [E in keyof Served]: Fields<InputOf<Served[E]>> };
 
+/** Without what the path names: that is text on the wire, which the client takes as a number too. */
+type Unnamed<T> = Omit<T, 'params'>;
+
 /** Names of those that the server would refuse to compile. */
-type Refused = { [E in Endpoint & keyof Served]: Input<E> extends Fixed<InputOf<Served[E]>> ? never : E }[Endpoint &
-  keyof Served];
+type Refused = {
+  [E in Endpoint & keyof Served]: Unnamed<Input<E>> extends Unnamed<Fixed<InputOf<Served[E]>>> ? never : E;
+}[Endpoint & keyof Served];
 
 it('the client has the endpoints of the server, and takes and answers what they do', () => {
   expectTypeOf<Endpoint>().toEqualTypeOf<keyof Served>();
@@ -76,7 +108,7 @@ it('the client has the streams of the server, and follows them as they tell', ()
   expectTypeOf<Differing<StreamEndpoint, Events, ReadEvents>>().toEqualTypeOf<never>();
   expectTypeOf<FollowInput<'GET /v1/events'>>().toExtend<FollowInputOf<Streams['GET /v1/events']>>();
   type One = 'GET /v1/workflows/{workflow}/events';
-  expectTypeOf<FollowInput<One>>().toExtend<FollowInputOf<Streams[One]>>();
+  expectTypeOf<Unnamed<FollowInput<One>>>().toExtend<Unnamed<FollowInputOf<Streams[One]>>>();
 });
 
 it('its files are what the routes say', () => {

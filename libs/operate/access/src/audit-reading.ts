@@ -47,19 +47,6 @@ export interface AuditPage {
 
 type Reads = Pick<ProjectionStore, 'search' | 'checkpoints'>;
 
-/** Reads on, however much that takes, until it finds entries. Throws as `auditPage` does. */
-export async function readAudit(store: Reads, query: AuditQuery): Promise<readonly AuditRecord[]> {
-  const limit = Math.min(query.limit, AUDIT_READ_MAX_COUNT);
-  const found: AuditRecord[] = [];
-  for (let before = query.before; found.length < limit; ) {
-    const page = await auditPage(store, { ...query, before, limit: limit - found.length });
-    found.push(...page.entries);
-    if (page.next === null) break;
-    before = page.next;
-  }
-  return found;
-}
-
 /** Throws `CorruptError` (`audit-unreadable`), and for archived streams what the tiers throw. */
 export async function auditPage(store: Reads, query: AuditQuery): Promise<AuditPage> {
   const { fromMs = 0, toMs = Number.POSITIVE_INFINITY, before } = query;

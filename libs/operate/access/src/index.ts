@@ -6,7 +6,7 @@ export {
   type StoredTenant,
 } from './access-records.ts';
 export { assigneeNames, isAskedFor } from './assignees.ts';
-export { type AuditPage, type AuditPlace, type AuditQuery, auditPage, readAudit } from './audit-reading.ts';
+export { type AuditPlace, type AuditQuery, auditPage } from './audit-reading.ts';
 export { AUDIT_DEFINITION, type AuditRecord } from './audit-record.ts';
 export { WrittenTrail, type WrittenTrailOptions } from './audit-trail.ts';
 export { Authenticators, refuseCredentialsInQuery, type Taking } from './bearer.ts';

@@ -4,7 +4,7 @@ import { AccessError, InvalidError, type TenantId, TidemarkError, UnavailableErr
 import type { AuditEntry, Principal } from '@tidemark/ports';
 import { beforeEach, expect, it } from 'vitest';
 import { type AuditedCall, audited } from './audited.ts';
-import { resumeSession } from './routes/sessions.ts';
+import { allRoutes } from './routes.ts';
 
 const PLATFORM: Principal = { subject: 'key:a', tenant: null, roles: ['admin'], kind: 'key' };
 const BODY = { body: { workflow: 'w' } };
@@ -96,10 +96,11 @@ it('waits for nothing where no content is shown', async () => {
 });
 
 it('names what a resumed session started, and the session alone where nothing was', async () => {
+  const route = allRoutes.find(({ name }) => name === 'resumeSession')!;
   const resumed = (created: boolean) =>
     audited(
       trail,
-      call({ route: resumeSession, showsContent: false, params: { session: 'talk' }, query: { tenant: 'acme' } }),
+      call({ route, showsContent: false, params: { session: 'talk' }, query: { tenant: 'acme' } }),
       async () => ({ body: { workflow: 'w', created } }),
     );
   await resumed(false);

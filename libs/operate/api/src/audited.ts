@@ -5,10 +5,10 @@
 
 import { AccessError, type TenantId, TidemarkError } from '@tidemark/core';
 import type { AuditEntry, AuditTrail, Principal } from '@tidemark/ports';
-import type { Reported, RouteFacts } from './route.ts';
+import type { AnyRoute, Reported, RouteFacts } from './route.ts';
 
 export interface AuditedCall {
-  readonly route: Pick<RouteFacts, 'name' | 'right' | 'reports'>;
+  readonly route: Pick<AnyRoute, 'name' | 'right' | 'reports'>;
   readonly principal: Principal;
   /** The answer shows content. */
   readonly showsContent: boolean;

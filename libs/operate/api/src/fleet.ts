@@ -3,7 +3,7 @@
 import type { TenantId } from '@tidemark/core';
 import type { Backend } from './backend.ts';
 import { FLEET_KEPT_MS, FLEET_SAMPLE_PERIOD_MS, FLEET_SAMPLES_MAX_COUNT } from './limits.ts';
-import { type FleetView, fleetView } from './shapes/fleet.ts';
+import { fleetJson } from './shapes/fleet.ts';
 
 interface Sample {
   readonly atMs: number;
@@ -12,7 +12,7 @@ interface Sample {
 
 export class Fleet {
   readonly #backend: Backend;
-  readonly #views = new Map<string, { readonly atMs: number; readonly view: Promise<FleetView> }>();
+  readonly #views = new Map<string, { readonly atMs: number; readonly view: ReturnType<typeof fleetJson> }>();
   readonly #samples: Sample[] = [];
   readonly #sampler: NodeJS.Timeout;
 
@@ -28,20 +28,16 @@ export class Fleet {
   }
 
   /** Null: of all tenants. A tenant sees only workers that hold something of its own. */
-  view(tenant: TenantId | null): Promise<FleetView> {
+  view(tenant: TenantId | null): ReturnType<typeof fleetJson> {
     const nowMs = performance.now();
     const known = this.#views.get(tenant ?? '');
     if (known !== undefined && nowMs - known.atMs < FLEET_KEPT_MS) return known.view;
     for (const [key, { atMs }] of this.#views) if (nowMs - atMs >= FLEET_KEPT_MS) this.#views.delete(key);
-    const view = this.#poll(tenant);
+    const names = new Set(this.#backend.definitions.map(({ name }) => name));
+    const view = fleetJson(this.#backend, [...names], tenant);
     this.#views.set(tenant ?? '', { atMs: nowMs, view });
     view.catch(() => this.#views.delete(tenant ?? ''));
     return view;
-  }
-
-  #poll(tenant: TenantId | null): Promise<FleetView> {
-    const { definitions } = this.#backend;
-    return fleetView(this.#backend, [...new Set(definitions.map(({ name }) => name))], tenant);
   }
 
   async #sample(): Promise<void> {

@@ -7,8 +7,7 @@ export type { ApiOperation, ApiParameter, ApiSchema, ApiSchemas, OpenApiDocument
 export { DEFAULT_PORT, type Listening, type ListenOptions, listenApi, listenSocket } from './listen.ts';
 export { LOCAL_PRINCIPAL, localAuthenticator, ownerAuthenticator } from './local.ts';
 export type { Problem } from './problem.ts';
-export { referenceOf } from './reference.ts';
-export type { InputOf, OutputOf } from './route.ts';
-export type { Routes, StreamRoutes } from './routes.ts';
-export { type ApiOptions, allRoutes, allStreams, createApi, documentOf } from './server.ts';
-export type { EventsOf, FollowInputOf } from './stream-route.ts';
+export type { Route } from './route.ts';
+export { allRoutes, allStreams, type Routes, type StreamRoutes } from './routes.ts';
+export { type ApiOptions, createApi, documentOf } from './server.ts';
+export type { StreamRoute } from './stream-route.ts';

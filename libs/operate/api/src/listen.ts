@@ -28,13 +28,12 @@ export interface ListenOptions extends ApiOptions {
 }
 
 /** Throws `ConfigError` (`port-taken`, `address-unusable`). */
-export async function listenApi(options: ListenOptions): Promise<Listening> {
-  const { host, port, orAnyPort = false } = options;
+export async function listenApi({ host, port, orAnyPort = false, ...options }: ListenOptions): Promise<Listening> {
   try {
-    return await listenAt(port, options);
+    return await listenAt({ host, port }, options);
   } catch (error) {
     if (isTaken(error)) {
-      if (orAnyPort) return { ...(await listenAt(0, options)), isElsewhere: true };
+      if (orAnyPort) return { ...(await listenAt({ host, port: 0 }, options)), isElsewhere: true };
       const message = `Port ${port} of ${host} is taken by another process. End it, or choose another one.`;
       throw new ConfigError('port-taken', message, { port });
     }
@@ -47,22 +46,17 @@ export async function listenApi(options: ListenOptions): Promise<Listening> {
 }
 
 /** Serves callers who can open the socket. Resolves once it listens; the caller sets the file's mode, and removes it. */
-export async function listenSocket({ path, ...options }: ApiOptions & { readonly path: string }): Promise<Listening> {
-  const app = await createApi(options);
-  try {
-    const url = await app.listen({ path });
-    return { url, isElsewhere: false, close: () => app.close() };
-  } catch (error) {
-    await app.close();
-    throw error;
-  }
-}
+export const listenSocket = ({ path, ...options }: ApiOptions & { readonly path: string }): Promise<Listening> =>
+  listenAt({ path }, options);
 
-async function listenAt(port: number, { host, orAnyPort: _, ...options }: ListenOptions): Promise<Listening> {
+async function listenAt(
+  where: { readonly path: string } | { readonly host: string; readonly port: number },
+  options: ApiOptions,
+): Promise<Listening> {
   const app = await createApi(options);
   try {
-    const url = await app.listen({ host, port });
-    if (host === 'localhost') await requireLocalhost(app);
+    const url = await app.listen(where);
+    if ('host' in where && where.host === 'localhost') await requireLocalhost(app);
     return { url, isElsewhere: false, close: () => app.close() };
   } catch (error) {
     await app.close();

@@ -3,6 +3,7 @@
  * refusals. Streams need a server.
  */
 
+import { parse } from 'node:querystring';
 import { InvalidError } from '@tidemark/core';
 import type { Principal } from '@tidemark/ports';
 import type { Definition } from '@tidemark/runtime';
@@ -12,7 +13,7 @@ import { Fleet } from './fleet.ts';
 import { type Answering, Operation } from './operation.ts';
 import { PROBLEM_TYPE, reportedOf } from './problem.ts';
 import type { AnyRoute } from './route.ts';
-import { routes } from './routes.ts';
+import { allRoutes } from './routes.ts';
 
 export interface LocalApiOptions extends Answering {
   readonly place: Place;
@@ -45,7 +46,7 @@ export function localApi({ place, definitions, principal, ...answering }: LocalA
     fleet ??= new Fleet(backend);
     const operation = operationOf(route);
     const given = {
-      ...{ params, principal, query: queryOf(address.searchParams) },
+      ...{ params, principal, query: parse(address.search.slice(1)) },
       body: typeof body === 'string' ? bodyOf(body) : undefined,
       traceparent: new Headers(headers).get('traceparent') ?? undefined,
       signal: signal ?? never,
@@ -85,7 +86,7 @@ function found(
   method: string,
   path: string,
 ): { readonly route: AnyRoute; readonly params: Readonly<Record<string, string>> } {
-  compiled ??= (Object.values(routes) as unknown as readonly AnyRoute[]).map((route) => ({
+  compiled ??= allRoutes.map((route) => ({
     route,
     pattern: new RegExp(`^${route.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`),
   }));
@@ -96,15 +97,4 @@ function found(
     return { route, params: Object.fromEntries(params) as Readonly<Record<string, string>> };
   }
   throw new InvalidError('route-unknown', `Nothing is served at ${method} of this path.`);
-}
-
-/** A name that occurs several times has several values. */
-function queryOf(search: URLSearchParams): Readonly<Record<string, string | readonly string[]>> {
-  const names = new Set(search.keys());
-  return Object.fromEntries(
-    [...names].map((name) => {
-      const all = search.getAll(name);
-      return [name, all.length === 1 ? all[0]! : all];
-    }),
-  );
 }

@@ -1,6 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
-import { allRoutes, documentOf } from './server.ts';
+import { allRoutes } from './routes.ts';
+import { documentOf } from './server.ts';
 
 const document = documentOf();
 

@@ -13,7 +13,7 @@ import type { Fleet } from './fleet.ts';
 import type { Redaction } from './redaction.ts';
 
 type Shape = z.ZodType;
-type ParsedBy<S> = S extends z.ZodType ? z.output<S> : undefined;
+export type ParsedBy<S> = S extends z.ZodType ? z.output<S> : undefined;
 
 /** A request that was let in. */
 export interface Call<P, Q, B> {
@@ -64,13 +64,9 @@ export interface RouteFacts {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** As OpenAPI writes it: `/v1/workflows/{workflow}`. */
   readonly path: `/${string}`;
-  /** Stable, camel case: `operationId`. */
-  readonly name: string;
   readonly summary: string;
   /** Further notes: when it may be repeated, what it waits for. */
   readonly description?: string | undefined;
-  /** The chapter of the reference that it belongs to. */
-  readonly chapter: string;
   readonly right: Right;
   /** Checked before anything is done. */
   readonly needs?: readonly Need[] | undefined;
@@ -120,24 +116,19 @@ export function route<
 /** The answer of nearly every route. */
 export const ok = <T>(body: T): { readonly status: 200; readonly body: T } => ({ status: 200, body });
 
+/** What the table of routes adds to a declaration. */
+export interface Listed {
+  /** Stable, camel case: `operationId`. */
+  readonly name: string;
+  /** The chapter of the reference that it belongs to. */
+  readonly chapter: string;
+}
+
 /** A route of which only the declaration is known. */
-export interface AnyRoute extends RouteFacts {
+export interface AnyRoute extends RouteFacts, Listed {
   readonly params: Shape | undefined;
   readonly query: Shape | undefined;
   readonly body: Shape | undefined;
   readonly answers: Answers;
   handle(call: Call<never, never, never>): Promise<{ readonly status: number; readonly body: unknown }>;
 }
-
-/** The client's view of a route: its input, and its answer. */
-export type InputOf<R> =
-  R extends Route<infer P, infer Q, infer B, infer _A>
-    ? Given<'params', P> & Given<'query', Q> & Given<'body', B>
-    : never;
-type Given<K extends string, S> = S extends z.ZodType
-  ? Record<string, never> extends z.input<S>
-    ? { readonly [N in K]?: z.input<S> | undefined }
-    : { readonly [N in K]: z.input<S> }
-  : unknown;
-export type OutputOf<R> =
-  R extends Route<infer _P, infer _Q, infer _B, infer A> ? { [S in keyof A]: z.output<A[S]> }[keyof A] : never;

@@ -1,146 +1,68 @@
-/** Owns the list of all routes, by name; the order is that of the reference. */
+/** Owns the table of all routes: by chapter of the reference, in its order, each under the name of its operation. */
 
-import {
-  createKey,
-  createTenant,
-  getKey,
-  listKeys,
-  listTenants,
-  resumeTenant,
-  revokeKey,
-  suspendTenant,
-} from './routes/access.ts';
-import { confirm, decide, judgeRecord, pinWorkflow, revokeLease, signalWorkflow } from './routes/actions.ts';
-import { answerApproval, listApprovals } from './routes/approvals.ts';
-import { getSecrets, listAudit } from './routes/audit.ts';
-import { getFleet, getStorage, listQuestions, listRejected, listSegments } from './routes/fleet.ts';
-import { followFleet, followWorkflow } from './routes/follow.ts';
-import { listPhaseHandovers } from './routes/handovers.ts';
-import { listCheckpoints, listEffects, listEvents, listTasks } from './routes/history.ts';
-import { cancelJob, countJob, getJob, listJobs, startJob } from './routes/jobs.ts';
-import { cancelWorkflow, pauseWorkflow, resumeWorkflow, retryWorkflow, terminateWorkflow } from './routes/lifecycle.ts';
-import { whoAmI } from './routes/me.ts';
-import {
-  forgetFact,
-  forgetPreference,
-  getPreference,
-  listFacts,
-  listPreferences,
-  recallMemories,
-  rememberFact,
-  setPreference,
-} from './routes/memory.ts';
-import { getWorkflowSpend, listBudgets, raiseBudget, setBudget } from './routes/money.ts';
-import { compare, compareCalls, forkWorkflow, getWorkflowAt, listCallPlaces, listModelCalls } from './routes/past.ts';
-import { listQueues, pauseQueue, resumeQueue } from './routes/queues.ts';
-import { listRecords, writeRecords } from './routes/records.ts';
-import { getRecovery } from './routes/recovery.ts';
-import { getRetention, holdHistory, releaseHold, setRetention } from './routes/retention.ts';
-import { getPool, listPools } from './routes/scaling.ts';
-import { fireSchedule, listSchedules, setSchedule } from './routes/schedules.ts';
-import { getSession, handOver, resumeSession } from './routes/sessions.ts';
-import { getShadow, promoteShadow } from './routes/shadows.ts';
-import { getTimeline } from './routes/timeline.ts';
-import { getTrace } from './routes/trace.ts';
-import {
-  getResult,
-  getWorkflow,
-  listChildren,
-  listDefinitions,
-  listWorkflows,
-  startWorkflow,
-} from './routes/workflows.ts';
+import type { AnyRoute } from './route.ts';
+import * as access from './routes/access.ts';
+import * as actions from './routes/actions.ts';
+import * as approvals from './routes/approvals.ts';
+import * as audit from './routes/audit.ts';
+import * as fleet from './routes/fleet.ts';
+import * as following from './routes/follow.ts';
+import * as handovers from './routes/handovers.ts';
+import * as history from './routes/history.ts';
+import * as jobs from './routes/jobs.ts';
+import * as lifecycle from './routes/lifecycle.ts';
+import * as me from './routes/me.ts';
+import * as memory from './routes/memory.ts';
+import * as money from './routes/money.ts';
+import * as past from './routes/past.ts';
+import * as queues from './routes/queues.ts';
+import * as records from './routes/records.ts';
+import * as recovery from './routes/recovery.ts';
+import * as retention from './routes/retention.ts';
+import * as scaling from './routes/scaling.ts';
+import * as schedules from './routes/schedules.ts';
+import * as sessions from './routes/sessions.ts';
+import * as shadows from './routes/shadows.ts';
+import * as timeline from './routes/timeline.ts';
+import * as trace from './routes/trace.ts';
+import * as workflows from './routes/workflows.ts';
+import type { AnyStream } from './stream-route.ts';
 
-export const routes = {
-  startWorkflow,
-  listWorkflows,
-  getWorkflow,
-  getResult,
-  listChildren,
-  listDefinitions,
-  listCheckpoints,
-  listEffects,
-  listTasks,
-  listEvents,
-  listPhaseHandovers,
-  getTimeline,
-  signalWorkflow,
-  decide,
-  listApprovals,
-  answerApproval,
-  confirm,
-  pinWorkflow,
-  judgeRecord,
-  revokeLease,
-  pauseWorkflow,
-  resumeWorkflow,
-  cancelWorkflow,
-  terminateWorkflow,
-  retryWorkflow,
-  getWorkflowAt,
-  listCallPlaces,
-  listModelCalls,
-  compareCalls,
-  compare,
-  forkWorkflow,
-  getTrace,
-  getRecovery,
-  getWorkflowSpend,
-  raiseBudget,
-  listBudgets,
-  setBudget,
-  getSession,
-  resumeSession,
-  handOver,
-  recallMemories,
-  listFacts,
-  rememberFact,
-  forgetFact,
-  listPreferences,
-  getPreference,
-  setPreference,
-  forgetPreference,
-  listRecords,
-  writeRecords,
-  countJob,
-  startJob,
-  getJob,
-  cancelJob,
-  listJobs,
-  listQueues,
-  pauseQueue,
-  resumeQueue,
-  listPools,
-  getPool,
-  setSchedule,
-  listSchedules,
-  fireSchedule,
-  getShadow,
-  promoteShadow,
-  getFleet,
-  whoAmI,
-  listQuestions,
-  listRejected,
-  listSegments,
-  getStorage,
-  getRetention,
-  setRetention,
-  holdHistory,
-  releaseHold,
-  createKey,
-  listKeys,
-  getKey,
-  revokeKey,
-  listTenants,
-  createTenant,
-  suspendTenant,
-  resumeTenant,
-  listAudit,
-  getSecrets,
-} as const;
+const chapters = {
+  Workflows: workflows,
+  History: { ...history, ...handovers, ...timeline },
+  Actions: { ...actions, ...lifecycle },
+  Approvals: approvals,
+  'The past': { ...past, ...trace, ...recovery },
+  Budgets: money,
+  Sessions: sessions,
+  Memory: { ...memory, ...records },
+  Jobs: jobs,
+  Queues: queues,
+  Scaling: scaling,
+  Schedules: schedules,
+  Shadows: shadows,
+  Fleet: { ...fleet, ...me },
+  Retention: retention,
+  Access: { ...access, ...audit },
+};
+const streamChapters = { Following: following };
 
-export type Routes = typeof routes;
+/** Any of the declarations. */
+type In<Chapters> = { [C in keyof Chapters]: Chapters[C][keyof Chapters[C]] }[keyof Chapters];
+export type Routes = In<typeof chapters>;
+export type StreamRoutes = In<typeof streamChapters>;
 
-export const streamRoutes = { followWorkflow, followFleet } as const;
+/** By chapter, then by address, then by name. */
+function named<Any extends AnyRoute | AnyStream>(
+  table: Readonly<Record<string, Readonly<Record<string, Routes | StreamRoutes>>>>,
+): readonly Any[] {
+  return Object.entries(table).flatMap(([chapter, routes]) => {
+    const own = Object.entries(routes).map(([name, route]) => ({ ...route, name, chapter }));
+    const placeOf = ({ path, name }: (typeof own)[number]): string => `${path} ${name}`;
+    return own.sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
+  }) as unknown as readonly Any[];
+}
 
-export type StreamRoutes = typeof streamRoutes;
+export const allRoutes = named<AnyRoute>(chapters);
+export const allStreams = named<AnyStream>(streamChapters);

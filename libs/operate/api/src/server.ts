@@ -36,7 +36,7 @@ import { Operation, parsed } from './operation.ts';
 import { PROBLEM_TYPE, rawAnswer, reportedOf } from './problem.ts';
 import { redactionOf } from './redaction.ts';
 import type { AnyRoute } from './route.ts';
-import { routes, streamRoutes } from './routes.ts';
+import { allRoutes, allStreams } from './routes.ts';
 import { addSafeHeaders, SAFE_HEADERS } from './safe-headers.ts';
 import { judgeAgain } from './standing.ts';
 import type { AnyStream, Follow } from './stream-route.ts';
@@ -88,10 +88,6 @@ declare module 'fastify' {
     takesBody?: boolean;
   }
 }
-
-export const allRoutes: readonly AnyRoute[] = Object.values(routes) as unknown as readonly AnyRoute[];
-
-export const allStreams: readonly AnyStream[] = Object.values(streamRoutes) as unknown as readonly AnyStream[];
 
 export const documentOf = (version = '1.0.0') => openApiOf(allRoutes, allStreams, version);
 

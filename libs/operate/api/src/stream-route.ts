@@ -6,9 +6,7 @@ import type { Backend } from './backend.ts';
 import type { EventSink } from './events/sink.ts';
 import type { Streams } from './events/streams.ts';
 import type { Redaction } from './redaction.ts';
-import type { RouteFacts } from './route.ts';
-
-type ParsedBy<S> = S extends z.ZodType ? z.output<S> : undefined;
+import type { Listed, ParsedBy, RouteFacts } from './route.ts';
 
 export interface Follow<P, Q> {
   readonly params: P;
@@ -40,7 +38,7 @@ export interface StreamRoute<
 }
 
 /** A stream of which only the declaration is known. */
-export interface AnyStream extends Omit<StreamRoute, 'follow'> {
+export interface AnyStream extends Omit<StreamRoute, 'follow'>, Listed {
   follow(call: Follow<never, never>): Promise<Following>;
 }
 
@@ -62,17 +60,3 @@ export function streamRoute<
   const { params, query } = declared;
   return { ...declared, params: params as P, query: query as Q };
 }
-
-/** The client's view of a stream: its input, and its events. */
-export type FollowInputOf<R> =
-  R extends StreamRoute<infer P, infer Q>
-    ? (P extends z.ZodType ? { readonly params: z.input<P> } : unknown) &
-        (Q extends z.ZodType ? { readonly query?: z.input<Q> | undefined } : unknown)
-    : never;
-export type EventsOf<R> = R extends { readonly events: infer N }
-  ? {
-      [K in Exclude<keyof N, 'end'> & string]: N[K] extends { readonly schema: infer S extends z.ZodType }
-        ? { readonly name: K; readonly data: z.output<S> }
-        : never;
-    }[Exclude<keyof N, 'end'> & string]
-  : never;

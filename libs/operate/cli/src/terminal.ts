@@ -4,20 +4,13 @@
  */
 
 import type { WriteStream } from 'node:tty';
+import { styleText } from 'node:util';
 import { cut } from './text/width.ts';
 
 export type Stream = Pick<NodeJS.WritableStream, 'write'> &
   Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'rows' | 'on' | 'off'>>;
 
 export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
-const CODES: Readonly<Record<Colour, readonly [number, number]>> = {
-  bold: [1, 22],
-  dim: [2, 22],
-  red: [31, 39],
-  green: [32, 39],
-  yellow: [33, 39],
-  cyan: [36, 39],
-};
 
 /** Version of the operations' shapes, as their addresses begin. */
 const API_VERSION = 'v1';
@@ -121,8 +114,5 @@ export class Terminal {
 function painter(stream: Stream, env: TerminalOptions['env']): Painter {
   const wanted = stream.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
   if (!wanted) return (_, text) => text;
-  return (colour, text) => {
-    const [on, off] = CODES[colour];
-    return text === '' ? '' : `\u001b[${on}m${text}\u001b[${off}m`;
-  };
+  return (colour, text) => (text === '' ? '' : styleText(colour, text, { validateStream: false }));
 }

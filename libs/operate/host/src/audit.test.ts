@@ -2,7 +2,7 @@
 
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { AUDIT_DEFINITION, type AuditQuery, readAudit, type WrittenTrail } from '@tidemark/access';
+import { AUDIT_DEFINITION, type AuditQuery, auditPage, type WrittenTrail } from '@tidemark/access';
 import type { TenantId } from '@tidemark/core';
 import type { AuditEntry } from '@tidemark/ports';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -34,7 +34,8 @@ const record = (more: Partial<AuditEntry> = {}): void =>
     outcome: 'done',
     ...more,
   });
-const read = (query: Partial<AuditQuery> = {}) => readAudit(host.ports.store, { tenant: ACME, limit: 100, ...query });
+const read = async (query: Partial<AuditQuery> = {}) =>
+  (await auditPage(host.ports.store, { tenant: ACME, limit: 100, ...query })).entries;
 
 it('is found by who, what, on what and when; the newest first', async () => {
   for (let count = 0; count < 250; count++) {

@@ -4,15 +4,8 @@
  */
 
 import { type KafkaSecurity, openKafkaKeyTopic, openKafkaLog } from '@tidemark/log-kafka';
-import { type KeyIndex, type KeyTopic, noTelemetry, type StoredKey, type Telemetry } from '@tidemark/ports';
-import {
-  ProjectedKeyStore,
-  SealedWatch,
-  sessionMemory,
-  sha256Digest,
-  systemClock,
-  systemPrng,
-} from '@tidemark/runtime';
+import type { KeyIndex, KeyTopic, StoredKey } from '@tidemark/ports';
+import { ProjectedKeyStore, SealedWatch, systemClock } from '@tidemark/runtime';
 import {
   type MigrationReport,
   migratePostgres,
@@ -21,15 +14,13 @@ import {
   type RebuildPurpose,
 } from '@tidemark/store-postgres';
 import type { ClusterConfig } from './config.ts';
-import { Host } from './host.ts';
+import type { Host } from './host.ts';
+import { hostOver, openMeasuring } from './host-over.ts';
 import { type OpenedKeyStore, openKeys } from './keys.ts';
 import { embedderIn } from './memory-index.ts';
-import { openMetricsEndpoint } from './metrics-endpoint.ts';
 import { Opened } from './opened.ts';
 import { type Rebuild, type RebuildRole, rebuildOver } from './rebuild.ts';
-import { secretPolicy } from './secret-policy.ts';
-import { sentMetrics } from './sent-metrics.ts';
-import { type Below, openBlobs, openObjects, viewsOver } from './tiers.ts';
+import { type Below, openBlobs, openObjects } from './tiers.ts';
 
 export interface OpenOptions {
   /** Called for settings that work, and could lose something one day. */
@@ -40,14 +31,15 @@ export interface OpenOptions {
 
 /** Connects. Throws `UnavailableError` that names the address without credentials when a server can't be reached. */
 export function openCluster(config: ClusterConfig, options: OpenOptions = {}): Promise<Host> {
+  const { metrics, traces, partitionsMax, admission, onSecret } = config;
+  const { onWarning } = options;
   // Without words there is nothing to embed.
   const embedder = config.memoryWords === 'off' ? null : embedderIn(config.embedderFolder);
-  const { traces } = config;
   return Opened.all(async (opened) => {
-    const telemetry = await openMeasuring(config, options, opened);
+    const listen = options.listens === true ? config.metricsListen : '';
+    const telemetry = await openMeasuring({ metrics, traces, listen, onWarning }, opened);
     const redis = { url: config.redisUrl, prefix: config.topic, tls: config.tls.redis };
     const below = await openBelow(config, opened, options);
-    const views = viewsOver(below);
     const { openBullmqQueue, openRedisHints, openRedisLiveness, openRedisWatch } = await import(
       '@tidemark/queue-bullmq'
     );
@@ -55,47 +47,11 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
     const liveness = await opened.add(openRedisLiveness({ ...redis, presence: config.presence }));
     const plainWatch = await opened.add(openRedisWatch(redis));
     const watch = below.keys === undefined ? plainWatch : new SealedWatch(plainWatch, below.keys.workflows);
-    const queue = await opened.add(openBullmqQueue(redis));
-    const ports = {
-      log: views.log,
-      cold: views.tiers?.cold,
-      store: views.store,
-      queue,
-      hints,
-      liveness,
-      telemetry,
-      clock: systemClock,
-      prng: systemPrng,
-      digest: sha256Digest,
-      watch,
-      memory: sessionMemory({ store: views.store, embedder, telemetry }),
-      secrets: below.secrets?.workflows,
-      secretPolicy: secretPolicy(config.onSecret, options.onWarning),
-    };
-    const { partitionsMax, admission } = config;
+    const ports = { queue: await opened.add(openBullmqQueue(redis)), hints, liveness, watch };
     const { retention } = config.tiers;
-    const { tiers } = views;
-    const { keys, secrets } = below;
-    const parts = { partitionsMax, admission, embedder, tiers, keys, secrets, retention, traces };
-    return new Host(ports, () => opened.close(), parts);
+    const parts = { partitionsMax, admission, embedder, retention, traces };
+    return hostOver({ below, ports, telemetry, onSecret, onWarning, ...parts }, opened);
   });
-}
-
-/** Measurements go to the endpoint for scrapers and to a collector; to each that is set. */
-async function openMeasuring(
-  config: ClusterConfig,
-  { onWarning, listens = false }: OpenOptions,
-  opened: Opened,
-): Promise<Telemetry> {
-  const { openPrometheus, tracing } = await import('@tidemark/telemetry');
-  const { metrics, traces } = config;
-  const metricsListen = listens ? config.metricsListen : '';
-  const own = (telemetry: Telemetry) => (traces === undefined ? telemetry : tracing(telemetry, traces.ratio));
-  if (metricsListen === '' && metrics === undefined) return own(noTelemetry);
-  const registry = openPrometheus();
-  if (metricsListen !== '') await opened.add(openMetricsEndpoint(metricsListen, registry));
-  if (metrics !== undefined) await opened.add(sentMetrics(metrics, registry, onWarning));
-  return own(registry.telemetry);
 }
 
 /** Opens a rebuild of rows beside those of the cluster. Throws as `openCluster` does. */

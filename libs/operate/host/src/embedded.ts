@@ -9,18 +9,17 @@ import { openFsObjects } from '@tidemark/blob-fs';
 import { CorruptError } from '@tidemark/core';
 import { KEYS_FILE, openSqliteKeys, openSqliteLog } from '@tidemark/log-sqlite';
 import type { Embedder } from '@tidemark/memory';
-import { type EventLog, type KeyStore, noTelemetry, type Telemetry } from '@tidemark/ports';
+import type { EventLog, KeyStore } from '@tidemark/ports';
 import { createMemoryHints, createMemoryLiveness, createMemoryQueue, createMemoryWatch } from '@tidemark/queue-memory';
-import { lostTail, type OnSecret, sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
+import { lostTail, type OnSecret, systemClock } from '@tidemark/runtime';
 import { openPgliteRebuild, openPgliteStore, type RebuildPurpose } from '@tidemark/store-postgres';
 import type { MetricsSettings, TraceSettings } from '@tidemark/traces';
-import { Host } from './host.ts';
+import type { Host } from './host.ts';
+import { hostOver, openMeasuring } from './host-over.ts';
 import { type FolderKeys, historyKeyCount, openKeys, refuseWithoutKey } from './keys.ts';
 import { Opened } from './opened.ts';
 import { type Rebuild, type RebuildRole, rebuildOver } from './rebuild.ts';
-import { secretPolicy } from './secret-policy.ts';
-import { sentMetrics } from './sent-metrics.ts';
-import { type Below, openBlobFolders, viewsOver } from './tiers.ts';
+import { type Below, openBlobFolders } from './tiers.ts';
 
 /** Partitions of a new folder; the pool grows by doubling. */
 const EMBEDDED_PARTITIONS = 16;
@@ -53,38 +52,17 @@ export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
     await store.ensure();
     await refuseLostLog(options.folder, log, store);
     const below = { ...(await openBelow(options, log, opened)), store };
-    const views = viewsOver(below);
-    const queue = await opened.add(createMemoryQueue());
-    const hints = await opened.add(createMemoryHints());
-    const liveness = await opened.add(createMemoryLiveness());
-    const watch = await opened.add(createMemoryWatch());
-    const { traces } = options;
+    const ports = {
+      queue: await opened.add(createMemoryQueue()),
+      hints: await opened.add(createMemoryHints()),
+      liveness: await opened.add(createMemoryLiveness()),
+      watch: await opened.add(createMemoryWatch()),
+    };
+    const { metrics, traces, onSecret = 'report', onWarning } = options;
     // Without words there is nothing to embed.
     const embedder = options.memoryWords === 'off' ? null : (options.embedder ?? null);
-    const telemetry = await openMeasuring(options, opened);
-    const ports = {
-      log: views.log,
-      cold: views.tiers?.cold,
-      store: views.store,
-      queue,
-      hints,
-      liveness,
-      telemetry,
-      clock: systemClock,
-      prng: systemPrng,
-      digest: sha256Digest,
-      watch,
-      memory: sessionMemory({ store: views.store, embedder }),
-      secrets: below.secrets?.workflows,
-      secretPolicy: secretPolicy(options.onSecret ?? 'report', options.onWarning),
-    };
-    return new Host(ports, () => opened.close(), {
-      embedder,
-      tiers: views.tiers,
-      keys: below.keys,
-      secrets: below.secrets,
-      traces,
-    });
+    const telemetry = await openMeasuring({ metrics, traces }, opened);
+    return hostOver({ below, ports, telemetry, embedder, onSecret, onWarning, traces }, opened);
   });
 }
 
@@ -101,16 +79,6 @@ export function openEmbeddedRebuild(
     const below = await openBelow(options, log, opened);
     return rebuildOver(below, target, role, () => opened.close());
   });
-}
-
-async function openMeasuring({ metrics, traces }: EmbeddedOptions, opened: Opened): Promise<Telemetry> {
-  if (metrics === undefined && traces === undefined) return noTelemetry;
-  const { openPrometheus, tracing } = await import('@tidemark/telemetry');
-  const own = (telemetry: Telemetry) => (traces === undefined ? telemetry : tracing(telemetry, traces.ratio));
-  if (metrics === undefined) return own(noTelemetry);
-  const registry = openPrometheus();
-  await opened.add(sentMetrics(metrics, registry));
-  return own(registry.telemetry);
 }
 
 const rowsIn = ({ folder }: EmbeddedOptions): string => path.join(folder, 'rows');

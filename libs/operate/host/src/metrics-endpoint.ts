@@ -1,9 +1,10 @@
 /** Owns the metrics endpoint of a process: `GET /metrics`, and nothing else. It holds names and counts, never payloads. */
 
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hasBody } from '@tidemark/access/json-body';
-import { ConfigError } from '@tidemark/core';
+import { ConfigError, messageOf } from '@tidemark/core';
 import type { PrometheusRegistry } from '@tidemark/telemetry';
 import { listenAddress } from './listen-address.ts';
 
@@ -27,15 +28,20 @@ export async function openMetricsEndpoint(listen: string, registry: PrometheusRe
     else response.writeHead(404, { connection: 'close' }).end();
   });
   server.maxConnections = CONNECTIONS_MAX_COUNT;
-  await listening(server, host, port);
-  server.unref();
+  try {
+    await once(server.listen(port, host), 'listening');
+  } catch (cause) {
+    const message = `TIDEMARK_METRICS_LISTEN: can't listen on ${host}:${port} (${messageOf(cause)}).`;
+    throw new ConfigError('metrics-listen', message, { cause });
+  }
+  // A connection that can't be accepted is a scrape that fails, and no more.
+  server.on('error', () => {}).unref();
   return {
     port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve) => {
-        server.closeAllConnections();
-        server.close(() => resolve());
-      }),
+    close: async () => {
+      server.closeAllConnections();
+      await server[Symbol.asyncDispose]();
+    },
   };
 }
 
@@ -46,14 +52,4 @@ async function answer(response: ServerResponse, registry: PrometheusRegistry): P
   } catch {
     response.writeHead(500).end();
   }
-}
-
-function listening(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause) => {
-      const message = `TIDEMARK_METRICS_LISTEN: can't listen on ${host}:${port} (${cause.message}).`;
-      reject(new ConfigError('metrics-listen', message, { cause }));
-    });
-    server.listen(port, host, resolve);
-  });
 }

@@ -1,20 +1,8 @@
 /** Owns reading the events of one workflow again: from log or segments, folded again, the accepted ones alone. Must not write. */
 
-import { entryOf, recordUnreadable } from '@tidemark/codec';
-import {
-  CorruptError,
-  emptyPartition,
-  foldEntry,
-  foldRecord,
-  type Generation,
-  InvalidError,
-  isClosed,
-  type Offset,
-  type Sequence,
-  type StreamState,
-  type WorkflowId,
-} from '@tidemark/core';
-import type { EventLog, ProjectionStore, StoredRecord, WorkflowSummary } from '@tidemark/ports';
+import { CorruptError, InvalidError, isClosed, type Offset, type Sequence, type WorkflowId } from '@tidemark/core';
+import type { EventLog, ProjectionStore } from '@tidemark/ports';
+import { StreamFold } from '@tidemark/runtime';
 import { HISTORY_READ_MAX_BYTES } from './limits.ts';
 import type { TraceSpan } from './span.ts';
 import type { DrawingOptions, TracedEvent } from './traced-event.ts';
@@ -25,12 +13,9 @@ export interface HistoryPorts {
   readonly store: Pick<ProjectionStore, 'workflow' | 'checkpoints'>;
 }
 
-export interface PlacedEvent extends PlacedAt {
-  readonly event: TracedEvent;
-}
-
-interface PlacedAt {
+export interface PlacedEvent {
   readonly offset: Offset;
+  readonly event: TracedEvent;
 }
 
 /**
@@ -46,19 +31,22 @@ export async function* historyOf(
   if (row === undefined || opening?.sequence !== 0) {
     throw new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
   }
-  const stream = new ReadStream(row);
+  const fold = new StreamFold(row);
   for (let at = opening.offset; ; ) {
     const [result] = await log.read([{ partition: row.partition, from: at }], { maxBytes: HISTORY_READ_MAX_BYTES });
     for (const record of result?.records ?? []) {
-      const event = stream.add(record);
-      if (event === undefined) continue;
-      yield { offset: record.offset, event };
-      if (isClosed(event.after)) return;
+      const before = fold.stream;
+      const accepted = fold.add(record);
+      if (accepted === undefined) continue;
+      const { offset, envelope, payload } = accepted;
+      const after = fold.stream!;
+      yield { offset, event: { envelope, payload, before, after } };
+      if (isClosed(after)) return;
     }
     const count = result?.records.length ?? 0;
     at = (at + count) as Offset;
     if (count === 0 || at >= result!.end) return;
-    if (!stream.hasBegun) throw unopened(workflow, at);
+    if (fold.stream === undefined) throw unopened(workflow, at);
   }
 }
 
@@ -68,42 +56,6 @@ const unopened = (workflow: WorkflowId, at: Offset): CorruptError =>
     `Workflow ${workflow}: its opening is not where its rows say. Run \`tidemark admin verify\`, and rebuild the rows from the log.`,
     { workflow, at },
   );
-
-/** Skips other streams of the partition: what a stream accepts depends on nothing but itself. */
-class ReadStream {
-  readonly #row: WorkflowSummary;
-  #state: StreamState | undefined;
-
-  constructor(row: WorkflowSummary) {
-    this.#row = row;
-  }
-
-  get hasBegun(): boolean {
-    return this.#state !== undefined;
-  }
-
-  add(record: StoredRecord): TracedEvent | undefined {
-    const { workflow, partition, generation } = this.#row;
-    const entry = entryOf(record);
-    if (entry.kind !== 'event' || entry.envelope.workflow !== workflow) return undefined;
-    const { envelope, payload } = entry;
-    const { offset } = record;
-    const before = this.#state;
-    if (before !== undefined) {
-      const { stream, verdict } = foldRecord(before, entry, offset);
-      if (verdict.kind !== 'accepted') return undefined;
-      this.#state = stream;
-      return { envelope, payload, before, after: stream };
-    }
-    if (envelope.type !== 'WorkflowOpened') return undefined;
-    if (entry.problem !== undefined) throw recordUnreadable(entry);
-    // The partition's previous generation, so that its opening is the next.
-    const empty = { ...emptyPartition(partition, offset), generation: (generation - 1) as Generation };
-    const after = foldEntry(empty, entry).state.streams.get(workflow);
-    this.#state = after;
-    return after === undefined ? undefined : { envelope, payload, before: undefined, after };
-  }
-}
 
 export interface DrawnTrace {
   /** In the order in which they ended. */

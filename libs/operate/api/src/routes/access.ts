@@ -24,7 +24,6 @@ import {
   timeSchema,
 } from '../schemas/common.ts';
 
-const CHAPTER = 'Access';
 const NAME_MAX_CHARS = 128;
 
 const said = z.object({ by: z.string(), why: z.string(), at: timeSchema });
@@ -56,11 +55,9 @@ const keyJson = ({ id, tenant, roles, name, expiresMs, by, createdMs, revoked, u
 export const createKey = route({
   method: 'POST',
   path: '/v1/keys',
-  name: 'createKey',
   summary: 'Make an API key',
   description:
     'The answer has the whole key in `secret`, this once: only a hash of it is kept. It is let in as soon as rows know it. Asked for again, another one is made.',
-  chapter: CHAPTER,
   right: 'administer',
   needs: [
     {
@@ -108,10 +105,8 @@ export const createKey = route({
 export const listKeys = route({
   method: 'GET',
   path: '/v1/keys',
-  name: 'listKeys',
   summary: 'List API keys, without their secrets',
   description: 'In the order of their ids, page by page.',
-  chapter: CHAPTER,
   right: 'administer',
   problems: ['tenant-unknown', 'cursor-invalid'],
   query: z.object({
@@ -140,9 +135,7 @@ const keyParams = z.object({ key: nameSchema.meta({ description: 'Its public id.
 export const getKey = route({
   method: 'GET',
   path: '/v1/keys/{key}',
-  name: 'getKey',
   summary: 'An API key, without its secret',
-  chapter: CHAPTER,
   right: 'administer',
   problems: ['key-unknown'],
   params: keyParams,
@@ -157,10 +150,8 @@ export const getKey = route({
 export const revokeKey = route({
   method: 'POST',
   path: '/v1/keys/{key}/revoke',
-  name: 'revokeKey',
   summary: 'Let nobody in by an API key any more',
   description: 'Counts everywhere within seconds. A second revocation changes nothing.',
-  chapter: CHAPTER,
   right: 'administer',
   problems: ['key-unknown'],
   params: keyParams,
@@ -199,10 +190,8 @@ const tenantJson = ({ tenant, by, createdMs, suspended }: StoredTenant) => ({
 export const listTenants = route({
   method: 'GET',
   path: '/v1/tenants',
-  name: 'listTenants',
   summary: 'List the tenants that were created or suspended',
   description: 'Any name may be used without that. Who is of one tenant sees that one.',
-  chapter: CHAPTER,
   right: 'administer',
   problems: ['cursor-invalid'],
   query: z.object({ limit: limitSchema, cursor: cursorSchema.optional() }),
@@ -224,7 +213,6 @@ export const listTenants = route({
 
 const tenantParams = z.object({ tenant: tenantSchema });
 const ofTenant = {
-  chapter: CHAPTER,
   right: 'administer',
   problems: ['tenant-unknown', 'tenant-invalid', 'right-missing'],
   params: tenantParams,
@@ -242,7 +230,6 @@ export const createTenant = route({
   ...ofTenant,
   method: 'PUT',
   path: '/v1/tenants/{tenant}',
-  name: 'createTenant',
   summary: 'Write a tenant down',
   description: 'One that is there stays as it is. For callers of all tenants.',
   handle: async ({ params, principal, backend }) =>
@@ -260,7 +247,6 @@ export const suspendTenant = route({
   ...ofTenant,
   method: 'POST',
   path: '/v1/tenants/{tenant}/suspend',
-  name: 'suspendTenant',
   summary: 'Let nobody of a tenant in',
   description: 'By key or token, within seconds; its workflows keep running. For callers of all tenants.',
   body: askSchema,
@@ -271,7 +257,6 @@ export const resumeTenant = route({
   ...ofTenant,
   method: 'POST',
   path: '/v1/tenants/{tenant}/resume',
-  name: 'resumeTenant',
   summary: 'Let a suspended tenant in again',
   body: askSchema,
   handle: (call) => suspended(call, false),

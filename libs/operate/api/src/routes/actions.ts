@@ -6,7 +6,6 @@ import { ok, route } from '../route.ts';
 import { byWhy, givenJson, nameSchema, textSchema, workflowParams } from '../schemas/common.ts';
 import { inQuestion, uncheckedOperation, underToken } from '../shapes/unchecked.ts';
 
-const CHAPTER = 'Actions';
 const done = z.object({ workflow: z.string() }).meta({ id: 'Done' });
 const unchecked = z.string().nullable().meta({
   description: 'The operation whose response was taken as given, since no definition that is loaded here has it.',
@@ -15,11 +14,9 @@ const unchecked = z.string().nullable().meta({
 export const signalWorkflow = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/signals',
-  name: 'signalWorkflow',
   summary: 'Send a signal',
   description:
     'Answered once the workflow has it. With a `key` it counts once, however often it is sent, as long as it is among the last 256 inbox events of the workflow. Where the definition is loaded here, the name and the value are held to its `signals`. Without a `value` it is null.',
-  chapter: CHAPTER,
   right: 'operate',
   problems: [
     ...['workflow-unknown', 'workflow-closed', 'signals-full'],
@@ -41,11 +38,9 @@ export const signalWorkflow = route({
 export const decide = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/decisions',
-  name: 'decide',
   summary: 'Answer the question of a parked workflow',
   description:
     'The same answer of the same person may be given again; another one is refused once one was taken. Without `question` it is for what just this workflow asks: none that goes on for it is answered.',
-  chapter: CHAPTER,
   right: 'decide',
   problems: [
     'workflow-unknown',
@@ -80,11 +75,9 @@ export const decide = route({
 export const confirm = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/confirmations',
-  name: 'confirm',
   summary: 'Say what became of an effect that was accepted outside',
   description:
     'By the token that its receiver gave for it; may be repeated. Give `response`, or `error` when it was not done.',
-  chapter: CHAPTER,
   right: 'report',
   problems: ['workflow-unknown', 'token-unknown', 'already-confirmed', 'workflow-closed'],
   params: workflowParams,
@@ -107,9 +100,7 @@ export const confirm = route({
 export const pinWorkflow = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/pin',
-  name: 'pinWorkflow',
   summary: 'Keep a workflow to its version, or let it use newer ones',
-  chapter: CHAPTER,
   right: 'operate',
   problems: ['workflow-unknown', 'workflow-closed'],
   params: workflowParams,
@@ -131,11 +122,9 @@ export const pinWorkflow = route({
 export const judgeRecord = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/judgements',
-  name: 'judgeRecord',
   summary: "Go over a record that can't be read, or read it once more",
   description:
     'Of a workflow that stands at one: `skip` goes on as if it were not there; `take` reads it once more, now that what was lacking is there, or takes what was written before encryption was turned on.',
-  chapter: CHAPTER,
   right: 'administer',
   problems: [...['workflow-unknown', 'workflow-closed', 'record-readable', 'record-unreadable', 'opening-not-skipped']],
   params: workflowParams,
@@ -155,11 +144,9 @@ export const judgeRecord = route({
 export const revokeLease = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/revocations',
-  name: 'revokeLease',
   summary: 'Take the live lease from its holder',
   description:
     'Another worker goes on; the holder, if it lives, can do nothing more that counts. Null: nobody had one.',
-  chapter: CHAPTER,
   right: 'operate',
   problems: ['workflow-unknown', 'workflow-closed'],
   params: workflowParams,

@@ -24,8 +24,6 @@ import {
   workflowParams,
 } from '../schemas/common.ts';
 
-const CHAPTER = 'Approvals';
-
 const approvalSchema = z
   .object({
     workflow: z.string(),
@@ -51,10 +49,8 @@ type ApprovalFacts = Pick<z.output<typeof approvalSchema>, 'workflow' | 'tenant'
 export const listApprovals = route({
   method: 'GET',
   path: '/v1/approvals',
-  name: 'listApprovals',
   summary: 'What people are asked by tasks that wait for them',
   description: 'The oldest first, page by page. Workflows that are paused or being cancelled ask nobody.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['tenant-unknown', 'cursor-invalid'],
   query: z.object({
@@ -94,11 +90,9 @@ export const listApprovals = route({
 export const answerApproval = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/approvals/{task}',
-  name: 'answerApproval',
   summary: 'Answer what a task asks',
   description:
     'Where somebody is named as its assignee, only whoever that is (a subject such as `token:ana` or `key:…`, or one with that `user:…`, `group:…`, `team:…` or `role:…`) or an admin may answer. The same answer of the same person may be given again; another one is refused once one was taken.',
-  chapter: CHAPTER,
   right: 'decide',
   problems: [
     'workflow-unknown',

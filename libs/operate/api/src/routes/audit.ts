@@ -42,11 +42,9 @@ const instant = z.iso.datetime({ offset: true });
 export const listAudit = route({
   method: 'GET',
   path: '/v1/audit',
-  name: 'listAudit',
   summary: 'Who read and did what, the newest first',
   description:
     "Of one tenant: the caller's own, or the named one (by default `default`; `~tidemark` has what is no tenant's). Filters hold together. Where few entries fit, a page may hold few or none and still have a `next_cursor`: go on until that is null. That it was read is written down as well. What was done a moment ago may follow a second later.",
-  chapter: 'Access',
   right: 'administer',
   problems: ['tenant-unknown', 'cursor-invalid', 'history-recalled'],
   query: z.object({
@@ -83,11 +81,9 @@ export const listAudit = route({
 export const getSecrets = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/secrets',
-  name: 'getSecrets',
   summary: 'A workflow with its secret fields',
   description:
     'Input, belief and output, with the fields that their schemas mark as secret, which are a mask in every other answer. Where this process has no key to secrets, they are a mask here too.',
-  chapter: 'Access',
   right: 'secrets',
   problems: ['workflow-unknown'],
   params: workflowParams,

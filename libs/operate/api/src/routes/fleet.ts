@@ -20,7 +20,6 @@ import { questionOf } from '../shapes/question.ts';
 import { workflowJson } from '../shapes/workflow.ts';
 import { whose } from '../whose.ts';
 
-const CHAPTER = 'Fleet';
 /** Counts for callers of all tenants alone. */
 const ofAll = (description: string) =>
   z
@@ -31,11 +30,9 @@ const ofAll = (description: string) =>
 export const getFleet = route({
   method: 'GET',
   path: '/v1/fleet',
-  name: 'getFleet',
   summary: 'What all workflows are at',
   description:
     'Counts, lag, workers and what they hold, queues, throughput, cost. Counted anew every two seconds at most.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['tenant-unknown'],
   query: whose,
@@ -70,36 +67,11 @@ export const getFleet = route({
   },
   async handle({ query, principal, fleet }) {
     const tenant = tenantFor(principal, query.tenant, undefined) ?? null;
-    const view = await fleet.view(tenant);
-    const { counts } = view;
-    const seesAll = tenant === null;
-    return ok({
-      workflows: view.statuses.map(({ status, count }) => ({ status, count })),
-      ready_count: seesAll ? counts.runnableCount : null,
-      running_count: view.workers.reduce((sum, { heldCount }) => sum + heldCount, 0),
-      unappended_count: seesAll ? counts.unappendedCount : null,
-      rejected_count: seesAll ? counts.rejectedCount : null,
-      rows_ready: view.isReady,
-      lag: seesAll ? { events: view.lagCount, partitions: view.laggingPartitionCount } : null,
-      partition_count: seesAll ? counts.partitionCount : null,
-      workers: view.workers.map(({ holder, isAlive, heldCount }) => ({
-        holder,
-        alive: isAlive,
-        held_count: heldCount,
-      })),
-      queued: (seesAll ? [...view.queued] : []).map(([definition, count]) => ({ definition, count })),
-      held_queues: view.held.map(({ definition, tenant: of, sinceMs }) => ({
-        ...{ queue: definition, tenant: of, since: isoTime(sinceMs) },
-      })),
-      events_per_second: seesAll
+    const events_per_second =
+      tenant === null
         ? { last_minute: fleet.eventsPerSecond(60_000), last_five_minutes: fleet.eventsPerSecond(300_000) }
-        : null,
-      spent: view.spentHours.map(({ hourMs, tokens, costMicros }) => ({
-        hour: isoTime(hourMs),
-        tokens,
-        cost_micros: costMicros,
-      })),
-    });
+        : null;
+    return ok({ ...(await fleet.view(tenant)), events_per_second });
   },
 });
 
@@ -110,10 +82,8 @@ interface Questions {
 export const listQuestions = route({
   method: 'GET',
   path: '/v1/questions',
-  name: 'listQuestions',
   summary: 'What waits for people',
   description: 'Parked workflows with what each asks, newest first.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['tenant-unknown', 'cursor-invalid'],
   query: whose.extend({
@@ -154,11 +124,9 @@ export const listQuestions = route({
 export const listRejected = route({
   method: 'GET',
   path: '/v1/rejected',
-  name: 'listRejected',
   summary: 'Events that changed nothing, and why',
   description:
     'The newest, kept for audit: what a holder wrote that had lost its lease, second copies, foreign records. Most follow from take-overs, as they are meant to.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['cursor-invalid'],
   query: z.object({ content: contentAskedSchema, limit: limitSchema, cursor: cursorSchema.optional() }),
@@ -209,10 +177,8 @@ const segmentSchema = z.object({
 export const listSegments = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/segments',
-  name: 'listSegments',
   summary: "Where a workflow's archived history is",
   description: 'Its segments in order; none: all of it is in the log and in rows.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown', 'cursor-invalid'],
   params: workflowParams,
@@ -242,11 +208,9 @@ export const listSegments = route({
 export const getStorage = route({
   method: 'GET',
   path: '/v1/storage',
-  name: 'getStorage',
   summary: 'What takes how much room',
   description:
     'By tenant or by workflow, what takes most first. Reads all rows of history: for people, not for a loop.',
-  chapter: CHAPTER,
   right: 'administer',
   query: z.object({ by: z.enum(['tenant', 'workflow']).default('tenant'), limit: limitSchema }),
   answers: {

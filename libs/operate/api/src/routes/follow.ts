@@ -29,11 +29,9 @@ const lastIdSchema = z
 export const followWorkflow = streamRoute({
   method: 'GET',
   path: '/v1/workflows/{workflow}/events',
-  name: 'followWorkflow',
   summary: 'Follow a workflow',
   description:
     "All accepted events from position `from` on, each once and in order; an event's id is its position. Who comes again with `Last-Event-ID` (or `from`) goes on after it, whatever has happened meanwhile to the connection or to the server. An event is told once every other answer knows of it. Who reads too slowly is cut off, and may come again. Ends with `end` when the workflow has ended, or has gone on with a fresh history (its last event, `WorkflowCompleted`, has `continued` in its control then, the workflow to follow next); 204 then says that nothing more will come.",
-  chapter: 'Following',
   right: 'read',
   problems: ['workflow-unknown', 'streams-too-many', 'object-archived', 'store-rebuilding'],
   params: workflowParams,
@@ -65,11 +63,9 @@ export const followWorkflow = streamRoute({
 export const followFleet = streamRoute({
   method: 'GET',
   path: '/v1/events',
-  name: 'followFleet',
   summary: 'Follow all workflows',
   description:
     'What lists show, as it changes: the newest state of each workflow that moved, also of one that has begun and ended within it, gathered for a quarter of a second. Nothing from before, and not each step in between: read the list once the stream is open, and again when the connection was lost or `many` came.',
-  chapter: 'Following',
   right: 'read',
   problems: ['streams-too-many', 'tenant-unknown'],
   query: z.object({ tenant: tenantSchema.optional() }),

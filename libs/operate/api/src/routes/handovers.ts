@@ -31,11 +31,9 @@ const handoverSchema = z
 export const listPhaseHandovers = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/handovers',
-  name: 'listPhaseHandovers',
   summary: 'Hand-overs between the phases of a workflow',
   description:
     'The newest first. The carried keys of each are compared with those of the hand-over before it, or of the one that `against` names. Those that a fork shares are its base’s.',
-  chapter: 'History',
   right: 'read',
   problems: ['workflow-unknown', 'handover-unknown', 'store-rebuilding'],
   params: workflowParams,

@@ -23,17 +23,13 @@ import { reportedControl } from '../shapes/control.ts';
 import { pendingTask, taskJson } from '../shapes/frontier.ts';
 import { effectJson, eventJson } from '../shapes/history.ts';
 
-const CHAPTER = 'History';
-
 const effectKeySchema = z.string().max(2_000);
 
 export const listCheckpoints = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/checkpoints',
-  name: 'listCheckpoints',
   summary: "A workflow's checkpoints",
   description: 'By sequence, each with the effects of its task. `next_from` is where the next page begins.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown', 'store-rebuilding'],
   params: workflowParams,
@@ -54,10 +50,8 @@ export const listCheckpoints = route({
 export const listEffects = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/effects',
-  name: 'listEffects',
   summary: "A workflow's effects",
   description: 'In the order of their tasks, and then of their keys, whatever becomes of them between two pages.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown', 'store-rebuilding'],
   params: workflowParams,
@@ -90,10 +84,8 @@ async function placeOfEffect({ reads }: Backend, workflow: WorkflowId, key: Effe
 export const listTasks = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/tasks',
-  name: 'listTasks',
   summary: 'The frontier: pending tasks',
   description: 'By order of creation, and what each is blocked on.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown', 'cursor-invalid'],
   params: workflowParams,
@@ -114,14 +106,12 @@ export const listTasks = route({
   },
 });
 
-export const listEvents = route({
+export const listNotes = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/notes',
-  name: 'listNotes',
   summary: 'Signals, failures, decisions and hand-overs of leases',
   description:
     'The newest of the events that rows hold beside checkpoints and effects, by position; the next page has those before them. All events of the stream are followed with `/events`.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown', 'cursor-invalid'],
   params: workflowParams,

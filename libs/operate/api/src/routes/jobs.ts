@@ -24,8 +24,6 @@ import {
 import { statusSchema } from '../schemas/workflow.ts';
 import { filterFields, searchOf, tagsSchema } from '../search-filter.ts';
 
-const CHAPTER = 'Jobs';
-
 const filter = z
   .strictObject({ ...filterFields, tags: tagsSchema.optional() })
   .meta({ id: 'JobFilter', description: 'As for listing workflows; a workflow must fit all filters.' });
@@ -51,11 +49,9 @@ const jobSchema = z
 export const countJob = route({
   method: 'POST',
   path: '/v1/jobs/count',
-  name: 'countJob',
   summary: 'Count what a job would find',
   description:
     'Now, and with nothing done: schedules and undos that the filter does not name are left out, as by the job.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['tenant-unknown', 'definition-unknown'],
   body: z.strictObject({ filter }).meta({ id: 'CountJob' }),
@@ -81,11 +77,9 @@ export const countJob = route({
 export const startJob = route({
   method: 'POST',
   path: '/v1/jobs',
-  name: 'startJob',
   summary: 'Do one thing to many workflows',
   description:
     'Answered once the job is durable; workers do it, page by page, newest first. With an `id` it may be sent again. Workflows that are opened meanwhile are not among them. At least one filter beside `tenant` must be given, or `everything`; no tags, and a text without a letter or digit, are none. `retry` needs the right to decide, and answers what was asked when the job was begun, nothing later.',
-  chapter: CHAPTER,
   right: 'operate',
   problems: [
     'filter-missing',
@@ -139,9 +133,7 @@ const ofTenant = z.object({
 export const getJob = route({
   method: 'GET',
   path: '/v1/jobs/{job}',
-  name: 'getJob',
   summary: 'Tell how far a job is',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['job-unknown', 'job-ambiguous', 'tenant-unknown'],
   params: z.object({ job: nameSchema }),
@@ -154,10 +146,8 @@ export const getJob = route({
 export const cancelJob = route({
   method: 'POST',
   path: '/v1/jobs/{job}/cancel',
-  name: 'cancelJob',
   summary: 'Stop a job',
   description: 'What it has done stays done; it ends as `failed` with the reason `cancelled`.',
-  chapter: CHAPTER,
   right: 'operate',
   problems: ['job-unknown', 'job-ambiguous', 'tenant-unknown', 'workflow-closed'],
   params: z.object({ job: nameSchema }),
@@ -189,9 +179,7 @@ async function jobOf(backend: Backend, principal: Principal, id: string, named?:
 export const listJobs = route({
   method: 'GET',
   path: '/v1/jobs',
-  name: 'listJobs',
   summary: 'List jobs, newest first',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['tenant-unknown', 'cursor-invalid'],
   query: z.object({

@@ -9,8 +9,6 @@ import type { Call } from '../route.ts';
 import { ok, route } from '../route.ts';
 import { askSchema as ask, workflowParams } from '../schemas/common.ts';
 
-const CHAPTER = 'Actions';
-
 const changed = z
   .object({ workflow: z.string(), changed: z.boolean().meta({ description: 'False: it was so before.' }) })
   .meta({ id: 'Changed' });
@@ -26,7 +24,6 @@ async function asked(call: Asked, act: 'cancel' | 'terminate' | 'pause' | 'resum
 
 const problems = ['workflow-unknown', 'workflow-closed', 'workflow-compensating', 'workflow-cancelling'];
 const shared = {
-  chapter: CHAPTER,
   right: 'operate',
   problems,
   params: workflowParams,
@@ -38,7 +35,6 @@ export const cancelWorkflow = route({
   ...shared,
   method: 'POST',
   path: '/v1/workflows/{workflow}/cancel',
-  name: 'cancelWorkflow',
   summary: 'Cancel a workflow',
   description:
     'No further task starts; what was done is compensated where that is registered, and it ends as `compensated` or `failed`. Answered once it is asked.',
@@ -49,7 +45,6 @@ export const terminateWorkflow = route({
   ...shared,
   method: 'POST',
   path: '/v1/workflows/{workflow}/terminate',
-  name: 'terminateWorkflow',
   summary: 'End a workflow at once',
   description: 'Whoever holds it, and nothing is compensated.',
   answers: {
@@ -87,7 +82,6 @@ export const pauseWorkflow = route({
   ...shared,
   method: 'POST',
   path: '/v1/workflows/{workflow}/pause',
-  name: 'pauseWorkflow',
   summary: 'Pause a workflow',
   description: 'No further task starts until it is resumed; what comes meanwhile is kept.',
   handle: (call) => asked(call, 'pause'),
@@ -97,7 +91,6 @@ export const resumeWorkflow = route({
   ...shared,
   method: 'POST',
   path: '/v1/workflows/{workflow}/resume',
-  name: 'resumeWorkflow',
   summary: 'Resume a paused workflow',
   handle: (call) => asked(call, 'resume'),
 });
@@ -105,10 +98,8 @@ export const resumeWorkflow = route({
 export const retryWorkflow = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/retry',
-  name: 'retryWorkflow',
   summary: 'Let a parked workflow try again',
   description: 'Answers its question with `retry`: it resumes as if nothing had failed yet.',
-  chapter: CHAPTER,
   right: 'decide',
   problems: ['workflow-unknown', 'not-asked', 'workflow-closed'],
   params: workflowParams,

@@ -9,10 +9,8 @@ import { OWN_VERSION } from '../version.ts';
 export const whoAmI = route({
   method: 'GET',
   path: '/v1/me',
-  name: 'whoAmI',
   summary: 'Who you are here, and what you may do',
   description: 'So that a program that shows these routes to people offers no button that would be refused.',
-  chapter: 'Fleet',
   right: 'read',
   answers: {
     200: z

@@ -15,7 +15,6 @@ const userParams = z.object({ user: nameSchema });
 const entryParams = userParams.extend({ key: nameSchema });
 
 const ofUser = {
-  chapter: 'Memory',
   params: userParams,
   query: whose,
   reports: (asked: Asked) => reported(asked.params.user, asked),
@@ -30,7 +29,6 @@ const aboutSchema = nameSchema
 const aboutParams = z.object({ about: aboutSchema });
 
 const ofSubject = {
-  chapter: 'Memory',
   params: aboutParams,
   query: whose,
   reports: (asked: Asked) => reported(asked.params.about, asked),
@@ -53,13 +51,12 @@ type OfTenant = Pick<Call<unknown, z.output<typeof whose>, 0>, 'query' | 'princi
 const tenantOf = ({ principal, query }: OfTenant) => tenantFor(principal, query.tenant, DEFAULT_TENANT);
 const tenantOfChange = ({ principal, query }: OfTenant) => tenantToChange(principal, query.tenant, DEFAULT_TENANT);
 
-export const recallMemories = route({
+export const recall = route({
   ...ofSubject,
   right: 'content',
   // A question is content, and proxies log addresses.
   method: 'POST',
   path: '/v1/memory/{about}/recall',
-  name: 'recall',
   summary: 'What is remembered that fits a query',
   description:
     'The best first: summaries of sessions, or the kinds that are named, by words and, where an embedder is set up, by meaning.',
@@ -116,7 +113,6 @@ export const listFacts = route({
   method: 'GET',
   right: 'content',
   path: '/v1/memory/{about}/facts',
-  name: 'listFacts',
   summary: 'The facts about a user, a domain or the tenant, the newest first',
   problems: ['tenant-unknown'],
   query: whose.extend({
@@ -136,7 +132,6 @@ export const rememberFact = route({
   right: 'operate',
   method: 'POST',
   path: '/v1/memory/{about}/facts',
-  name: 'rememberFact',
   summary: 'Remember a fact about a user, a domain or the tenant',
   description: 'The same text is the same fact: it may be repeated. Answered once it is found again.',
   problems: ['tenant-unknown', 'tenant-invalid', 'fact-text', 'memory-secret'],
@@ -156,7 +151,6 @@ export const forgetFact = route({
   right: 'operate',
   method: 'DELETE',
   path: '/v1/memory/{about}/facts/{key}',
-  name: 'forgetFact',
   summary: 'Forget a fact',
   problems: ['tenant-unknown', 'tenant-invalid', 'fact-unknown'],
   params: aboutParams.extend({ key: nameSchema }),
@@ -177,7 +171,6 @@ export const forgetFact = route({
 export const listPreferences = route({
   ...reading,
   path: '/v1/users/{user}/preferences',
-  name: 'listPreferences',
   summary: 'The standing preferences of a user, by key',
   description: `At most ${MEMORIES_MAX_COUNT}.`,
   problems: ['tenant-unknown'],
@@ -193,7 +186,6 @@ export const listPreferences = route({
 export const getPreference = route({
   ...reading,
   path: '/v1/users/{user}/preferences/{key}',
-  name: 'getPreference',
   summary: 'A standing preference of a user',
   problems: ['tenant-unknown', 'state-key-unknown'],
   params: entryParams,
@@ -210,7 +202,6 @@ export const setPreference = route({
   ...writing,
   method: 'PUT',
   path: '/v1/users/{user}/preferences/{key}',
-  name: 'setPreference',
   summary: 'Set a standing preference of a user',
   description: 'A small JSON value, in force until it is changed or forgotten. Answered once it is found again.',
   problems: ['tenant-unknown', 'tenant-invalid', 'state-value', 'memory-secret'],
@@ -230,7 +221,6 @@ export const forgetPreference = route({
   ...writing,
   method: 'DELETE',
   path: '/v1/users/{user}/preferences/{key}',
-  name: 'forgetPreference',
   summary: 'Forget a standing preference of a user',
   problems: ['tenant-unknown', 'tenant-invalid', 'state-key-unknown'],
   params: entryParams,

@@ -7,7 +7,6 @@ import { tenantFor, tenantToChange, unknownWorkflow } from '../backend.ts';
 import { ok, route } from '../route.ts';
 import { byWhy, nameSchema, tenantSchema, workflowParams } from '../schemas/common.ts';
 
-const CHAPTER = 'Budgets';
 const amount = z.int().min(0);
 const spendSchema = z.object({ tokens: z.number(), cost_micros: z.number() }).meta({ id: 'Spend' });
 const spendJson = ({ tokens, costMicros }: { readonly tokens: number; readonly costMicros: number }) => ({
@@ -18,9 +17,7 @@ const spendJson = ({ tokens, costMicros }: { readonly tokens: number; readonly c
 export const getWorkflowSpend = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/budget',
-  name: 'getWorkflowSpend',
   summary: 'What a workflow has spent, and what was added to its budgets',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown'],
   params: workflowParams,
@@ -46,10 +43,8 @@ export const getWorkflowSpend = route({
 export const raiseBudget = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/budget',
-  name: 'raiseBudget',
   summary: 'Let a workflow spend more',
   description: 'Added to its budgets; one that is paused for lack of budget resumes.',
-  chapter: CHAPTER,
   right: 'administer',
   problems: ['workflow-unknown', 'workflow-closed', 'budget-invalid'],
   params: workflowParams,
@@ -75,10 +70,8 @@ const whose = z.object({
 export const listBudgets = route({
   method: 'GET',
   path: '/v1/budgets',
-  name: 'listBudgets',
   summary: 'Budgets of a tenant and of one of its users, with what was spent of them',
   description: 'Those that are set. `reserved` is what calls under way may cost at most.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['tenant-unknown'],
   query: whose,
@@ -114,11 +107,9 @@ export const listBudgets = route({
 export const setBudget = route({
   method: 'PUT',
   path: '/v1/budgets',
-  name: 'setBudget',
   summary: 'Set or take away a budget',
   description:
     'Of the tenant, or of one of its users. Without `tokens` and `cost_micros` it is taken away. All that was paused for want of it looks again.',
-  chapter: CHAPTER,
   right: 'administer',
   problems: ['tenant-unknown', 'tenant-invalid', 'budget-invalid'],
   query: whose,

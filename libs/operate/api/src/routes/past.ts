@@ -4,7 +4,7 @@ import { AccessError, diffBundles, InvalidError, isoTime, type Sequence, workflo
 import { mayDo } from '@tidemark/ports';
 import {
   type CallRange,
-  compareWorkflows,
+  compareWorkflows as comparison,
   MODEL_OPERATION,
   type RebuiltCall,
   type RebuiltCalls,
@@ -36,9 +36,8 @@ import {
   taskSchema,
   workingMemorySchema,
 } from '../schemas/workflow.ts';
-import { checkpointPoints } from '../shapes/checkpoints.ts';
 import { comparisonJson } from '../shapes/comparison.ts';
-import { pastJson, pastOf } from '../shapes/past.ts';
+import { pastJson } from '../shapes/past.ts';
 
 /** What the call saw, rebuilt, and what was kept and trimmed. */
 const callJson = (call: RebuiltCall) => ({
@@ -48,8 +47,6 @@ const callJson = (call: RebuiltCall) => ({
   manifest: call.bundle?.manifest ?? null,
   messages: call.bundle?.messages ?? null,
 });
-
-const CHAPTER = 'The past';
 
 const pastParams = workflowParams.extend({ sequence: sequenceSchema });
 
@@ -64,11 +61,9 @@ const fragmentSchema = z.object({
 export const getWorkflowAt = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/at/{sequence}',
-  name: 'getWorkflowAt',
   summary: 'A workflow as it stood right after a checkpoint',
   description:
     'Belief, frontier and what models were given, folded anew from its history, from whichever tier has it; the same for ever, but for the status of its checkpoint, which is that of now. 0 is its opening.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown', 'sequence-unknown', 'history-forgotten', 'object-archived'],
   params: pastParams,
@@ -99,9 +94,7 @@ export const getWorkflowAt = route({
   },
   async handle({ params, principal, backend }) {
     const row = await backend.find(principal, params.workflow);
-    const past = await pastOf(backend.ports, row.workflow, params.sequence as Sequence);
-    const [point] = await checkpointPoints(backend, row, [past.checkpoint]);
-    return ok(pastJson(row, past, point!));
+    return ok(await pastJson(backend, row, params.sequence as Sequence));
   },
 });
 
@@ -134,11 +127,9 @@ const callSchema = z
 export const listModelCalls = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/at/{sequence}/calls',
-  name: 'listModelCalls',
   summary: 'What the model calls of a checkpoint saw',
   description:
     'Of the step that the checkpoint committed, in the order of their keys, rebuilt byte for byte with their manifests, some at a time. The sequence after the newest means steps under way.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown', 'checkpoint-unknown', 'no-model-call', 'tokenizer-unknown'],
   params: pastParams,
@@ -175,11 +166,9 @@ async function callsAt(
 export const listCallPlaces = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/calls',
-  name: 'listCallPlaces',
   summary: "Where a workflow's model calls are",
   description:
     'In the order of their tasks. `at` is the sequence under which the calls are told with what they saw; the one after the newest means steps under way.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown', 'cursor-invalid', 'store-rebuilding'],
   params: workflowParams,
@@ -240,14 +229,12 @@ const pointSchema = z
   })
   .nullable();
 
-export const compare = route({
+export const compareWorkflows = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/comparison/{other}',
-  name: 'compareWorkflows',
   summary: 'Compare two workflows',
   description:
     'Mostly a fork with its base: how each ended, what it took, and the first checkpoint at which they differ, counted on through what they share.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown', 'history-forgotten'],
   params: workflowParams.extend({ other: workflowIdSchema }),
@@ -266,18 +253,16 @@ export const compare = route({
       await backend.check(principal, params.workflow),
       await backend.check(principal, params.other),
     ];
-    return ok(comparisonJson(await compareWorkflows(backend.reads, one, other)));
+    return ok(comparisonJson(await comparison(backend.reads, one, other)));
   },
 });
 
 export const compareCalls = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/at/{sequence}/calls/{call}/comparison',
-  name: 'compareCalls',
   summary: 'Compare what two model calls saw',
   description:
     'Which pieces came, went or changed, by lane; the second call is that of `to`, in the same workflow unless `other` names one.',
-  chapter: CHAPTER,
   right: 'content',
   problems: ['workflow-unknown', 'checkpoint-unknown', 'no-model-call', 'call-unknown', 'no-bundle'],
   params: pastParams.extend({ call: callNumber.meta({ description: 'Of the checkpoint, from 1.', type: 'integer' }) }),
@@ -320,11 +305,9 @@ async function bundleAt(backend: Backend, workflow: string, at: number, range: C
 export const forkWorkflow = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/forks',
-  name: 'forkWorkflow',
   summary: 'Go on from a checkpoint, in a new workflow',
   description:
     'It shares the history up to there. With `replay` what was recorded answers its effects and nothing is called; with `live` they are called, under keys of its own; where people have answered something in what is shared (in a fork before it or an ended child as well), or with another belief, that needs the right to decide besides. The same `id` answers the same fork.',
-  chapter: CHAPTER,
   right: 'operate',
   problems: [
     'workflow-unknown',

@@ -8,8 +8,6 @@ import { content } from '../redaction.ts';
 import { type Call, ok, route } from '../route.ts';
 import { byWhy, contentAskedSchema, nameSchema, tenantSchema, textSchema, timeSchema } from '../schemas/common.ts';
 
-const CHAPTER = 'Queues';
-
 const ofWhom = z.string().nullable().meta({ description: 'Null: of all tenants.' });
 
 const heldSchema = z
@@ -31,11 +29,9 @@ const queueSchema = z
 export const listQueues = route({
   method: 'GET',
   path: '/v1/queues',
-  name: 'listQueues',
   summary: 'List queues: work by definition and tenant, and what of it is paused',
   description:
     'Those with something to do or in hand, and those that are held. What waits for a timer, a signal or a person is in none.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['tenant-unknown'],
   query: z.object({ tenant: tenantSchema.optional(), content: contentAskedSchema }),
@@ -90,7 +86,6 @@ const changedJson = ({ definition, tenant, changed, held }: QueueChanged) =>
 
 const shared = {
   method: 'POST',
-  chapter: CHAPTER,
   right: 'operate',
   problems: [
     'tenant-unknown',
@@ -108,7 +103,6 @@ export const pauseQueue = route({
   ...shared,
   body: pauseAsk,
   path: '/v1/queues/{queue}/pause',
-  name: 'pauseQueue',
   summary: 'Pause all work of a definition',
   description:
     'From the answer on nothing of it is claimed until it is resumed. Steps under way finish; starts are accepted and wait; undos are held too, schedules are not. A definition that is neither loaded here nor that of a workflow that you may see is unknown.',
@@ -128,7 +122,6 @@ export const resumeQueue = route({
   ...shared,
   body: ask,
   path: '/v1/queues/{queue}/resume',
-  name: 'resumeQueue',
   summary: 'Resume a paused queue',
   async handle(call) {
     const { body, principal, backend } = call;

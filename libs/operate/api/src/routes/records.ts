@@ -22,7 +22,6 @@ const keySchema = nameSchema.max(256);
 const valueSchema = givenJson.refine((value) => value !== undefined, 'give any JSON');
 const shared = {
   path: '/v1/records/{subject}',
-  chapter: 'Memory',
   // Other subjects hold records of the system that have operations and rights of their own.
   params: z.object({
     subject: nameSchema.regex(/^pipeline:./, 'name a pipeline: pipeline:content').meta({
@@ -35,7 +34,6 @@ const shared = {
 export const listRecords = route({
   ...shared,
   method: 'GET',
-  name: 'listRecords',
   summary: 'Records of a pipeline',
   description: 'In the order of their keys.',
   right: 'content',
@@ -72,7 +70,6 @@ export const listRecords = route({
 export const writeRecords = route({
   ...shared,
   method: 'POST',
-  name: 'writeRecords',
   summary: 'Write records of a pipeline',
   description:
     'In one event, answered once readers see them; what stood under a key is replaced, so it may be repeated. What looks like a secret is refused.',

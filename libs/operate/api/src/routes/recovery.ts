@@ -2,6 +2,7 @@
 
 import { decodePayload } from '@tidemark/codec';
 import { type EffectKey, isoTime, messageOf, type ProbeAnswer, type StreamState, streamFromJson } from '@tidemark/core';
+import type { CheckpointRow } from '@tidemark/ports';
 import {
   answerInTime,
   askable,
@@ -94,11 +95,9 @@ const recoverySchema = z
 export const getRecovery = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/recovery',
-  name: 'getRecovery',
   summary: 'What the next holder of a workflow would do',
   description:
     'Told from the folded state, its effects and the definition, where this process has it; nothing is changed. With `probe` the probes of its effects are asked now, which needs the right to operate; one that bars late calls is not asked, since that would change something.',
-  chapter: 'The past',
   right: 'content',
   problems: ['workflow-unknown', 'right-missing', 'store-rebuilding'],
   needs: [
@@ -128,7 +127,7 @@ export const getRecovery = route({
       ...planJson(plan, problems),
       ...{ tenant, probes_asked: probe },
       definition: definition === undefined ? null : `${definition.name} v${definition.version}`,
-      checkpoint: head === undefined ? null : { ...checkpointJson(head), sequence_number: plan.checkpoint },
+      checkpoint: head === undefined ? null : checkpointJson(head),
       question: await questionIn(reads, state),
     });
   },
@@ -183,9 +182,6 @@ const planJson = ({ crashes, effects, ...plan }: RecoveryPlan, problems: Readonl
 const nextJson = (next: PlannedNext): z.input<typeof nextSchema> =>
   next.kind === 'needs-person' || next.kind === 'stopped' ? { kind: next.kind } : next;
 
-interface Head {
-  readonly step: string | null;
-  readonly atMs: number;
-  readonly lastAction: string;
-}
-const checkpointJson = ({ step, atMs, lastAction }: Head) => ({ step, at: isoTime(atMs), last_action: lastAction });
+const checkpointJson = ({ sequence, step, atMs, lastAction }: CheckpointRow) => ({
+  ...{ sequence_number: sequence, step, at: isoTime(atMs), last_action: lastAction },
+});

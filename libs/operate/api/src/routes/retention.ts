@@ -8,7 +8,7 @@ import { type Asked, ok, route } from '../route.ts';
 import { byWhy, nameSchema, workflowIdSchema } from '../schemas/common.ts';
 import { reported, whose } from '../whose.ts';
 
-const shared = { chapter: 'Retention', right: 'administer', query: whose } as const;
+const shared = { right: 'administer', query: whose } as const;
 
 const milliseconds = z.int().min(1);
 const policySchema = z
@@ -35,7 +35,6 @@ export const getRetention = route({
   ...shared,
   method: 'GET',
   path: '/v1/retention',
-  name: 'getRetention',
   summary: "How long a tenant's archived history is kept, and what is held",
   problems: ['tenant-unknown', 'holds-too-many'],
   reports: ofTenant,
@@ -52,7 +51,6 @@ export const setRetention = route({
   ...shared,
   method: 'PUT',
   path: '/v1/retention',
-  name: 'setRetention',
   summary: "Say how long a tenant's archived history is kept",
   description: 'Compactors keep to it from their next pass on.',
   problems: ['tenant-unknown', 'tenant-invalid', 'retention-invalid'],
@@ -71,7 +69,6 @@ export const holdHistory = route({
   ...shared,
   method: 'POST',
   path: '/v1/retention/holds',
-  name: 'holdHistory',
   summary: "Keep a workflow's history, or all of the tenant's, whatever its policy says",
   description: 'The same hold again changes nothing; another one by that name is refused while it stands.',
   problems: ['workflow-unknown', 'hold-elsewhere', 'hold-taken', 'tenant-unknown', 'tenant-invalid'],
@@ -97,7 +94,6 @@ export const releaseHold = route({
   ...shared,
   method: 'DELETE',
   path: '/v1/retention/holds/{hold}',
-  name: 'releaseHold',
   summary: 'Let the policy decide again',
   problems: ['hold-unknown', 'tenant-unknown', 'tenant-invalid'],
   params: z.object({ hold: nameSchema }),

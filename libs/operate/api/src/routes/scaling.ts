@@ -3,8 +3,6 @@ import { z } from 'zod';
 import { ok, route } from '../route.ts';
 import { nameSchema } from '../schemas/common.ts';
 
-const CHAPTER = 'Scaling';
-
 const ageSchema = z.int().meta({
   description:
     'Age in milliseconds of the oldest look at the rows that it rests on. What is older than 15 s is not told (503).',
@@ -42,7 +40,6 @@ const poolJson = (demand: PoolDemand): z.input<typeof poolSchema> => ({
 
 const shared = {
   method: 'GET',
-  chapter: CHAPTER,
   right: 'scale',
   needs: [
     {
@@ -56,7 +53,6 @@ const problems = ['right-missing', 'demand-unknown'];
 export const listPools = route({
   ...shared,
   path: '/v1/scaling',
-  name: 'listPools',
   summary: 'How much work there is for each pool of workers',
   description:
     'Of the whole, whichever coordinator is asked; from memory, so that it may be asked often. 503 where it is not known.',
@@ -77,7 +73,6 @@ export const listPools = route({
 export const getPool = route({
   ...shared,
   path: '/v1/scaling/{pool}',
-  name: 'getPool',
   summary: 'The same of one pool',
   description: "What KEDA's scaler `metrics-api` asks, with the value `demand`.",
   problems: [...problems, 'pool-unknown'],

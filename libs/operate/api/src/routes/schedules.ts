@@ -42,7 +42,6 @@ const scheduleJson = (schedule: ScheduleState) => ({
   next: schedule.next.map(isoTime),
 });
 
-const CHAPTER = 'Schedules';
 const params = z.object({ schedule: workflowIdSchema });
 
 const scheduleBody = z
@@ -91,11 +90,9 @@ const scheduleSchema = z
 export const setSchedule = route({
   method: 'PUT',
   path: '/v1/schedules/{schedule}',
-  name: 'setSchedule',
   summary: 'Make a schedule, or change the one of this id',
   description:
     'Each slot begins one run, named by the schedule and the time. A schedule is a workflow: pause, resume and cancel it as one.',
-  chapter: CHAPTER,
   right: 'operate',
   problems: [
     'schedule-invalid',
@@ -137,10 +134,8 @@ function namedAsHere(error: unknown): unknown {
 export const listSchedules = route({
   method: 'GET',
   path: '/v1/schedules',
-  name: 'listSchedules',
   summary: 'List schedules, newest first',
   description: 'Those that have ended are among them.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['tenant-unknown', 'cursor-invalid'],
   query: z.object({
@@ -164,11 +159,9 @@ export const listSchedules = route({
 export const fireSchedule = route({
   method: 'POST',
   path: '/v1/schedules/{schedule}/fire',
-  name: 'fireSchedule',
   summary: 'Have a schedule begin a run now',
   description:
     'By its overlap policy. With a `key` it counts once, however often it is sent, as long as it is among the last 256 inbox events of the schedule.',
-  chapter: CHAPTER,
   right: 'operate',
   problems: ['workflow-unknown', 'schedule-unknown', 'workflow-closed'],
   params,

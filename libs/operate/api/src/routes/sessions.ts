@@ -23,7 +23,6 @@ import { sessionSchema } from '../schemas/session.ts';
 import { inputOf, isHistoryForgotten } from '../shapes/belief.ts';
 import { reported, whose } from '../whose.ts';
 
-const CHAPTER = 'Sessions';
 const sessionParams = z.object({ session: nameSchema });
 
 const aboutSession = (request: Asked) => reported(request.params.session, request);
@@ -31,11 +30,9 @@ const aboutSession = (request: Asked) => reported(request.params.session, reques
 export const getSession = route({
   method: 'GET',
   path: '/v1/sessions/{session}',
-  name: 'getSession',
   summary: 'Where a session stands',
   description:
     'Its live workflow (or the newest): what it believes, waits for and asks; what those before left in words, and hand-overs. All that somebody needs to go on with it.',
-  chapter: CHAPTER,
   right: 'content',
   problems: ['session-unknown', 'tenant-unknown'],
   params: sessionParams,
@@ -74,11 +71,9 @@ const resumedSchema = z
 export const resumeSession = route({
   method: 'POST',
   path: '/v1/sessions/{session}/resume',
-  name: 'resumeSession',
   summary: 'Resume a session',
   description:
     'Answers the live workflow of the session; the body is not used then. Where all have ended, it starts the next one, for the same user, which sees what was said and remembered. Its id is derived from that of the newest workflow, so that of many requests at once one starts it and the others answer that one (`created` is false), whatever definition and input they named. A request that is sent again after that workflow has ended starts the one after it.',
-  chapter: CHAPTER,
   right: 'operate',
   problems: [
     'session-unknown',
@@ -189,10 +184,8 @@ async function inputAgain({ reads, ports, client }: Backend, newest: SessionWork
 export const handOver = route({
   method: 'POST',
   path: '/v1/sessions/{session}/handovers',
-  name: 'handOver',
   summary: 'Hand a session over',
   description: 'Who continues and what they need to know; the next workflow of the session receives it.',
-  chapter: CHAPTER,
   right: 'operate',
   problems: ['handover-invalid', 'tenant-unknown', 'tenant-invalid'],
   params: sessionParams,

@@ -8,7 +8,6 @@ import { type Asked, ok, route } from '../route.ts';
 import { flagSchema, nameSchema, timeSchema } from '../schemas/common.ts';
 
 const shared = {
-  chapter: 'Shadows',
   params: z.object({ definition: nameSchema.meta({ description: 'Name of the agent, as it reports.' }) }),
   problems: ['right-missing', 'rows-behind'],
   reports: ({ params }: Asked) => [{ target: String(params.definition), tenant: null }],
@@ -69,7 +68,6 @@ export const getShadow = route({
   ...shared,
   method: 'GET',
   path: '/v1/shadows/{definition}',
-  name: 'getShadow',
   summary: 'How the observed runs of an agent compare',
   description:
     'Rebuilt from the log of every run that was opened since the share was set, at most the newest 10,000. With `differences` each of them is told, which needs the right to content. For callers of all tenants.',
@@ -93,7 +91,6 @@ export const promoteShadow = route({
   ...shared,
   method: 'POST',
   path: '/v1/shadows/{definition}/promotions',
-  name: 'promoteShadow',
   summary: 'Observe another share of an agent’s runs',
   description:
     'To the next share only after its observation, with enough runs that agree, and without a difference; `refusals` says what is missing. A lower share, or the present one, is always taken, and begins the observation anew. For callers of all tenants.',

@@ -25,11 +25,9 @@ const momentSchema = z
 export const getTimeline = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/timeline',
-  name: 'getTimeline',
   summary: 'All that happened to a workflow, in short',
   description:
     'Every accepted event from position `from` on, without content: who held the workflow when, its checkpoints, effects, failures, signals and decisions. `next_from` is where the next page begins.',
-  chapter: 'History',
   right: 'read',
   problems: ['workflow-unknown', 'history-forgotten', 'object-archived', 'store-rebuilding'],
   params: workflowParams,

@@ -34,11 +34,9 @@ const spanSchema = z
 export const getTrace = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/trace',
-  name: 'getTrace',
   summary: 'The trace of a workflow',
   description:
     'The same spans and ids as the live export, those that have ended first. `next_from` is where the next page begins. With `content` attributes tell what models, tools and effects were asked and answered, which needs the right to content.',
-  chapter: 'The past',
   right: 'read',
   problems: ['workflow-unknown', 'object-archived', 'right-missing'],
   params: workflowParams,

@@ -39,8 +39,6 @@ import { pendingTask, taskJson } from '../shapes/frontier.ts';
 import { questionOf } from '../shapes/question.ts';
 import { workflowJson } from '../shapes/workflow.ts';
 
-const CHAPTER = 'Workflows';
-
 const startBody = z
   .strictObject({
     definition: nameSchema.meta({ description: 'Name of a definition that this process has loaded.' }),
@@ -79,11 +77,9 @@ const startedSchema = z
 export const startWorkflow = route({
   method: 'POST',
   path: '/v1/workflows',
-  name: 'startWorkflow',
   summary: 'Start a workflow',
   description:
     'Answered once its opening is durable. With an `id` it may be sent again: the same id answers the same run (200), and starts nothing. Without one the server makes one, so a repetition is another run. Its trace links to the `traceparent` of the request.',
-  chapter: CHAPTER,
   right: 'operate',
   problems: [
     'definition-unknown',
@@ -134,11 +130,9 @@ const listQuery = z.object({
 export const listWorkflows = route({
   method: 'GET',
   path: '/v1/workflows',
-  name: 'listWorkflows',
   summary: 'List and search workflows',
   description:
     "Newest first, page by page; without the system's own. Filters that are given hold together. One that was just started is in it a moment later.",
-  chapter: CHAPTER,
   right: 'read',
   problems: ['cursor-invalid', 'tenant-unknown'],
   query: listQuery,
@@ -162,10 +156,8 @@ export const listWorkflows = route({
 export const listChildren = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/children',
-  name: 'listChildren',
   summary: 'Workflows that its tasks have started',
   description: 'In order of their ids, which are `{workflow}~{task}`; without children of theirs.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown', 'cursor-invalid'],
   params: workflowParams,
@@ -186,10 +178,8 @@ export const listChildren = route({
 export const getWorkflow = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}',
-  name: 'getWorkflow',
   summary: 'A workflow as it stands',
   description: 'Its belief and frontier, what it waits for or asks, and how it ended.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown'],
   params: workflowParams,
@@ -273,11 +263,9 @@ const resultSchema = z
 export const getResult = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/result',
-  name: 'getResult',
   summary: 'Wait for how a workflow ends',
   description:
     'Answered as soon as it has ended, waits for a person, or `wait_ms` have passed, whichever is first: `status` says which. To wait longer, ask again. Of a workflow that went on with a fresh history it is told how the last that goes on for it stands, which `workflow` names.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown'],
   params: workflowParams,
@@ -306,9 +294,7 @@ export const getResult = route({
 export const listDefinitions = route({
   method: 'GET',
   path: '/v1/definitions',
-  name: 'listDefinitions',
   summary: 'Definitions that can be started here',
-  chapter: CHAPTER,
   right: 'read',
   answers: {
     200: z.object({

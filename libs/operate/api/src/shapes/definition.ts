@@ -1,20 +1,6 @@
 /** Owns what a definition says of itself, for people and programs. Pure. */
 
-import type { Json } from '@tidemark/core';
 import type { Definition } from '@tidemark/runtime';
-
-export interface DefinitionCard {
-  readonly name: string;
-  readonly version: number;
-  /** What `begin` may add, and what each step may add; null where only the runtime's part is known. */
-  readonly starts: readonly string[] | null;
-  readonly flow: Readonly<Record<string, readonly string[]>>;
-  readonly warnings: readonly string[];
-  /** Operations of the effects that it lists, whose responses can be checked. */
-  readonly effects: readonly string[];
-  /** Signals that it accepts: the JSON Schema of each value, by name; null where only the runtime's part is known. */
-  readonly signals: Readonly<Record<string, Json>> | null;
-}
 
 /** What the SDK's workflows declare beside what the runtime needs. */
 interface Declared {
@@ -26,7 +12,11 @@ interface Declared {
 const isDeclared = (definition: object): definition is Declared =>
   'flow' in definition && 'starts' in definition && 'warnings' in definition;
 
-export function cardOf(definition: Definition): DefinitionCard {
+/**
+ * `starts`: what `begin` may add, null where only the runtime's part is known; `flow`: what each step may add; `effects`: operations whose
+ * responses can be checked; `signals`: the JSON Schema of each value by name, null where only the runtime's part is known.
+ */
+export function cardOf(definition: Definition) {
   const { name, version } = definition;
   const effects = definition.effects.map(({ operation }) => operation);
   const signals =

@@ -3,22 +3,12 @@
 import { type Blocked, blockedOn, isoTime, isUnblocked, type TaskState } from '@tidemark/core';
 import type { TaskRow } from '@tidemark/ports';
 
-export interface PendingTask {
-  readonly state: TaskState;
-  readonly blocked: readonly Blocked[];
-  readonly ready: boolean;
-}
+export const pendingTask = (row: TaskRow) => pendingState(JSON.parse(row.state) as TaskState);
 
-export const pendingTask = (row: TaskRow): PendingTask => pendingState(JSON.parse(row.state) as TaskState);
-
-export const pendingState = (state: TaskState): PendingTask => ({
-  state,
-  blocked: blockedOn(state),
-  ready: isUnblocked(state),
-});
+export const pendingState = (state: TaskState) => ({ state, blocked: blockedOn(state), ready: isUnblocked(state) });
 
 /** `stands`: the workflow is being compensated or has ended, so its tasks don't run. */
-export const taskJson = ({ state, blocked, ready }: PendingTask, stands = false) => ({
+export const taskJson = ({ state, blocked, ready }: ReturnType<typeof pendingState>, stands = false) => ({
   task: state.id,
   step: state.step,
   state: stands ? ('frozen' as const) : ready ? ('ready' as const) : ('blocked' as const),

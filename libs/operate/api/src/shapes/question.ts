@@ -1,29 +1,19 @@
 /** Owns the question of a parked workflow, or the record it stands at, and the possible answers. Reads rows. */
 
-import { type Json, type StreamState, streamFromJson, type WorkflowId } from '@tidemark/core';
+import { type StreamState, streamFromJson, type WorkflowId } from '@tidemark/core';
 import type { ProjectionStore } from '@tidemark/ports';
 import { fittingResolutions, PLAIN_REFUSED, parkedQuestion } from '@tidemark/runtime';
-
-export interface QuestionReported {
-  readonly question_id: string;
-  readonly code: string;
-  readonly task: string | null;
-  readonly idempotency_key: string | null;
-  readonly resolutions: readonly string[];
-  readonly message: string;
-  readonly evidence: Json;
-}
 
 type Reads = Pick<ProjectionStore, 'loadStreams' | 'events'>;
 
 /** Null: there is no question. */
-export async function questionOf(reads: Reads, workflow: WorkflowId): Promise<QuestionReported | null> {
+export async function questionOf(reads: Reads, workflow: WorkflowId) {
   const [snapshot] = await reads.loadStreams([workflow]);
   return snapshot === undefined ? null : questionIn(reads, streamFromJson(snapshot.state, snapshot.tasks));
 }
 
 /** Null: there is no question. Reads the one event that asks. */
-export async function questionIn(reads: Pick<Reads, 'events'>, state: StreamState): Promise<QuestionReported | null> {
+export async function questionIn(reads: Pick<Reads, 'events'>, state: StreamState) {
   const { question, unreadable, workflow } = state;
   if (unreadable?.problem !== undefined) return judgementOf(unreadable.problem, unreadable);
   if (question === null) return null;
@@ -40,10 +30,7 @@ export async function questionIn(reads: Pick<Reads, 'events'>, state: StreamStat
 }
 
 /** The question of a workflow that stands at an unreadable record: no resolution answers it, the record is judged. */
-const judgementOf = (
-  problem: string,
-  { offset, type }: { readonly offset: number; readonly type: string },
-): QuestionReported => ({
+const judgementOf = (problem: string, { offset, type }: { readonly offset: number; readonly type: string }) => ({
   ...{ question_id: '', code: problem, task: null, idempotency_key: null, resolutions: [] },
   message: `the ${type} at offset ${offset} can't be read, and nothing after it counts until somebody has judged it: ${PROBLEMS[problem] ?? PROBLEMS[OVER_BOUNDS]}`,
   evidence: { offset, type },

@@ -16,13 +16,11 @@ import type { Session } from '../session.ts';
 import { bytes, counted, dateTime } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
-export type ArchiveOptions = AdminOptions;
-
-export interface CompactOptions extends ArchiveOptions {
+export interface CompactOptions extends AdminOptions {
   readonly olderThan: number;
 }
 
-export interface VerifyOptions extends ArchiveOptions {
+export interface VerifyOptions extends AdminOptions {
   readonly workflow?: string | undefined;
 }
 
@@ -157,7 +155,7 @@ const verdictJson = (verdict: ArchiveVerdict) => ({
   problems: verdict.problems,
 });
 
-export async function restore(session: Session, id: string, options: ArchiveOptions): Promise<number> {
+export async function restore(session: Session, id: string, options: AdminOptions): Promise<number> {
   const state = await atHost(
     session,
     options,

@@ -16,24 +16,16 @@ import { DRAIN_MS, PARKED_SHOWN_COUNT } from '../limits.ts';
 import { DEFAULT_FOLDER, type Folder, folderTarget } from '../place/folder.ts';
 import { HeldFolder, holdNoticed } from '../place/held-folder.ts';
 import { ownName, ownPlace, placeOr } from '../place/place.ts';
+import type { RunningOptions } from '../program/program.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { progressBar } from '../text/progress.ts';
 import { shellWord, showCommand } from '../text/shell.ts';
 import { counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
-export interface DevOptions {
-  readonly workflows?: readonly string[] | undefined;
-  readonly state?: string | undefined;
-  /** Where traces are exported to. */
-  readonly otlp?: string | undefined;
-  /** Port of the HTTP API; absent: the default one, or any where that is taken. */
-  readonly port?: number | undefined;
-}
-
-export async function dev(session: Session, options: DevOptions): Promise<number> {
+export async function dev(session: Session, options: RunningOptions['dev']): Promise<number> {
   const { terminal, env, cwd } = session;
-  const definitions = await readDefinitions(options.workflows ?? [], cwd);
+  const definitions = await readDefinitions(options.workflows, cwd);
   // Always a folder, also where the environment names a cluster: there its services do this.
   const target = folderTarget(options.state ?? DEFAULT_FOLDER, session);
   if (env.TIDEMARK_KAFKA_BROKERS !== undefined && options.state === undefined) {

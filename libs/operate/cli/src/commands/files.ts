@@ -25,41 +25,16 @@ import { readInput } from '../input.ts';
 import { failureOf } from '../place/api-failure.ts';
 import { exists } from '../place/folder.ts';
 import { firstOf } from '../place/pages.ts';
-import {
-  atPlace,
-  awaitHolder,
-  lastingPlace,
-  openPlace,
-  type Place,
-  type PlaceOptions,
-  type Target,
-  targetOf,
-} from '../place/place.ts';
+import { atPlace, awaitHolder, lastingPlace, openPlace, type Place, type Target, targetOf } from '../place/place.ts';
+import type { FilesOptions } from '../program/files-program.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { shellWord } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
 
-export interface ShownOptions extends PlaceOptions {
-  readonly run?: string | undefined;
-  readonly newest?: string | undefined;
-  readonly tenant?: string | undefined;
-  readonly workflows?: readonly string[] | undefined;
-}
-
-export interface ImportOptions extends PlaceOptions {
-  readonly as: string;
-  readonly id?: string | undefined;
-  readonly tenant?: string | undefined;
-  readonly input?: string | undefined;
-  /** Further folders in which outputs may lie. */
-  readonly outputs?: readonly string[] | undefined;
-  readonly workflows?: readonly string[] | undefined;
-}
-
 /** Records that are read, page by page, at most. */
 const RECORDS_MAX_COUNT = 1_000;
 
-export function filesExport(session: Session, folder: string, options: ShownOptions): Promise<number> {
+export function filesExport(session: Session, folder: string, options: FilesOptions['export']): Promise<number> {
   const asked = askedIn(options);
   const definitions = modulesOf(session, options);
   return atPlace(session, { ...options, how: 'read', definitions }, async ({ client }) => {
@@ -71,7 +46,7 @@ export function filesExport(session: Session, folder: string, options: ShownOpti
   });
 }
 
-export async function filesMirror(session: Session, folder: string, options: ShownOptions): Promise<number> {
+export async function filesMirror(session: Session, folder: string, options: FilesOptions['export']): Promise<number> {
   const asked = askedIn(options);
   const target = await targetOf(options, session);
   if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
@@ -152,9 +127,9 @@ async function hints(client: Client, listener: () => void, how: Parameters<Clien
   }
 }
 
-export async function filesImport(session: Session, folder: string, options: ImportOptions): Promise<number> {
+export async function filesImport(session: Session, folder: string, options: FilesOptions['import']): Promise<number> {
   const { cwd, terminal } = session;
-  const { as: name, id, tenant, workflows = [] } = options;
+  const { as: name, id, tenant, workflows } = options;
   const known = await readDefinitions(workflows, cwd);
   const stepNames = pipelineSteps(pick(known, name, 'in the given modules (--workflows)'));
   if (stepNames === undefined) {
@@ -185,7 +160,7 @@ export async function filesImport(session: Session, folder: string, options: Imp
 
 type Asked = { readonly run: string } | { readonly newest: string; readonly tenant: string | undefined };
 
-function askedIn({ run, newest, tenant }: ShownOptions): Asked {
+function askedIn({ run, newest, tenant }: FilesOptions['export']): Asked {
   if (run !== undefined) return { run };
   if (newest !== undefined) return { newest, tenant };
   throw new UsageError('name a run with --run ID, or a workflow with --newest NAME; tidemark files --help shows how');
@@ -195,7 +170,7 @@ const wordsOf = (asked: Asked): string =>
   'run' in asked ? printable(asked.run) : `the newest run of ${printable(asked.newest)}`;
 
 const modulesOf =
-  ({ cwd }: Session, { workflows = [] }: ShownOptions) =>
+  ({ cwd }: Session, { workflows }: FilesOptions['export']) =>
   async () =>
     workflows.length === 0 ? [] : readDefinitions(workflows, cwd);
 

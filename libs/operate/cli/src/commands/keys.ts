@@ -10,8 +10,6 @@ import { type Columns, tableOr } from '../text/table.ts';
 import { count, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
-export type KeysOptions = AdminOptions;
-
 export interface ForgetOptions extends AdminOptions {
   readonly tenant?: string | undefined;
   readonly workflow?: string | undefined;
@@ -20,7 +18,7 @@ export interface ForgetOptions extends AdminOptions {
   readonly why: string;
 }
 
-export async function keysShow(session: Session, options: KeysOptions): Promise<number> {
+export async function keysShow(session: Session, options: AdminOptions): Promise<number> {
   const uses = await atHost(session, options, usesIn);
   const { terminal } = session;
   terminal.answer({
@@ -42,7 +40,7 @@ const USES: Columns<KeyUse> = [
   ['', ({ isCurrent }) => (isCurrent ? 'current' : 'to be wrapped anew: tidemark admin keys rewrap')],
 ];
 
-export async function keysRotate(session: Session, options: KeysOptions): Promise<number> {
+export async function keysRotate(session: Session, options: AdminOptions): Promise<number> {
   const rotated = await atHost(session, options, rotateIn, { action: 'rotateKeys' });
   const { terminal } = session;
   terminal.answer({ rotated: rotated.map(({ file, wrappedBy }) => ({ file, wrapped_by: wrappedBy })) });
@@ -53,7 +51,7 @@ export async function keysRotate(session: Session, options: KeysOptions): Promis
   return EXIT.ok;
 }
 
-export async function keysRewrap(session: Session, options: KeysOptions): Promise<number> {
+export async function keysRewrap(session: Session, options: AdminOptions): Promise<number> {
   const answer = await atHost(session, options, rewrapIn, { action: 'rewrapKeys' });
   const { terminal } = session;
   terminal.answer({

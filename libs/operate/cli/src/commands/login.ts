@@ -16,20 +16,10 @@ import { changeContexts, checkContextName, contextNamed, contextsPath, readConte
 import type { ContextsFile, Credential } from '../place/contexts-file.ts';
 import { deviceLogin } from '../place/oidc.ts';
 import { atPlace, checkedUrl, type PlaceOptions } from '../place/place.ts';
+import type { LoginOptions } from '../program/login-program.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { type Columns, tableOr } from '../text/table.ts';
 import { printable } from '../text/width.ts';
-
-export interface LoginOptions {
-  /** Its name; by default the server's. */
-  readonly context?: string | undefined;
-  /** `@file`, or `-` for standard input. */
-  readonly key?: string | undefined;
-  readonly oidc?: string | undefined;
-  readonly clientId?: string | undefined;
-  readonly audience?: string | undefined;
-  readonly scope: string;
-}
 
 export async function login(session: Session, url: string | undefined, options: LoginOptions): Promise<number> {
   const { terminal, env } = session;

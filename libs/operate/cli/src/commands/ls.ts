@@ -4,21 +4,18 @@ import type { Answer } from '@tidemark/client';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { noState } from '../failures.ts';
 import { firstOf, type Listed } from '../place/pages.ts';
-import { atPlace, nothingKept, type PlaceOptions } from '../place/place.ts';
-import { type FilterOptions, queryOf } from '../program/filter-options.ts';
+import { atPlace, nothingKept } from '../place/place.ts';
+import { queryOf } from '../program/filter-options.ts';
+import type { RunningOptions } from '../program/program.ts';
 import type { Session } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
 import { type Columns, tableOf } from '../text/table.ts';
 import { ago, cost, count, counted } from '../text/units.ts';
 import { ACTIVITY_COLOURS } from '../views/activity.ts';
 
-export interface LsOptions extends FilterOptions, PlaceOptions {
-  readonly limit: number;
-}
-
 type Workflow = Answer<'GET /v1/workflows'>['workflows'][number];
 
-export async function ls(session: Session, options: LsOptions): Promise<number> {
+export async function ls(session: Session, options: RunningOptions['ls']): Promise<number> {
   const { terminal } = session;
   const { limit, state } = options;
   const query = queryOf(options);

@@ -10,8 +10,9 @@ import type { Role } from '@tidemark/ports';
 import { type McpTestClient, mcpPipes } from '@tidemark/testkit/mcp-client';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { callCli, hold } from '../called-cli-fixture.ts';
+import type { McpCommandOptions } from '../program/mcp-program.ts';
 import { Terminal } from '../terminal.ts';
-import { type McpCommandOptions, serveMcp } from './mcp.ts';
+import { serveMcp } from './mcp.ts';
 
 const MODULES = ['complaints', 'advisor'].map((name) => path.resolve(import.meta.dirname, `../../fixtures/${name}.ts`));
 /** Made up, and of the form that services give out. */

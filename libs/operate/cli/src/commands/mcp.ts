@@ -3,6 +3,7 @@
  * and the API for sessions and memory. On standard input and output nothing but the protocol is printed.
  */
 
+import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { OWN_VERSION } from '@tidemark/api/local';
 import { EXIT } from '@tidemark/host/exit-codes';
@@ -10,22 +11,12 @@ import type { McpOptions } from '@tidemark/mcp';
 import { noState, outlivedReporter } from '../failures.ts';
 import { failureOf } from '../place/api-failure.ts';
 import { exists } from '../place/folder.ts';
-import { openPlace, type PlaceOptions, targetOf } from '../place/place.ts';
+import { openPlace, targetOf } from '../place/place.ts';
+import type { McpCommandOptions } from '../program/mcp-program.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { printable } from '../text/width.ts';
 import { LentPlace } from './mcp-place.ts';
 import { folderOf } from './repo-state.ts';
-
-export interface McpCommandOptions extends PlaceOptions {
-  readonly tenant?: string | undefined;
-  readonly http?: number | undefined;
-  readonly host?: string | undefined;
-  readonly allowHost?: readonly string[] | undefined;
-  readonly allowOrigin?: readonly string[] | undefined;
-  readonly dir?: string | undefined;
-  readonly user?: string | undefined;
-  readonly checks?: boolean | undefined;
-}
 
 export const mcp = (session: Session, options: McpCommandOptions): Promise<number> =>
   serveMcp(session, options, { input: process.stdin, output: process.stdout });
@@ -73,7 +64,7 @@ export async function serveMcp(
     terminal.note(
       `${terminal.paintNote('bold', 'tidemark mcp')}  ${printable(server.url)}${token === undefined ? '' : ', with a token'}; Ctrl-C ends it`,
     );
-    await aborted(interruption.signal);
+    if (!interruption.signal.aborted) await once(interruption.signal, 'abort');
     await server.close();
     return EXIT.ok;
   } finally {
@@ -81,9 +72,3 @@ export async function serveMcp(
     interruption.release();
   }
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });

@@ -2,7 +2,7 @@
 
 import type { CheckEvidence, RepoState, ResolvedConflict, Stage } from '@tidemark/repo-state';
 import type { Painter } from '../terminal.ts';
-import { table } from '../text/table.ts';
+import { type Columns, tableOf } from '../text/table.ts';
 import { ago, duration } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
@@ -35,62 +35,49 @@ const since = (at: string, { nowMs }: LinesOptions): string => ago(Date.parse(at
 function stageLines(stages: readonly Stage[], options: LinesOptions): readonly string[] {
   if (stages.length === 0) return [];
   const { paint, width } = options;
-  const columns = [
-    { title: '', align: 'right' },
-    { title: 'STAGE', shrinksTo: 8 },
-    { title: 'STATUS' },
-    { title: 'BY', shrinksTo: 6 },
-    { title: 'CHANGED' },
-    { title: 'CHECK', shrinksTo: 10 },
-  ] as const;
-  const rows = stages.map((stage, at) => [
-    String(at + 1),
-    printable(stage.id),
-    { text: statusWords(stage.status), paint: (text: string) => paint(COLOURS[stage.status], text) },
-    printable(stage.agent ?? ''),
-    stage.updated_at === undefined ? '' : since(stage.updated_at, options),
-    checkWords(stage),
-  ]);
-  return table(columns, rows, { width, title: (text) => paint('dim', text) });
+  const columns: Columns<Stage> = [
+    ['', (stage) => String(stages.indexOf(stage) + 1), 'right'],
+    ['STAGE', ({ id }) => id, 8],
+    ['STATUS', ({ status }) => statusWords(status), undefined, ({ status }, text) => paint(COLOURS[status], text)],
+    ['BY', ({ agent }) => agent ?? '', 6],
+    ['CHANGED', ({ updated_at: at }) => (at === undefined ? '' : since(at, options))],
+    ['CHECK', checkWords, 10],
+  ];
+  return tableOf(columns, stages, width, (text) => paint('dim', text));
 }
 
 function checkWords({ check, evidence }: Stage): string {
   if (check === undefined) return '';
   const ran = evidence?.check;
   const how = ran === undefined || ran.command !== check ? '' : ran.passed ? ' (passed)' : ` (${failure(ran)})`;
-  return `${printable(check)}${how}`;
+  return `${check}${how}`;
 }
 
 const failure = ({ exit_code, ended_by }: CheckEvidence): string =>
   ended_by === undefined ? `failed with ${exit_code}` : `ended: ${ended_by}`;
 
 function artifactLines(artifacts: RepoState['artifacts'], { paint, width }: LinesOptions): readonly string[] {
-  const rows = Object.entries(artifacts).map(([name, value]) => [
-    printable(name),
-    printable(typeof value === 'string' ? value : JSON.stringify(value)),
-  ]);
+  const rows = Object.entries(artifacts);
   if (rows.length === 0) return [];
-  const columns = [
-    { title: 'ARTIFACT', shrinksTo: 8 },
-    { title: '', shrinksTo: 10 },
-  ] as const;
-  return ['', ...table(columns, rows, { width, title: (text) => paint('dim', text) })];
+  const columns: Columns<(typeof rows)[number]> = [
+    ['ARTIFACT', ([name]) => name, 8],
+    ['', ([, value]) => (typeof value === 'string' ? value : JSON.stringify(value)), 10],
+  ];
+  return ['', ...tableOf(columns, rows, width, (text) => paint('dim', text))];
 }
 
 function noteLines(notes: RepoState['notes'], options: LinesOptions): readonly string[] {
   if (notes.length === 0) return [];
   const { paint, width } = options;
-  const columns = [{ title: 'NOTE' }, { title: '', shrinksTo: 6 }, { title: '', shrinksTo: 10 }] as const;
-  const rows = notes
-    .slice(-NOTES_SHOWN_COUNT)
-    .map(({ at, agent, text }) => [
-      at === undefined ? '' : since(at, options),
-      printable(agent ?? ''),
-      printable(text),
-    ]);
-  const left = notes.length - rows.length;
+  const shown = notes.slice(-NOTES_SHOWN_COUNT);
+  const columns: Columns<(typeof shown)[number]> = [
+    ['NOTE', ({ at }) => (at === undefined ? '' : since(at, options))],
+    ['', ({ agent }) => agent ?? '', 6],
+    ['', ({ text }) => text, 10],
+  ];
+  const left = notes.length - shown.length;
   const more = left === 0 ? [] : [paint('dim', `and ${left} older (all of them with --json)`)];
-  return ['', ...table(columns, rows, { width, title: (text) => paint('dim', text) }), ...more];
+  return ['', ...tableOf(columns, shown, width, (text) => paint('dim', text)), ...more];
 }
 
 export function checkLines(stage: string, evidence: CheckEvidence, { paint }: LinesOptions): readonly string[] {

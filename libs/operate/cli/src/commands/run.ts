@@ -24,7 +24,6 @@ import {
   ownName,
   ownPlace,
   type Place,
-  type PlaceOptions,
   placeOf,
   placeOr,
   type Target,
@@ -32,24 +31,12 @@ import {
   waitingFor,
 } from '../place/place.ts';
 import { noticeStall } from '../place/stall.ts';
+import type { RunningOptions } from '../program/program.ts';
 import { type Interruption, type Session, takeInterrupts } from '../session.ts';
 import { jsonText } from '../text/json.ts';
 import { atWords, shellWord } from '../text/shell.ts';
 import { duration } from '../text/units.ts';
 import { isUnfinished, unfinished } from '../views/unfinished.ts';
-
-export interface RunOptions extends PlaceOptions {
-  readonly input?: string | undefined;
-  readonly id?: string | undefined;
-  readonly tenant?: string | undefined;
-  readonly session?: string | undefined;
-  readonly user?: string | undefined;
-  readonly tag?: readonly string[] | undefined;
-  readonly timeout?: string | undefined;
-  readonly priority?: number | undefined;
-  readonly workflows?: readonly string[] | undefined;
-  readonly detach?: boolean | undefined;
-}
 
 /** One start: its definition, and its outcome so far. */
 interface Run {
@@ -57,14 +44,14 @@ interface Run {
   readonly interruption: Interruption;
   readonly name: string;
   readonly input: Json;
-  readonly options: RunOptions;
+  readonly options: RunningOptions['run'];
   readonly target: Target;
   id: string | undefined;
   created: boolean;
   isTakeover: boolean;
 }
 
-export async function run(session: Session, name: string, options: RunOptions): Promise<number> {
+export async function run(session: Session, name: string, options: RunningOptions['run']): Promise<number> {
   const target = await targetOf(options, session);
   const input = await readInput(options.input, session);
   const interruption = takeInterrupts(session);
@@ -85,7 +72,7 @@ export async function run(session: Session, name: string, options: RunOptions): 
 /** The process that ran it has ended. Throws `UnavailableError` where this one doesn't know the workflow. */
 function goOnHere(current: Run): void {
   const { session, options, name, id } = current;
-  if ((options.workflows ?? []).length === 0) {
+  if (options.workflows.length === 0) {
     const message = `The process that ran ${id} has ended. It resumes with tidemark dev, or with this command and --workflows.`;
     throw new UnavailableError('holder-gone', message);
   }
@@ -128,7 +115,7 @@ async function open(current: Run): Promise<Opened> {
 /** Mistakes in the call (no such workflow, its input) are thrown before anything is created or held. */
 async function hold(current: Run, target: Folder, name: string): Promise<Opened> {
   const { session, options } = current;
-  const definitions = await readDefinitions(options.workflows ?? [], session.cwd);
+  const definitions = await readDefinitions(options.workflows, session.cwd);
   const definition = pick(definitions, current.name, 'in the given modules');
   if (options.input !== undefined || options.id === undefined) definition.parseInput(current.input);
   const { holdNoticed } = await import('../place/held-folder.ts');
@@ -231,7 +218,7 @@ function detached({ session, id, created, name, options }: Run, { place }: Opene
   return EXIT.ok;
 }
 
-const atText = (options: RunOptions): string =>
+const atText = (options: RunningOptions['run']): string =>
   atWords(options)
     .map((word) => ` ${shellWord(word)}`)
     .join('');
@@ -334,7 +321,7 @@ async function interrupted({ session, id, name, options }: Run, { held }: Opened
   }
   terminal.note('Handing over; Ctrl-C again leaves at once.');
   await held.close(DRAIN_MS);
-  const modules = (options.workflows ?? []).map((module) => ` ${shellWord(module)}`).join('');
+  const modules = options.workflows.map((module) => ` ${shellWord(module)}`).join('');
   terminal.note(`Interrupted. It resumes from its last checkpoint with:
   tidemark run ${name} --id ${shellWord(String(id))}${atText(options)} --workflows${modules}`);
   return EXIT.interrupted;

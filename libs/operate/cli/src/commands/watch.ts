@@ -20,11 +20,11 @@ import {
   nothingKept,
   openPlace,
   type Place,
-  type PlaceOptions,
   type Target,
   targetOf,
   within,
 } from '../place/place.ts';
+import type { RunningOptions } from '../program/program.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { jsonText } from '../text/json.ts';
 import { counted } from '../text/units.ts';
@@ -32,19 +32,18 @@ import { printable } from '../text/width.ts';
 import { ACTIVITY_COLOURS } from '../views/activity.ts';
 import { isUnfinished, unfinished } from '../views/unfinished.ts';
 
-export interface WatchOptions extends PlaceOptions {
-  /** Prints lines, also on a terminal. */
-  readonly lines?: boolean | undefined;
-}
-
 interface Watch {
   readonly session: Session;
   readonly signal: AbortSignal;
-  readonly options: WatchOptions;
+  readonly options: RunningOptions['watch'];
   readonly narrator: Narrator;
 }
 
-export async function watch(session: Session, id: string | undefined, options: WatchOptions): Promise<number> {
+export async function watch(
+  session: Session,
+  id: string | undefined,
+  options: RunningOptions['watch'],
+): Promise<number> {
   const { terminal } = session;
   const missing = await nothingKept(session, options);
   if (missing !== undefined) throw noState(missing);

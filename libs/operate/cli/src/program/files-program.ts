@@ -2,13 +2,13 @@
 
 import { Option } from '@commander-js/extra-typings';
 import { repeated } from '../arguments.ts';
-import type { ProgramKit } from './program-kit.ts';
+import type { OptionsIn, ProgramKit } from './program-kit.ts';
 import { modules, places } from './shared-options.ts';
 
 const filesCommands = () => import('../commands/files.ts');
 
-export function addFiles(kit: ProgramKit): void {
-  const { command: add, does } = kit;
+function fileCommands(kit: ProgramKit) {
+  const { command: add } = kit;
   const files = add('files', 'a workflow as plain files that agents and shell scripts read and write');
   const command = (name: string, description: string) =>
     modules(
@@ -17,21 +17,28 @@ export function addFiles(kit: ProgramKit): void {
         files.command(name).description(description).copyInheritedSettings(files).argument('<folder>', 'of the files'),
       ),
     );
-  for (const [name, description, perform] of [
-    ['export', 'write the files of a run once', 'filesExport'],
-    ['mirror', 'keep the files what the run is, until Ctrl-C; what others write to them comes back', 'filesMirror'],
-  ] as const) {
+  const shown = (name: string, description: string) =>
     command(name, description)
       .addOption(new Option('--run <id>', 'of this run').conflicts('newest'))
       .addOption(new Option('--newest <workflow>', 'of the newest run of this workflow, and of each that follows it'))
-      .option('--tenant <name>', 'whose workflow --newest means (default: yours, or default)')
-      .action(does(filesCommands, perform));
-  }
-  command('import', 'start a run of a pipeline in which the steps that the files call completed are done')
-    .requiredOption('--as <pipeline>', 'the pipeline, from the given modules')
-    .option('--id <id>', 'id of the run (default: the pipeline_id of the files)')
-    .option('--tenant <name>', 'whose run it is (default: default)')
-    .option('--outputs <folder>', 'outputs may lie in this folder too; may be repeated', repeated)
-    .option('--input <json>', 'its input: JSON, @file, or - for standard input (default: {})')
-    .action(does(filesCommands, 'filesImport'));
+      .option('--tenant <name>', 'whose workflow --newest means (default: yours, or default)');
+  return {
+    export: shown('export', 'write the files of a run once'),
+    mirror: shown('mirror', 'keep the files what the run is, until Ctrl-C; what others write to them comes back'),
+    import: command('import', 'start a run of a pipeline in which the steps that the files call completed are done')
+      .requiredOption('--as <pipeline>', 'the pipeline, from the given modules')
+      .option('--id <id>', 'id of the run (default: the pipeline_id of the files)')
+      .option('--tenant <name>', 'whose run it is (default: default)')
+      .option('--outputs <folder>', 'outputs may lie in this folder too; may be repeated', repeated)
+      .option('--input <json>', 'its input: JSON, @file, or - for standard input (default: {})'),
+  };
+}
+
+export type FilesOptions = OptionsIn<typeof fileCommands>;
+
+export function addFiles(kit: ProgramKit): void {
+  const { export: once, mirror, import: taken } = fileCommands(kit);
+  once.action(kit.does(filesCommands, 'filesExport'));
+  mirror.action(kit.does(filesCommands, 'filesMirror'));
+  taken.action(kit.does(filesCommands, 'filesImport'));
 }

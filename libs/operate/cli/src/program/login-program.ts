@@ -1,12 +1,12 @@
 /** Owns the arguments and options of `login`, `logout`, `whoami` and `contexts`, and their help. Must hold no logic. */
 
-import type { ProgramKit } from './program-kit.ts';
+import type { OptionsIn, ProgramKit } from './program-kit.ts';
 import { jsonOption, places } from './shared-options.ts';
 
 const loginCommands = () => import('../commands/login.ts');
 
-export function addLogin({ command, does }: ProgramKit): void {
-  command('login', 'speak to the API of a server from now on, as somebody that it knows')
+const loginCommand = ({ command }: ProgramKit) => ({
+  login: command('login', 'speak to the API of a server from now on, as somebody that it knows')
     .argument('[url]', 'its address (default: that of the context, whose credential is renewed)')
     .option('--context <name>', "a name for it (default: the server's)")
     .option('--key <source>', 'an API key: @file, or - for standard input')
@@ -14,8 +14,14 @@ export function addLogin({ command, does }: ProgramKit): void {
     .option('--client-id <id>', 'as the issuer knows this program')
     .option('--audience <name>', 'for whom the tokens are, where the issuer asks')
     .option('--scope <scopes>', 'scopes to request from the issuer', 'openid offline_access')
-    .addOption(jsonOption())
-    .action(does(loginCommands, 'login'));
+    .addOption(jsonOption()),
+});
+
+export type LoginOptions = OptionsIn<typeof loginCommand>['login'];
+
+export function addLogin(kit: ProgramKit): void {
+  const { command, does } = kit;
+  loginCommand(kit).login.action(does(loginCommands, 'login'));
   command('logout', 'forget a context and its credential')
     .option('--context <name>', 'which one (default: the current one)')
     .addOption(jsonOption())

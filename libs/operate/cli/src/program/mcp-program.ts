@@ -1,8 +1,7 @@
 /** Owns the options of `tidemark mcp`, and their help. Must hold no logic. */
 
-import { InvalidArgumentError } from '@commander-js/extra-typings';
-import { tenantName } from '../arguments.ts';
-import type { ProgramKit } from './program-kit.ts';
+import { tenantName, wholeNumber } from '../arguments.ts';
+import type { OptionsIn, ProgramKit } from './program-kit.ts';
 import { places } from './shared-options.ts';
 
 const AFTER = `
@@ -10,9 +9,11 @@ Without --http it speaks over standard input and output, for an assistant that s
 else; sessions and memory are asked as by other commands (--state, --context). TIDEMARK_MCP_TOKEN is the token that clients show over HTTP; a host
 other than this machine's own needs one.`;
 
-export function addMcp({ command, does }: ProgramKit): void {
-  places(command('mcp', 'serve an assistant: its state, sessions and memory as tools of the Model Context Protocol'))
-    .option('--http <port>', 'serve over HTTP at /mcp on this port; 0: a free one', portNumber)
+const mcpCommands = ({ command }: ProgramKit) => ({
+  mcp: places(
+    command('mcp', 'serve an assistant: its state, sessions and memory as tools of the Model Context Protocol'),
+  )
+    .option('--http <port>', 'serve over HTTP at /mcp on this port; 0: a free one', wholeNumber(0, 65_535))
     .option('--host <address>', 'with --http: listen there (default: 127.0.0.1)')
     .option('--allow-host <names...>', 'with --http: further names by which the server is reached')
     .option('--allow-origin <origins...>', 'with --http: web pages that may use it, such as https://example.com')
@@ -21,12 +22,10 @@ export function addMcp({ command, does }: ProgramKit): void {
     .option('--user <name>', 'serve the memory of this user alone (default: calls name users)')
     .option('--checks', 'let stages have checks, which are commands (default: only without --http)')
     .option('--no-checks', 'run no checks')
-    .addHelpText('after', AFTER)
-    .action(does(() => import('../commands/mcp.ts'), 'mcp'));
-}
+    .addHelpText('after', AFTER),
+});
 
-function portNumber(text: string): number {
-  const port = Number(text);
-  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
-  throw new InvalidArgumentError('Give a port from 0 to 65535.');
-}
+export type McpCommandOptions = OptionsIn<typeof mcpCommands>['mcp'];
+
+export const addMcp = (kit: ProgramKit): void =>
+  void mcpCommands(kit).mcp.action(kit.does(() => import('../commands/mcp.ts'), 'mcp'));

@@ -102,5 +102,9 @@ export function group({ command }: ProgramKit, name: string, description: string
     places(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent));
 }
 
-/** The options that a command declares. */
-export type OptionsOf<C> = C extends Command<infer _Arguments, infer Options extends OptionValues> ? Options : never;
+/** The options of each command that is declared, by its name. */
+export type OptionsIn<Declare extends (kit: ProgramKit) => object> = {
+  readonly [Name in keyof ReturnType<Declare>]: OptionsOf<ReturnType<Declare>[Name]>;
+};
+
+type OptionsOf<C> = C extends Command<infer _Arguments, infer Options extends OptionValues> ? Options : never;

@@ -30,7 +30,7 @@ import { addFiles } from './files-program.ts';
 import { withFilters } from './filter-options.ts';
 import { addLogin } from './login-program.ts';
 import { addMcp } from './mcp-program.ts';
-import { type Asks, askThere, type Does, type ProgramKit } from './program-kit.ts';
+import { type Asks, askThere, type Does, type OptionsIn, type ProgramKit } from './program-kit.ts';
 import { addRepoState } from './repo-state-program.ts';
 import { jsonOption, modules, places, stateOption } from './shared-options.ts';
 
@@ -106,10 +106,12 @@ function usageMessage(message: string, code: string, command: string): string {
 }
 
 /** The most used commands: to run, and to see what runs. */
-function addRunning(kit: ProgramKit): void {
-  const { command, does } = kit;
-  const dev = command('dev', 'run workflows in this process, with state in a folder, and print what happens');
-  modules(kit, dev)
+function runningCommands(kit: ProgramKit) {
+  const { command } = kit;
+  const dev = modules(
+    kit,
+    command('dev', 'run workflows in this process, with state in a folder, and print what happens'),
+  )
     .addOption(stateOption())
     .option(
       '--port <port>',
@@ -117,10 +119,9 @@ function addRunning(kit: ProgramKit): void {
       wholeNumber(0, 65_535),
     )
     .option('--otlp <url>', 'export traces to this collector (default: OTEL_EXPORTER_OTLP_ENDPOINT; else none)')
-    .addOption(jsonOption())
-    .action(does(() => import('../commands/dev.ts'), 'dev'));
+    .addOption(jsonOption());
 
-  modules(kit, places(command('run', 'start a workflow, show how it goes, print its output')))
+  const run = modules(kit, places(command('run', 'start a workflow, show how it goes, print its output')))
     .argument('<workflow>', 'name of the workflow')
     .option('--input <json>', 'its input: JSON, @file, or - for standard input (default: {})')
     .option('--id <id>', 'id of the run; the same id is the same run (default: a new one)')
@@ -130,14 +131,19 @@ function addRunning(kit: ProgramKit): void {
     .option('--tag <name>', 'a tag by which it is found; may be repeated', nameTexts)
     .option('--timeout <time>', "cancelled after this time: '90s', '15m', '36h', '7d' (default: its definition says)")
     .option('--priority <number>', '1 is served first, 5 last (default: its definition says)', wholeNumber(1, 5))
-    .option('--detach', 'start it, print its id, and do not wait')
-    .action(does(() => import('../commands/run.ts'), 'run'));
+    .option('--detach', 'start it, print its id, and do not wait');
 
-  places(withFilters(command('ls', 'list and search workflows, newest first').alias('list')))
-    .option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT)
-    .action(does(() => import('../commands/ls.ts'), 'ls'));
+  const ls = places(withFilters(command('ls', 'list and search workflows, newest first').alias('list'))).option(
+    '--limit <count>',
+    'at most this many',
+    wholeNumber(1, LIST_MAX_COUNT),
+    LIST_DEFAULT_COUNT,
+  );
 
-  modules(kit, places(command('show', 'show a workflow: status, belief, what it waits for and why, last checkpoint')))
+  const show = modules(
+    kit,
+    places(command('show', 'show a workflow: status, belief, what it waits for and why, last checkpoint')),
+  )
     .argument('<id>', 'id of the run')
     .option('--checkpoints', 'list all checkpoints')
     .option('--effects', 'list all effects')
@@ -153,18 +159,29 @@ function addRunning(kit: ProgramKit): void {
       new Option('--at <sequence>', 'as it was right after this checkpoint; 0: when it was opened')
         .argParser(wholeNumber(0, Number.MAX_SAFE_INTEGER))
         .conflicts(['checkpoints', 'effects', 'events', 'tasks', 'handovers', 'against']),
-    )
-    .action(does(() => import('../commands/show/show.ts'), 'show'));
+    );
 
-  places(
+  const watch = places(
     command(
       'watch',
       'what happens, line by line: of one run until it ends, or of all; all on a terminal: the fleet, live',
     ),
   )
     .argument('[id]', 'id of the run (default: all)')
-    .option('--lines', 'a line for each thing that happens, also of all on a terminal')
-    .action(does(() => import('../commands/watch.ts'), 'watch'));
+    .option('--lines', 'a line for each thing that happens, also of all on a terminal');
+  return { dev, run, ls, show, watch };
+}
+
+export type RunningOptions = OptionsIn<typeof runningCommands>;
+
+function addRunning(kit: ProgramKit): void {
+  const { does } = kit;
+  const { dev, run, ls, show, watch } = runningCommands(kit);
+  dev.action(does(() => import('../commands/dev.ts'), 'dev'));
+  run.action(does(() => import('../commands/run.ts'), 'run'));
+  ls.action(does(() => import('../commands/ls.ts'), 'ls'));
+  show.action(does(() => import('../commands/show/show.ts'), 'show'));
+  watch.action(does(() => import('../commands/watch.ts'), 'watch'));
 }
 
 export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal, env, cwd, stdin }: Session): Command {

@@ -3,7 +3,7 @@
 import { type Command, InvalidArgumentError, Option, type OptionValues } from '@commander-js/extra-typings';
 import { duration, repeated, wholeNumber } from '../arguments.ts';
 import { CHECK_TIMEOUT_MAX_MS } from '../limits.ts';
-import type { OptionsOf, ProgramKit } from './program-kit.ts';
+import type { OptionsIn, ProgramKit } from './program-kit.ts';
 
 const repoStateCommands = () => import('../commands/repo-state.ts');
 
@@ -85,10 +85,7 @@ export function addRepoState(kit: ProgramKit): void {
   migrate.action(does(repoStateCommands, 'stateMigrate'));
 }
 
-/** The options of each command, as they are declared. */
-export type StateOptions = {
-  readonly [Name in keyof ReturnType<typeof stateCommands>]: OptionsOf<ReturnType<typeof stateCommands>[Name]>;
-};
+export type StateOptions = OptionsIn<typeof stateCommands>;
 
 const planned = <A extends unknown[], O extends OptionValues>(command: Command<A, O>) =>
   command

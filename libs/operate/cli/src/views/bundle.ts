@@ -3,11 +3,11 @@
 import type { Answer } from '@tidemark/client';
 import type { BundleDiff, BundleMessage, Json, Manifest, ManifestItem } from '@tidemark/core';
 import type { ModelAnswer } from '@tidemark/runtime';
-import type { Terminal } from '../terminal.ts';
 import { shellWord } from '../text/shell.ts';
-import { table } from '../text/table.ts';
+import { type Columns, tableOf } from '../text/table.ts';
 import { count, counted, dateTime } from '../text/units.ts';
 import { printable } from '../text/width.ts';
+import type { Style } from './sections.ts';
 
 type ListedCall = Answer<'GET /v1/workflows/{workflow}/calls'>['calls'][number];
 type ModelCall = Answer<'GET /v1/workflows/{workflow}/at/{sequence}/calls'>['calls'][number];
@@ -21,27 +21,22 @@ export type SeenCall = Omit<ModelCall, 'bundle' | 'manifest' | 'messages' | 'pro
   readonly answer?: ModelAnswer | null;
 };
 
-type Style = Pick<Terminal, 'paint' | 'width'>;
-
 export function callsLines(id: string, calls: readonly ListedCall[], { paint, width }: Style): readonly string[] {
   if (calls.length === 0) return [`${printable(id)} has asked no model.`];
-  const columns = [
-    { title: 'AT', align: 'right' },
-    { title: 'CALL', align: 'right' },
-    { title: 'TASK' },
-    { title: 'STATUS' },
-    { title: 'MADE' },
-  ] as const;
-  const rows = [...Map.groupBy(calls, ({ at }) => at)].flatMap(([at, ofStep]) =>
+  const rows = [...Map.groupBy(calls, ({ at }) => at).values()].flatMap((ofStep) =>
     ofStep
       .toSorted((a, b) => a.idempotency_key.localeCompare(b.idempotency_key, 'en', { numeric: true }))
-      .map(({ task, status, made_at }, index) => [
-        ...[String(at), String(index + 1), task, status],
-        dateTime(Date.parse(made_at)),
-      ]),
+      .map((call, index) => ({ ...call, number: index + 1 })),
   );
+  const columns: Columns<(typeof rows)[number]> = [
+    ['AT', ({ at }) => String(at), 'right'],
+    ['CALL', ({ number }) => String(number), 'right'],
+    ['TASK', ({ task }) => task],
+    ['STATUS', ({ status }) => status],
+    ['MADE', ({ made_at }) => dateTime(Date.parse(made_at))],
+  ];
   return [
-    ...table(columns, rows, { width, title: (text) => paint('bold', text) }),
+    ...tableOf(columns, rows, width, (text) => paint('bold', text)),
     '',
     `tidemark bundle ${shellWord(id)} --at ${calls.at(-1)!.at} rebuilds what the last one saw.`,
   ];
@@ -90,40 +85,27 @@ const promptLines = (prompt: readonly Json[], { paint }: Style): readonly string
     : ['', paint('bold', 'sent by the step itself:'), ...prompt.map((message) => printable(JSON.stringify(message)))];
 
 function laneLines({ directives, lanes }: Manifest, { paint, width }: Style): readonly string[] {
-  const columns = [
-    { title: 'LANE' },
-    { title: 'SHARE', align: 'right' },
-    { title: 'KEPT', align: 'right' },
-    { title: 'TRIMMED', align: 'right' },
-    { title: 'TOKENS', align: 'right' },
-  ] as const;
-  const rows = Object.entries(lanes).map(([lane, { share, kept, trimmed, tokens }]) => [
-    lane,
-    `${Math.round(share * 100)} %`,
-    String(kept),
-    String(trimmed),
-    count(tokens),
-  ]);
-  const fixed = ['directives', '', String(directives.kept), '0', count(directives.tokens)];
-  return table(columns, [fixed, ...rows], { width, title: (text) => paint('bold', text) });
+  const fixed = ['directives', { ...directives, share: null, trimmed: 0 }] as const;
+  const rows = [fixed, ...Object.entries(lanes)];
+  const columns: Columns<(typeof rows)[number]> = [
+    ['LANE', ([lane]) => lane],
+    ['SHARE', ([, { share }]) => (share === null ? '' : `${Math.round(share * 100)} %`), 'right'],
+    ['KEPT', ([, { kept }]) => String(kept), 'right'],
+    ['TRIMMED', ([, { trimmed }]) => String(trimmed), 'right'],
+    ['TOKENS', ([, { tokens }]) => count(tokens), 'right'],
+  ];
+  return tableOf(columns, rows, width, (text) => paint('bold', text));
 }
 
 function itemLines(items: readonly ManifestItem[], { paint, width }: Style): readonly string[] {
-  const columns = [
-    { title: 'PLACE' },
-    { title: 'TYPE' },
-    { title: 'STATE' },
-    { title: 'TOKENS', align: 'right' },
-    { title: 'DIGEST' },
-  ] as const;
-  const rows = items.map(({ place, type, state, tokens, digest }) => [
-    printable(place),
-    type,
-    state === 'kept' ? state : { text: state, paint: (text: string) => paint('yellow', text) },
-    tokens === null ? '' : count(tokens),
-    digest.slice(0, 12),
-  ]);
-  return table(columns, rows, { width, title: (text) => paint('bold', text) });
+  const columns: Columns<ManifestItem> = [
+    ['PLACE', ({ place }) => place],
+    ['TYPE', ({ type }) => type],
+    ['STATE', ({ state }) => state, undefined, ({ state }, text) => (state === 'kept' ? text : paint('yellow', text))],
+    ['TOKENS', ({ tokens }) => (tokens === null ? '' : count(tokens)), 'right'],
+    ['DIGEST', ({ digest }) => digest.slice(0, 12)],
+  ];
+  return tableOf(columns, items, width, (text) => paint('bold', text));
 }
 
 function messageLines(message: BundleMessage, { paint }: Style): readonly string[] {

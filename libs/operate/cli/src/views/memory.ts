@@ -2,25 +2,21 @@
 
 import type { Answer, Checkpoint } from '@tidemark/client';
 import type { Json } from '@tidemark/core';
-import type { Terminal } from '../terminal.ts';
-import { jsonLines } from '../text/json.ts';
-import { type Columns, tableOf } from '../text/table.ts';
+import type { Columns } from '../text/table.ts';
 import { count, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
+import { INDENT, type Style, section, tableLines, valueLines } from './sections.ts';
 
 type Scopes = Checkpoint['memory_scope_snapshot'];
 export type Handover = Answer<'GET /v1/workflows/{workflow}/handovers'>['handovers'][number];
-type Style = Pick<Terminal, 'paint' | 'width'>;
-
-const INDENT = '  ';
-const VALUE_LINES_MAX = 24;
 
 /** `memory`: content of working memory; undefined: it may not be seen. None for a workflow without phases. */
 export function memoryLines(
   { system_context: system, working_memory: working, trace }: Scopes,
   memory: Readonly<Record<string, Json>> | undefined,
-  { paint, width }: Style,
+  style: Style,
 ): readonly string[] {
+  const { paint } = style;
   const { phase, keys, tokens, budget_tokens: budget } = working;
   if (phase === null && keys.length === 0) return [];
   const size = tokens === null ? '' : `, ${count(tokens)}${budget === null ? '' : ` of ${count(budget)}`} tokens`;
@@ -31,7 +27,7 @@ export function memoryLines(
       ? keys.map((key) => `${INDENT}${printable(key)}`)
       : keys.length === 0
         ? []
-        : jsonLines(memory, { indent: INDENT, linesMax: VALUE_LINES_MAX, columns: width });
+        : valueLines(memory, style);
   return [
     paint('bold', `Working memory of phase ${printable(phase ?? '')}: ${counted(keys.length, 'key')}${size}`),
     ...held,
@@ -40,13 +36,12 @@ export function memoryLines(
 }
 
 /** The newest first: which keys each carried and left, and how they differ from those of the compared one. */
-export function handoverLines(handovers: readonly Handover[], { paint, width }: Style): readonly string[] {
-  const title = paint('bold', 'Hand-overs between phases');
-  if (handovers.length === 0) return [title, `${INDENT}none`];
-  const inner = width === undefined ? undefined : width - INDENT.length;
-  const lines = tableOf(HANDOVERS, handovers, inner, (text) => paint('dim', text));
-  return [title, ...lines.map((line) => `${INDENT}${line}`)];
-}
+export const handoverLines = (handovers: readonly Handover[], style: Style): readonly string[] =>
+  section(
+    'Hand-overs between phases',
+    handovers.length === 0 ? [`${INDENT}none`] : tableLines(HANDOVERS, handovers, style),
+    style,
+  );
 
 const HANDOVERS: Columns<Handover> = [
   ['#', (one) => count(one.sequence_number), 'right'],

@@ -4,94 +4,6 @@ import type { Json } from '../json.ts';
 import type { Ask } from './shapes.ts';
 
 export interface AccessEndpoints {
-  /** Make an API key */
-  readonly 'POST /v1/keys': { readonly input: { readonly body: NewKey }; readonly answer: KeyMade };
-  /** List API keys, without their secrets */
-  readonly 'GET /v1/keys': {
-    readonly input: {
-      readonly query?:
-        | {
-            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
-            readonly tenant?: string | undefined;
-            /** `true`: revoked ones as well. */
-            readonly revoked?: 'true' | 'false' | undefined;
-            readonly limit?: number | undefined;
-            /** What the page before gave as `next_cursor`, with the same filters; opaque. */
-            readonly cursor?: string | undefined;
-          }
-        | undefined;
-    };
-    readonly answer: {
-      readonly keys: readonly Key[];
-      /** Null: this is the last page. */
-      readonly next_cursor: string | null;
-    };
-  };
-  /** An API key, without its secret */
-  readonly 'GET /v1/keys/{key}': {
-    readonly input: {
-      readonly params: {
-        readonly key: string;
-      };
-    };
-    readonly answer: Key;
-  };
-  /** Let nobody in by an API key any more */
-  readonly 'POST /v1/keys/{key}/revoke': {
-    readonly input: {
-      readonly params: {
-        readonly key: string;
-      };
-      readonly body: Ask;
-    };
-    readonly answer: Key;
-  };
-  /** List the tenants that were created or suspended */
-  readonly 'GET /v1/tenants': {
-    readonly input: {
-      readonly query?:
-        | {
-            readonly limit?: number | undefined;
-            /** What the page before gave as `next_cursor`, with the same filters; opaque. */
-            readonly cursor?: string | undefined;
-          }
-        | undefined;
-    };
-    readonly answer: {
-      readonly tenants: readonly Tenant[];
-      /** Null: this is the last page. */
-      readonly next_cursor: string | null;
-    };
-  };
-  /** Write a tenant down */
-  readonly 'PUT /v1/tenants/{tenant}': {
-    readonly input: {
-      readonly params: {
-        readonly tenant: string;
-      };
-    };
-    readonly answer: Tenant;
-  };
-  /** Let nobody of a tenant in */
-  readonly 'POST /v1/tenants/{tenant}/suspend': {
-    readonly input: {
-      readonly params: {
-        readonly tenant: string;
-      };
-      readonly body: Ask;
-    };
-    readonly answer: Tenant;
-  };
-  /** Let a suspended tenant in again */
-  readonly 'POST /v1/tenants/{tenant}/resume': {
-    readonly input: {
-      readonly params: {
-        readonly tenant: string;
-      };
-      readonly body: Ask;
-    };
-    readonly answer: Tenant;
-  };
   /** Who read and did what, the newest first */
   readonly 'GET /v1/audit': {
     readonly input: {
@@ -120,15 +32,79 @@ export interface AccessEndpoints {
       readonly next_cursor: string | null;
     };
   };
-  /** A workflow with its secret fields */
-  readonly 'GET /v1/workflows/{workflow}/secrets': {
+  /** Make an API key */
+  readonly 'POST /v1/keys': { readonly input: { readonly body: NewKey }; readonly answer: KeyMade };
+  /** List API keys, without their secrets */
+  readonly 'GET /v1/keys': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+            /** `true`: revoked ones as well. */
+            readonly revoked?: 'true' | 'false' | undefined;
+            readonly limit?: number | undefined;
+            /** What the page before gave as `next_cursor`, with the same filters; opaque. */
+            readonly cursor?: string | undefined;
+          }
+        | undefined;
     };
-    readonly answer: Secrets;
+    readonly answer: {
+      readonly keys: readonly Key[];
+      /** Null: this is the last page. */
+      readonly next_cursor: string | null;
+    };
   };
+  /** An API key, without its secret */
+  readonly 'GET /v1/keys/{key}': { readonly input: unknown; readonly answer: Key };
+  /** Let nobody in by an API key any more */
+  readonly 'POST /v1/keys/{key}/revoke': { readonly input: { readonly body: Ask }; readonly answer: Key };
+  /** List the tenants that were created or suspended */
+  readonly 'GET /v1/tenants': {
+    readonly input: {
+      readonly query?:
+        | {
+            readonly limit?: number | undefined;
+            /** What the page before gave as `next_cursor`, with the same filters; opaque. */
+            readonly cursor?: string | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: {
+      readonly tenants: readonly Tenant[];
+      /** Null: this is the last page. */
+      readonly next_cursor: string | null;
+    };
+  };
+  /** Write a tenant down */
+  readonly 'PUT /v1/tenants/{tenant}': { readonly input: unknown; readonly answer: Tenant };
+  /** Let a suspended tenant in again */
+  readonly 'POST /v1/tenants/{tenant}/resume': { readonly input: { readonly body: Ask }; readonly answer: Tenant };
+  /** Let nobody of a tenant in */
+  readonly 'POST /v1/tenants/{tenant}/suspend': { readonly input: { readonly body: Ask }; readonly answer: Tenant };
+  /** A workflow with its secret fields */
+  readonly 'GET /v1/workflows/{workflow}/secrets': { readonly input: unknown; readonly answer: Secrets };
+}
+
+/** Who did what to what. Never a payload, a secret or an error in words. */
+export interface AuditEntry {
+  readonly id: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly subject: string;
+  /** What the caller showed: `key` or `token`; `local`: the owner. */
+  readonly kind: string;
+  readonly roles: readonly ('viewer' | 'operator' | 'approver' | 'worker' | 'admin' | 'scaler')[];
+  /** The caller's tenant; null: of all. */
+  readonly of: string | null;
+  /** The operation's name in this document. */
+  readonly action: string;
+  readonly right: 'read' | 'content' | 'secrets' | 'operate' | 'decide' | 'report' | 'administer' | 'scale';
+  /** The id of a workflow, a key, a job, … */
+  readonly target: string | null;
+  readonly outcome: 'done' | 'refused' | 'failed';
+  /** The problem's, where it was not done. */
+  readonly code: string | null;
 }
 
 export interface NewKey {
@@ -143,26 +119,7 @@ export interface NewKey {
   readonly expires_at?: string | null | undefined;
 }
 
-export interface KeyMade {
-  /** Its public id; its subject is `key:` and this. */
-  readonly key: string;
-  readonly name: string;
-  /** Whose workflows it is for; null: every tenant's. */
-  readonly tenant: string | null;
-  readonly roles: readonly ('viewer' | 'operator' | 'approver' | 'worker' | 'admin' | 'scaler')[];
-  readonly by: string;
-  /** ISO 8601, UTC. */
-  readonly created_at: string;
-  /** Null: it never expires. */
-  readonly expires_at: string | null;
-  /** Within ten minutes; null: not yet. */
-  readonly last_used_at: string | null;
-  readonly revoked: {
-    readonly by: string;
-    readonly why: string;
-    /** ISO 8601, UTC. */
-    readonly at: string;
-  } | null;
+export interface KeyMade extends Key {
   /** What the caller shows as `Bearer`. */
   readonly secret: string;
 }
@@ -202,27 +159,6 @@ export interface Tenant {
     /** ISO 8601, UTC. */
     readonly at: string;
   } | null;
-}
-
-/** Who did what to what. Never a payload, a secret or an error in words. */
-export interface AuditEntry {
-  readonly id: string;
-  /** ISO 8601, UTC. */
-  readonly at: string;
-  readonly subject: string;
-  /** What the caller showed: `key` or `token`; `local`: the owner. */
-  readonly kind: string;
-  readonly roles: readonly ('viewer' | 'operator' | 'approver' | 'worker' | 'admin' | 'scaler')[];
-  /** The caller's tenant; null: of all. */
-  readonly of: string | null;
-  /** The operation's name in this document. */
-  readonly action: string;
-  readonly right: 'read' | 'content' | 'secrets' | 'operate' | 'decide' | 'report' | 'administer' | 'scale';
-  /** The id of a workflow, a key, a job, … */
-  readonly target: string | null;
-  readonly outcome: 'done' | 'refused' | 'failed';
-  /** The problem's, where it was not done. */
-  readonly code: string | null;
 }
 
 export interface Secrets {

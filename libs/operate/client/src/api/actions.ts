@@ -3,24 +3,16 @@
 import type { Ask } from './shapes.ts';
 
 export interface ActionsEndpoints {
-  /** Send a signal */
-  readonly 'POST /v1/workflows/{workflow}/signals': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Signal;
-    };
-    readonly answer: Done;
+  /** Cancel a workflow */
+  readonly 'POST /v1/workflows/{workflow}/cancel': { readonly input: { readonly body: Ask }; readonly answer: Changed };
+  /** Say what became of an effect that was accepted outside */
+  readonly 'POST /v1/workflows/{workflow}/confirmations': {
+    readonly input: { readonly body: Confirmation };
+    readonly answer: Confirmed;
   };
   /** Answer the question of a parked workflow */
   readonly 'POST /v1/workflows/{workflow}/decisions': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Decision;
-    };
+    readonly input: { readonly body: Decision };
     readonly answer: {
       readonly workflow: string;
       readonly question: string;
@@ -29,43 +21,29 @@ export interface ActionsEndpoints {
       readonly unchecked: string | null;
     };
   };
-  /** Say what became of an effect that was accepted outside */
-  readonly 'POST /v1/workflows/{workflow}/confirmations': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Confirmation;
-    };
-    readonly answer: Confirmed;
-  };
-  /** Keep a workflow to its version, or let it use newer ones */
-  readonly 'POST /v1/workflows/{workflow}/pin': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Pin;
-    };
-    readonly answer: Pinned;
-  };
   /** Go over a record that can't be read, or read it once more */
   readonly 'POST /v1/workflows/{workflow}/judgements': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Judgement;
-    };
+    readonly input: { readonly body: Judgement };
     readonly answer: Judged;
+  };
+  /** Pause a workflow */
+  readonly 'POST /v1/workflows/{workflow}/pause': { readonly input: { readonly body: Ask }; readonly answer: Changed };
+  /** Keep a workflow to its version, or let it use newer ones */
+  readonly 'POST /v1/workflows/{workflow}/pin': { readonly input: { readonly body: Pin }; readonly answer: Pinned };
+  /** Resume a paused workflow */
+  readonly 'POST /v1/workflows/{workflow}/resume': { readonly input: { readonly body: Ask }; readonly answer: Changed };
+  /** Let a parked workflow try again */
+  readonly 'POST /v1/workflows/{workflow}/retry': {
+    readonly input: { readonly body: Ask };
+    readonly answer: {
+      readonly workflow: string;
+      readonly question: string;
+      readonly resolution: string;
+    };
   };
   /** Take the live lease from its holder */
   readonly 'POST /v1/workflows/{workflow}/revocations': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-    };
+    readonly input: unknown;
     readonly answer: {
       readonly workflow: string;
       readonly lease: {
@@ -74,80 +52,22 @@ export interface ActionsEndpoints {
       } | null;
     };
   };
-  /** Pause a workflow */
-  readonly 'POST /v1/workflows/{workflow}/pause': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Ask;
-    };
-    readonly answer: Changed;
-  };
-  /** Resume a paused workflow */
-  readonly 'POST /v1/workflows/{workflow}/resume': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Ask;
-    };
-    readonly answer: Changed;
-  };
-  /** Cancel a workflow */
-  readonly 'POST /v1/workflows/{workflow}/cancel': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Ask;
-    };
-    readonly answer: Changed;
+  /** Send a signal */
+  readonly 'POST /v1/workflows/{workflow}/signals': {
+    readonly input: { readonly body: Signal };
+    readonly answer: Done;
   };
   /** End a workflow at once */
   readonly 'POST /v1/workflows/{workflow}/terminate': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Ask;
-    };
+    readonly input: { readonly body: Ask };
     readonly answer: Terminated;
   };
-  /** Let a parked workflow try again */
-  readonly 'POST /v1/workflows/{workflow}/retry': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Ask;
-    };
-    readonly answer: {
-      readonly workflow: string;
-      readonly question: string;
-      readonly resolution: string;
-    };
-  };
 }
 
-export interface Signal {
-  readonly name: string;
-  readonly value?: unknown;
-  readonly key?: string | undefined;
-}
-
-export interface Done {
+export interface Changed {
   readonly workflow: string;
-}
-
-export interface Decision {
-  readonly resolution: 'retry' | 'done' | 'not-done' | 'compensate' | 'fail';
-  /** Why; kept with the event. */
-  readonly why: string;
-  /** What the effect in question answered; for `done`, and only for it. */
-  readonly response?: unknown;
-  /** The question that is answered; the open one when absent. */
-  readonly question?: string | undefined;
+  /** False: it was so before. */
+  readonly changed: boolean;
 }
 
 export type Confirmation =
@@ -166,17 +86,14 @@ export interface Confirmed {
   readonly unchecked: string | null;
 }
 
-export interface Pin {
-  readonly pinned: boolean;
+export interface Decision {
+  readonly resolution: 'retry' | 'done' | 'not-done' | 'compensate' | 'fail';
   /** Why; kept with the event. */
   readonly why: string;
-}
-
-export interface Pinned {
-  readonly workflow: string;
-  readonly definition: string;
-  readonly definition_version: number;
-  readonly pinned: boolean;
+  /** What the effect in question answered; for `done`, and only for it. */
+  readonly response?: unknown;
+  /** The question that is answered; the open one when absent. */
+  readonly question?: string | undefined;
 }
 
 export interface Judgement {
@@ -192,10 +109,27 @@ export interface Judged {
   readonly problem: string;
 }
 
-export interface Changed {
+export interface Pin {
+  readonly pinned: boolean;
+  /** Why; kept with the event. */
+  readonly why: string;
+}
+
+export interface Pinned {
   readonly workflow: string;
-  /** False: it was so before. */
-  readonly changed: boolean;
+  readonly definition: string;
+  readonly definition_version: number;
+  readonly pinned: boolean;
+}
+
+export interface Signal {
+  readonly name: string;
+  readonly value?: unknown;
+  readonly key?: string | undefined;
+}
+
+export interface Done {
+  readonly workflow: string;
 }
 
 export interface Terminated {

@@ -30,13 +30,7 @@ export interface ApprovalsEndpoints {
   };
   /** Answer what a task asks */
   readonly 'POST /v1/workflows/{workflow}/approvals/{task}': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-        readonly task: string;
-      };
-      readonly body: ApprovalAnswer;
-    };
+    readonly input: { readonly body: ApprovalAnswer };
     readonly answer: {
       readonly workflow: string;
       readonly task: string;

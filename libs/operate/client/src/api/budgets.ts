@@ -1,34 +1,6 @@
 /** Owns the types of the API's chapter "Budgets". Made by `node scripts/client-types.ts` from the declarations of the routes. */
 
 export interface BudgetsEndpoints {
-  /** What a workflow has spent, and what was added to its budgets */
-  readonly 'GET /v1/workflows/{workflow}/budget': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-    };
-    readonly answer: {
-      readonly workflow: string;
-      readonly tenant: string;
-      readonly user: string | null;
-      /** Spent and reserved. */
-      readonly spent: Spend;
-      readonly raised: Spend;
-    };
-  };
-  /** Let a workflow spend more */
-  readonly 'POST /v1/workflows/{workflow}/budget': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: BudgetRaise;
-    };
-    readonly answer: {
-      readonly workflow: string;
-    };
-  };
   /** Budgets of a tenant and of one of its users, with what was spent of them */
   readonly 'GET /v1/budgets': {
     readonly input: {
@@ -70,6 +42,25 @@ export interface BudgetsEndpoints {
       readonly user: string | null;
     };
   };
+  /** What a workflow has spent, and what was added to its budgets */
+  readonly 'GET /v1/workflows/{workflow}/budget': {
+    readonly input: unknown;
+    readonly answer: {
+      readonly workflow: string;
+      readonly tenant: string;
+      readonly user: string | null;
+      /** Spent and reserved. */
+      readonly spent: Spend;
+      readonly raised: Spend;
+    };
+  };
+  /** Let a workflow spend more */
+  readonly 'POST /v1/workflows/{workflow}/budget': {
+    readonly input: { readonly body: BudgetRaise };
+    readonly answer: {
+      readonly workflow: string;
+    };
+  };
 }
 
 export interface Spend {
@@ -77,15 +68,15 @@ export interface Spend {
   readonly cost_micros: number;
 }
 
+export interface Budget {
+  readonly tokens?: number | undefined;
+  readonly cost_micros?: number | undefined;
+  readonly period?: 'hour' | 'day' | 'month' | 'total' | undefined;
+}
+
 export interface BudgetRaise {
   readonly tokens?: number | undefined;
   readonly cost_micros?: number | undefined;
   /** Why; kept with the event. */
   readonly why: string;
-}
-
-export interface Budget {
-  readonly tokens?: number | undefined;
-  readonly cost_micros?: number | undefined;
-  readonly period?: 'hour' | 'day' | 'month' | 'total' | undefined;
 }

@@ -69,12 +69,34 @@ export interface FleetEndpoints {
       readonly next_cursor: string | null;
     };
   };
+  /** What takes how much room */
+  readonly 'GET /v1/storage': {
+    readonly input: {
+      readonly query?:
+        | {
+            readonly by?: 'tenant' | 'workflow' | undefined;
+            readonly limit?: number | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: {
+      /** Null where the caller sees one tenant. */
+      readonly log_bytes: number | null;
+      readonly storage: readonly {
+        readonly name: string;
+        readonly workflow_count: number;
+        readonly hot_bytes: number;
+        readonly archived_event_count: number;
+        readonly archived_raw_bytes: number;
+        readonly archived_bytes: number;
+        /** The workflow whose history it shares, by workflow. */
+        readonly fork_of?: string | undefined;
+      }[];
+    };
+  };
   /** Where a workflow's archived history is */
   readonly 'GET /v1/workflows/{workflow}/segments': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             readonly limit?: number | undefined;
@@ -103,31 +125,6 @@ export interface FleetEndpoints {
       readonly has_rows: boolean;
       /** Null: this is the last page. */
       readonly next_cursor: string | null;
-    };
-  };
-  /** What takes how much room */
-  readonly 'GET /v1/storage': {
-    readonly input: {
-      readonly query?:
-        | {
-            readonly by?: 'tenant' | 'workflow' | undefined;
-            readonly limit?: number | undefined;
-          }
-        | undefined;
-    };
-    readonly answer: {
-      /** Null where the caller sees one tenant. */
-      readonly log_bytes: number | null;
-      readonly storage: readonly {
-        readonly name: string;
-        readonly workflow_count: number;
-        readonly hot_bytes: number;
-        readonly archived_event_count: number;
-        readonly archived_raw_bytes: number;
-        readonly archived_bytes: number;
-        /** The workflow whose history it shares, by workflow. */
-        readonly fork_of?: string | undefined;
-      }[];
     };
   };
 }

@@ -4,23 +4,6 @@ import type { Json } from '../json.ts';
 import type { Event, Workflow } from './shapes.ts';
 
 export interface FollowingStreams {
-  /** Follow a workflow */
-  readonly 'GET /v1/workflows/{workflow}/events': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly query?:
-        | {
-            /** The first position that is wanted. */
-            readonly from?: number | undefined;
-            /** Also what models answer as it comes, and how far steps are; needs the right to content. */
-            readonly deltas?: 'true' | 'false' | undefined;
-          }
-        | undefined;
-    };
-    readonly event: { readonly name: 'event'; readonly data: Event } | { readonly name: 'delta'; readonly data: Delta };
-  };
   /** Follow all workflows */
   readonly 'GET /v1/events': {
     readonly input: {
@@ -39,6 +22,20 @@ export interface FollowingStreams {
             readonly partitions: number;
           };
         };
+  };
+  /** Follow a workflow */
+  readonly 'GET /v1/workflows/{workflow}/events': {
+    readonly input: {
+      readonly query?:
+        | {
+            /** The first position that is wanted. */
+            readonly from?: number | undefined;
+            /** Also what models answer as it comes, and how far steps are; needs the right to content. */
+            readonly deltas?: 'true' | 'false' | undefined;
+          }
+        | undefined;
+    };
+    readonly event: { readonly name: 'event'; readonly data: Event } | { readonly name: 'delta'; readonly data: Delta };
   };
 }
 

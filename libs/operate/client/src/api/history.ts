@@ -7,9 +7,6 @@ export interface HistoryEndpoints {
   /** A workflow's checkpoints */
   readonly 'GET /v1/workflows/{workflow}/checkpoints': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             /** A checkpoint's number in its chain; 0 is the opening. */
@@ -26,9 +23,6 @@ export interface HistoryEndpoints {
   /** A workflow's effects */
   readonly 'GET /v1/workflows/{workflow}/effects': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             /** Goes on after the effect with this key. */
@@ -46,33 +40,27 @@ export interface HistoryEndpoints {
       readonly next_after: string | null;
     };
   };
-  /** The frontier: pending tasks */
-  readonly 'GET /v1/workflows/{workflow}/tasks': {
+  /** Hand-overs between the phases of a workflow */
+  readonly 'GET /v1/workflows/{workflow}/handovers': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
+            /** Goes on before this sequence. */
+            readonly before?: number | undefined;
+            /** The sequence of the hand-over to compare with. */
+            readonly against?: number | undefined;
             readonly limit?: number | undefined;
-            /** What the page before gave as `next_cursor`, with the same filters; opaque. */
-            readonly cursor?: string | undefined;
           }
         | undefined;
     };
     readonly answer: {
-      readonly tasks: readonly Task[];
-      readonly pending_task_count: number;
-      /** Null: this is the last page. */
-      readonly next_cursor: string | null;
+      readonly handovers: readonly PhaseHandover[];
+      readonly next_before: number | null;
     };
   };
   /** Signals, failures, decisions and hand-overs of leases */
   readonly 'GET /v1/workflows/{workflow}/notes': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             readonly limit?: number | undefined;
@@ -89,33 +77,27 @@ export interface HistoryEndpoints {
       readonly next_cursor: string | null;
     };
   };
-  /** Hand-overs between the phases of a workflow */
-  readonly 'GET /v1/workflows/{workflow}/handovers': {
+  /** The frontier: pending tasks */
+  readonly 'GET /v1/workflows/{workflow}/tasks': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
-            /** Goes on before this sequence. */
-            readonly before?: number | undefined;
-            /** The sequence of the hand-over to compare with. */
-            readonly against?: number | undefined;
             readonly limit?: number | undefined;
+            /** What the page before gave as `next_cursor`, with the same filters; opaque. */
+            readonly cursor?: string | undefined;
           }
         | undefined;
     };
     readonly answer: {
-      readonly handovers: readonly PhaseHandover[];
-      readonly next_before: number | null;
+      readonly tasks: readonly Task[];
+      readonly pending_task_count: number;
+      /** Null: this is the last page. */
+      readonly next_cursor: string | null;
     };
   };
   /** All that happened to a workflow, in short */
   readonly 'GET /v1/workflows/{workflow}/timeline': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             /** An accepted event's place in the workflow's stream: 1, 2, 3 … without gaps. */

@@ -1,10 +1,6 @@
 /** Owns the types of the API's chapter "Jobs". Made by `node scripts/client-types.ts` from the declarations of the routes. */
 
 export interface JobsEndpoints {
-  /** Count what a job would find */
-  readonly 'POST /v1/jobs/count': { readonly input: { readonly body: CountJob }; readonly answer: JobCount };
-  /** Do one thing to many workflows */
-  readonly 'POST /v1/jobs': { readonly input: { readonly body: StartJob }; readonly answer: JobStarted };
   /** List jobs, newest first */
   readonly 'GET /v1/jobs': {
     readonly input: {
@@ -22,12 +18,13 @@ export interface JobsEndpoints {
     };
     readonly answer: Jobs;
   };
+  /** Do one thing to many workflows */
+  readonly 'POST /v1/jobs': { readonly input: { readonly body: StartJob }; readonly answer: JobStarted };
+  /** Count what a job would find */
+  readonly 'POST /v1/jobs/count': { readonly input: { readonly body: CountJob }; readonly answer: JobCount };
   /** Tell how far a job is */
   readonly 'GET /v1/jobs/{job}': {
     readonly input: {
-      readonly params: {
-        readonly job: string;
-      };
       readonly query?:
         | {
             /** Whose job; by default the caller's own, or for a caller of all tenants the one over all of them, or else the only one of that id. */
@@ -42,9 +39,6 @@ export interface JobsEndpoints {
   /** Stop a job */
   readonly 'POST /v1/jobs/{job}/cancel': {
     readonly input: {
-      readonly params: {
-        readonly job: string;
-      };
       readonly query?:
         | {
             /** Whose job; by default the caller's own, or for a caller of all tenants the one over all of them, or else the only one of that id. */
@@ -59,59 +53,6 @@ export interface JobsEndpoints {
       readonly changed: boolean;
     };
   };
-}
-
-export interface CountJob {
-  readonly filter: JobFilter;
-}
-
-/** As for listing workflows; a workflow must fit all filters. */
-export interface JobFilter {
-  /** Each of its words begins a word of the id, the definition, the session, the user or a tag. What workflows hold is not searched. */
-  readonly text?: string | undefined;
-  readonly status?: 'open' | 'parked' | 'compensating' | 'completed' | 'failed' | 'compensated' | undefined;
-  readonly definition?: string | undefined;
-  /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
-  readonly tenant?: string | undefined;
-  readonly session?: string | undefined;
-  readonly user?: string | undefined;
-  /** Why it is in that status, such as `budget_exceeded` or `paused`. */
-  readonly reason?: string | undefined;
-  readonly opened_from?: string | undefined;
-  /** Opened before then. */
-  readonly opened_to?: string | undefined;
-  readonly tags?: readonly string[] | undefined;
-}
-
-export interface JobCount {
-  readonly count: number;
-  /** No more than about 10000 are counted. */
-  readonly has_more: boolean;
-  /** How many there are of each. */
-  readonly statuses: Readonly<Record<string, number>>;
-  /** Some of them. */
-  readonly newest: readonly string[];
-}
-
-export interface StartJob {
-  readonly id?: string | undefined;
-  readonly act: 'cancel' | 'terminate' | 'pause' | 'resume' | 'retry' | 'signal';
-  readonly filter: JobFilter;
-  /** All workflows that may be seen are meant. */
-  readonly everything?: true | undefined;
-  /** Why; kept with the event. */
-  readonly why: string;
-  readonly signal?:
-    | {
-        readonly name: string;
-        readonly value?: unknown;
-      }
-    | undefined;
-}
-
-export interface JobStarted {
-  readonly job: string;
-  readonly created: boolean;
 }
 
 export interface Jobs {
@@ -140,6 +81,59 @@ export interface Job {
     readonly code: string;
     readonly message: string;
   }[];
+}
+
+export interface StartJob {
+  readonly id?: string | undefined;
+  readonly act: 'cancel' | 'terminate' | 'pause' | 'resume' | 'retry' | 'signal';
+  readonly filter: JobFilter;
+  /** All workflows that may be seen are meant. */
+  readonly everything?: true | undefined;
+  /** Why; kept with the event. */
+  readonly why: string;
+  readonly signal?:
+    | {
+        readonly name: string;
+        readonly value?: unknown;
+      }
+    | undefined;
+}
+
+/** As for listing workflows; a workflow must fit all filters. */
+export interface JobFilter {
+  /** Each of its words begins a word of the id, the definition, the session, the user or a tag. What workflows hold is not searched. */
+  readonly text?: string | undefined;
+  readonly status?: 'open' | 'parked' | 'compensating' | 'completed' | 'failed' | 'compensated' | undefined;
+  readonly definition?: string | undefined;
+  /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+  readonly tenant?: string | undefined;
+  readonly session?: string | undefined;
+  readonly user?: string | undefined;
+  /** Why it is in that status, such as `budget_exceeded` or `paused`. */
+  readonly reason?: string | undefined;
+  readonly opened_from?: string | undefined;
+  /** Opened before then. */
+  readonly opened_to?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
+}
+
+export interface JobStarted {
+  readonly job: string;
+  readonly created: boolean;
+}
+
+export interface CountJob {
+  readonly filter: JobFilter;
+}
+
+export interface JobCount {
+  readonly count: number;
+  /** No more than about 10000 are counted. */
+  readonly has_more: boolean;
+  /** How many there are of each. */
+  readonly statuses: Readonly<Record<string, number>>;
+  /** Some of them. */
+  readonly newest: readonly string[];
 }
 
 export interface CancelJob {

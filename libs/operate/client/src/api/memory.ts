@@ -3,28 +3,9 @@
 import type { Json } from '../json.ts';
 
 export interface MemoryEndpoints {
-  /** What is remembered that fits a query */
-  readonly 'POST /v1/memory/{about}/recall': {
-    readonly input: {
-      readonly params: {
-        readonly about: string;
-      };
-      readonly query?:
-        | {
-            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
-            readonly tenant?: string | undefined;
-          }
-        | undefined;
-      readonly body: AskRecall;
-    };
-    readonly answer: Recall;
-  };
   /** The facts about a user, a domain or the tenant, the newest first */
   readonly 'GET /v1/memory/{about}/facts': {
     readonly input: {
-      readonly params: {
-        readonly about: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
@@ -40,9 +21,6 @@ export interface MemoryEndpoints {
   /** Remember a fact about a user, a domain or the tenant */
   readonly 'POST /v1/memory/{about}/facts': {
     readonly input: {
-      readonly params: {
-        readonly about: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
@@ -56,10 +34,6 @@ export interface MemoryEndpoints {
   /** Forget a fact */
   readonly 'DELETE /v1/memory/{about}/facts/{key}': {
     readonly input: {
-      readonly params: {
-        readonly about: string;
-        readonly key: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
@@ -69,80 +43,22 @@ export interface MemoryEndpoints {
     };
     readonly answer: FactChanged;
   };
-  /** The standing preferences of a user, by key */
-  readonly 'GET /v1/users/{user}/preferences': {
+  /** What is remembered that fits a query */
+  readonly 'POST /v1/memory/{about}/recall': {
     readonly input: {
-      readonly params: {
-        readonly user: string;
-      };
-      readonly query?:
-        | {
-            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
-            readonly tenant?: string | undefined;
-            /** Those whose keys begin so. */
-            readonly prefix?: string | undefined;
-          }
-        | undefined;
-    };
-    readonly answer: {
-      readonly preferences: readonly Preference[];
-    };
-  };
-  /** A standing preference of a user */
-  readonly 'GET /v1/users/{user}/preferences/{key}': {
-    readonly input: {
-      readonly params: {
-        readonly user: string;
-        readonly key: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
             readonly tenant?: string | undefined;
           }
         | undefined;
+      readonly body: AskRecall;
     };
-    readonly answer: Preference;
-  };
-  /** Set a standing preference of a user */
-  readonly 'PUT /v1/users/{user}/preferences/{key}': {
-    readonly input: {
-      readonly params: {
-        readonly user: string;
-        readonly key: string;
-      };
-      readonly query?:
-        | {
-            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
-            readonly tenant?: string | undefined;
-          }
-        | undefined;
-      readonly body: NewPreference;
-    };
-    readonly answer: PreferenceChanged;
-  };
-  /** Forget a standing preference of a user */
-  readonly 'DELETE /v1/users/{user}/preferences/{key}': {
-    readonly input: {
-      readonly params: {
-        readonly user: string;
-        readonly key: string;
-      };
-      readonly query?:
-        | {
-            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
-            readonly tenant?: string | undefined;
-          }
-        | undefined;
-    };
-    readonly answer: PreferenceChanged;
+    readonly answer: Recall;
   };
   /** Records of a pipeline */
   readonly 'GET /v1/records/{subject}': {
     readonly input: {
-      readonly params: {
-        readonly subject: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
@@ -164,9 +80,6 @@ export interface MemoryEndpoints {
   /** Write records of a pipeline */
   readonly 'POST /v1/records/{subject}': {
     readonly input: {
-      readonly params: {
-        readonly subject: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
@@ -180,6 +93,78 @@ export interface MemoryEndpoints {
       readonly written: number;
     };
   };
+  /** The standing preferences of a user, by key */
+  readonly 'GET /v1/users/{user}/preferences': {
+    readonly input: {
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+            /** Those whose keys begin so. */
+            readonly prefix?: string | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: {
+      readonly preferences: readonly Preference[];
+    };
+  };
+  /** Forget a standing preference of a user */
+  readonly 'DELETE /v1/users/{user}/preferences/{key}': {
+    readonly input: {
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: PreferenceChanged;
+  };
+  /** A standing preference of a user */
+  readonly 'GET /v1/users/{user}/preferences/{key}': {
+    readonly input: {
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: Preference;
+  };
+  /** Set a standing preference of a user */
+  readonly 'PUT /v1/users/{user}/preferences/{key}': {
+    readonly input: {
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+          }
+        | undefined;
+      readonly body: NewPreference;
+    };
+    readonly answer: PreferenceChanged;
+  };
+}
+
+export interface Fact {
+  readonly key: string;
+  readonly source: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly text?: string | undefined;
+}
+
+export interface NewFact {
+  readonly text: string;
+  /** Where it is from; by default who asks. */
+  readonly source?: string | undefined;
+}
+
+export interface FactChanged {
+  readonly about: string;
+  readonly key: string;
 }
 
 export interface AskRecall {
@@ -207,44 +192,6 @@ export interface Recall {
   readonly continuation?: string | undefined;
 }
 
-export interface Fact {
-  readonly key: string;
-  readonly source: string;
-  /** ISO 8601, UTC. */
-  readonly at: string;
-  readonly text?: string | undefined;
-}
-
-export interface NewFact {
-  readonly text: string;
-  /** Where it is from; by default who asks. */
-  readonly source?: string | undefined;
-}
-
-export interface FactChanged {
-  readonly about: string;
-  readonly key: string;
-}
-
-export interface Preference {
-  readonly key: string;
-  readonly source: string;
-  /** ISO 8601, UTC. */
-  readonly at: string;
-  readonly value?: Json | undefined;
-}
-
-export interface NewPreference {
-  readonly value: unknown;
-  /** Where it is from; by default who asks. */
-  readonly source?: string | undefined;
-}
-
-export interface PreferenceChanged {
-  readonly user: string;
-  readonly key: string;
-}
-
 export interface Record {
   readonly key: string;
   /** ISO 8601, UTC. */
@@ -259,4 +206,23 @@ export interface Records {
     readonly value: unknown;
     readonly source?: string | undefined;
   }[];
+}
+
+export interface Preference {
+  readonly key: string;
+  readonly source: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly value?: Json | undefined;
+}
+
+export interface PreferenceChanged {
+  readonly user: string;
+  readonly key: string;
+}
+
+export interface NewPreference {
+  readonly value: unknown;
+  /** Where it is from; by default who asks. */
+  readonly source?: string | undefined;
 }

@@ -17,22 +17,12 @@ export interface QueuesEndpoints {
   };
   /** Pause all work of a definition */
   readonly 'POST /v1/queues/{queue}/pause': {
-    readonly input: {
-      readonly params: {
-        readonly queue: string;
-      };
-      readonly body: PauseQueue;
-    };
+    readonly input: { readonly body: PauseQueue };
     readonly answer: QueueChanged;
   };
   /** Resume a paused queue */
   readonly 'POST /v1/queues/{queue}/resume': {
-    readonly input: {
-      readonly params: {
-        readonly queue: string;
-      };
-      readonly body: QueueAsk;
-    };
+    readonly input: { readonly body: QueueAsk };
     readonly answer: QueueChanged;
   };
 }

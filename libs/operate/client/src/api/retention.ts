@@ -51,9 +51,6 @@ export interface RetentionEndpoints {
   /** Let the policy decide again */
   readonly 'DELETE /v1/retention/holds/{hold}': {
     readonly input: {
-      readonly params: {
-        readonly hold: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */

@@ -14,11 +14,7 @@ export interface ScalingEndpoints {
   };
   /** The same of one pool */
   readonly 'GET /v1/scaling/{pool}': {
-    readonly input: {
-      readonly params: {
-        readonly pool: string;
-      };
-    };
+    readonly input: unknown;
     readonly answer: {
       readonly pool: string;
       /** Workflows in the hands of living workers: what is in progress counts to its end. */

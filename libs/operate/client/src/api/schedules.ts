@@ -3,16 +3,6 @@
 import type { Json } from '../json.ts';
 
 export interface SchedulesEndpoints {
-  /** Make a schedule, or change the one of this id */
-  readonly 'PUT /v1/schedules/{schedule}': {
-    readonly input: {
-      readonly params: {
-        readonly schedule: string;
-      };
-      readonly body: SetSchedule;
-    };
-    readonly answer: ScheduleSet;
-  };
   /** List schedules, newest first */
   readonly 'GET /v1/schedules': {
     readonly input: {
@@ -30,42 +20,16 @@ export interface SchedulesEndpoints {
     };
     readonly answer: Schedules;
   };
+  /** Make a schedule, or change the one of this id */
+  readonly 'PUT /v1/schedules/{schedule}': {
+    readonly input: { readonly body: SetSchedule };
+    readonly answer: ScheduleSet;
+  };
   /** Have a schedule begin a run now */
   readonly 'POST /v1/schedules/{schedule}/fire': {
-    readonly input: {
-      readonly params: {
-        readonly schedule: string;
-      };
-      readonly body?: Fire | undefined;
-    };
+    readonly input: { readonly body?: Fire | undefined };
     readonly answer: Fired;
   };
-}
-
-export interface SetSchedule {
-  /** Name of a definition that this process has loaded. */
-  readonly definition: string;
-  /** Any JSON value; by default `{}`. */
-  readonly input?: unknown;
-  /** Minute, hour, day, month, weekday, such as '0 9 * * 1-5'; with six fields the first are seconds. */
-  readonly cron: string;
-  /** IANA name, such as `Europe/Berlin`; by default `UTC`. */
-  readonly time_zone?: string | undefined;
-  /** While an earlier run is live; by default `skip`. */
-  readonly overlap?: 'skip' | 'queue' | 'cancel' | 'terminate' | 'allow' | undefined;
-  /** Missed slots that are made up for; by default 1. */
-  readonly catch_up?: number | undefined;
-  /** Field of the input that is given the slot's time. */
-  readonly slot_field?: string | undefined;
-  /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
-  readonly tenant?: string | undefined;
-  /** Whose runs they are. */
-  readonly user?: string | undefined;
-}
-
-export interface ScheduleSet {
-  readonly schedule: string;
-  readonly created: boolean;
 }
 
 export interface Schedules {
@@ -97,6 +61,32 @@ export interface Schedule {
   readonly missed_count: number;
   /** The slots to come. */
   readonly next: readonly string[];
+}
+
+export interface SetSchedule {
+  /** Name of a definition that this process has loaded. */
+  readonly definition: string;
+  /** Any JSON value; by default `{}`. */
+  readonly input?: unknown;
+  /** Minute, hour, day, month, weekday, such as '0 9 * * 1-5'; with six fields the first are seconds. */
+  readonly cron: string;
+  /** IANA name, such as `Europe/Berlin`; by default `UTC`. */
+  readonly time_zone?: string | undefined;
+  /** While an earlier run is live; by default `skip`. */
+  readonly overlap?: 'skip' | 'queue' | 'cancel' | 'terminate' | 'allow' | undefined;
+  /** Missed slots that are made up for; by default 1. */
+  readonly catch_up?: number | undefined;
+  /** Field of the input that is given the slot's time. */
+  readonly slot_field?: string | undefined;
+  /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+  readonly tenant?: string | undefined;
+  /** Whose runs they are. */
+  readonly user?: string | undefined;
+}
+
+export interface ScheduleSet {
+  readonly schedule: string;
+  readonly created: boolean;
 }
 
 export interface Fire {

@@ -6,9 +6,6 @@ export interface SessionsEndpoints {
   /** Where a session stands */
   readonly 'GET /v1/sessions/{session}': {
     readonly input: {
-      readonly params: {
-        readonly session: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
@@ -18,28 +15,9 @@ export interface SessionsEndpoints {
     };
     readonly answer: Session;
   };
-  /** Resume a session */
-  readonly 'POST /v1/sessions/{session}/resume': {
-    readonly input: {
-      readonly params: {
-        readonly session: string;
-      };
-      readonly query?:
-        | {
-            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
-            readonly tenant?: string | undefined;
-          }
-        | undefined;
-      readonly body?: ResumeSession | undefined;
-    };
-    readonly answer: ResumedSession;
-  };
   /** Hand a session over */
   readonly 'POST /v1/sessions/{session}/handovers': {
     readonly input: {
-      readonly params: {
-        readonly session: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
@@ -49,6 +27,19 @@ export interface SessionsEndpoints {
       readonly body: HandOver;
     };
     readonly answer: HandedOver;
+  };
+  /** Resume a session */
+  readonly 'POST /v1/sessions/{session}/resume': {
+    readonly input: {
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+          }
+        | undefined;
+      readonly body?: ResumeSession | undefined;
+    };
+    readonly answer: ResumedSession;
   };
 }
 
@@ -153,6 +144,19 @@ export interface SessionSummary {
   readonly created_at: string;
 }
 
+export interface HandOver {
+  readonly from: string;
+  readonly to: string;
+  readonly message: string;
+  readonly artifacts?: readonly string[] | undefined;
+}
+
+export interface HandedOver {
+  readonly session: string;
+  /** False: no workflow of it was started yet; the first receives it. */
+  readonly is_known: boolean;
+}
+
 export interface ResumeSession {
   /** Which definition is started; by default that of the newest workflow. */
   readonly definition?: string | undefined;
@@ -166,17 +170,4 @@ export interface ResumedSession {
   /** True: this request started it. */
   readonly created: boolean;
   readonly session: Session;
-}
-
-export interface HandOver {
-  readonly from: string;
-  readonly to: string;
-  readonly message: string;
-  readonly artifacts?: readonly string[] | undefined;
-}
-
-export interface HandedOver {
-  readonly session: string;
-  /** False: no workflow of it was started yet; the first receives it. */
-  readonly is_known: boolean;
 }

@@ -4,9 +4,6 @@ export interface ShadowsEndpoints {
   /** How the observed runs of an agent compare */
   readonly 'GET /v1/shadows/{definition}': {
     readonly input: {
-      readonly params: {
-        readonly definition: string;
-      };
       readonly query?:
         | {
             readonly differences?: 'true' | 'false' | undefined;
@@ -17,12 +14,7 @@ export interface ShadowsEndpoints {
   };
   /** Observe another share of an agent’s runs */
   readonly 'POST /v1/shadows/{definition}/promotions': {
-    readonly input: {
-      readonly params: {
-        readonly definition: string;
-      };
-      readonly body: ShadowPromotion;
-    };
+    readonly input: { readonly body: ShadowPromotion };
     readonly answer: ShadowPromoted;
   };
 }

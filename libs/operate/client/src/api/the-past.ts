@@ -5,21 +5,44 @@ import type { Checkpoint, Fork, MemoryScopes, Question, Task } from './shapes.ts
 
 export interface ThePastEndpoints {
   /** A workflow as it stood right after a checkpoint */
-  readonly 'GET /v1/workflows/{workflow}/at/{sequence}': {
+  readonly 'GET /v1/workflows/{workflow}/at/{sequence}': { readonly input: unknown; readonly answer: PastWorkflow };
+  /** What the model calls of a checkpoint saw */
+  readonly 'GET /v1/workflows/{workflow}/at/{sequence}/calls': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-        readonly sequence: number;
+      readonly query?:
+        | {
+            /** The first of them, counted from 1. */
+            readonly from?: number | undefined;
+            readonly limit?: number | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: {
+      readonly calls: readonly ModelCall[];
+      /** Of the next page; null: this is the last. */
+      readonly next_from: number | null;
+    };
+  };
+  /** Compare what two model calls saw */
+  readonly 'GET /v1/workflows/{workflow}/at/{sequence}/calls/{call}/comparison': {
+    readonly input: {
+      readonly query: {
+        /** A checkpoint's number in its chain; 0 is the opening. */
+        readonly to: number;
+        readonly to_call?: number | undefined;
+        /** A workflow's id, percent-encoded in paths. */
+        readonly other?: string | undefined;
       };
     };
-    readonly answer: PastWorkflow;
+    readonly answer: {
+      readonly difference: Json;
+      /** What is rebuilt of both is, byte for byte, what was sent. */
+      readonly identical: boolean;
+    };
   };
   /** Where a workflow's model calls are */
   readonly 'GET /v1/workflows/{workflow}/calls': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             readonly limit?: number | undefined;
@@ -41,75 +64,27 @@ export interface ThePastEndpoints {
       readonly next_cursor: string | null;
     };
   };
-  /** What the model calls of a checkpoint saw */
-  readonly 'GET /v1/workflows/{workflow}/at/{sequence}/calls': {
+  /** Compare two workflows */
+  readonly 'GET /v1/workflows/{workflow}/comparison/{other}': { readonly input: unknown; readonly answer: Comparison };
+  /** Go on from a checkpoint, in a new workflow */
+  readonly 'POST /v1/workflows/{workflow}/forks': {
+    readonly input: { readonly body: ForkRequest };
+    readonly answer: Forked;
+  };
+  /** What the next holder of a workflow would do */
+  readonly 'GET /v1/workflows/{workflow}/recovery': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-        readonly sequence: number;
-      };
       readonly query?:
         | {
-            /** The first of them, counted from 1. */
-            readonly from?: number | undefined;
-            readonly limit?: number | undefined;
+            readonly probe?: 'true' | 'false' | undefined;
           }
         | undefined;
     };
-    readonly answer: {
-      readonly calls: readonly ModelCall[];
-      /** Of the next page; null: this is the last. */
-      readonly next_from: number | null;
-    };
-  };
-  /** Compare what two model calls saw */
-  readonly 'GET /v1/workflows/{workflow}/at/{sequence}/calls/{call}/comparison': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-        readonly sequence: number;
-        readonly call: number;
-      };
-      readonly query: {
-        /** A checkpoint's number in its chain; 0 is the opening. */
-        readonly to: number;
-        readonly to_call?: number | undefined;
-        /** A workflow's id, percent-encoded in paths. */
-        readonly other?: string | undefined;
-      };
-    };
-    readonly answer: {
-      readonly difference: Json;
-      /** What is rebuilt of both is, byte for byte, what was sent. */
-      readonly identical: boolean;
-    };
-  };
-  /** Compare two workflows */
-  readonly 'GET /v1/workflows/{workflow}/comparison/{other}': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-        readonly other: string;
-      };
-    };
-    readonly answer: Comparison;
-  };
-  /** Go on from a checkpoint, in a new workflow */
-  readonly 'POST /v1/workflows/{workflow}/forks': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: ForkRequest;
-    };
-    readonly answer: Forked;
+    readonly answer: Recovery;
   };
   /** The trace of a workflow */
   readonly 'GET /v1/workflows/{workflow}/trace': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             readonly from?: number | undefined;
@@ -121,20 +96,6 @@ export interface ThePastEndpoints {
       readonly spans: readonly Span[];
       readonly next_from: number | null;
     };
-  };
-  /** What the next holder of a workflow would do */
-  readonly 'GET /v1/workflows/{workflow}/recovery': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly query?:
-        | {
-            readonly probe?: 'true' | 'false' | undefined;
-          }
-        | undefined;
-    };
-    readonly answer: Recovery;
   };
 }
 
@@ -262,37 +223,6 @@ export interface Forked {
   }[];
 }
 
-/** A span of a workflow's trace. */
-export interface Span {
-  readonly trace_id: string;
-  readonly span_id: string;
-  /** Null: the workflow itself. */
-  readonly parent_span_id: string | null;
-  readonly name: string;
-  readonly kind: 'internal' | 'client';
-  /** ISO 8601, UTC. */
-  readonly start: string;
-  /** ISO 8601, UTC. */
-  readonly end: string;
-  /** Its end is not decided yet; `end` is then the time of the newest event. */
-  readonly open: boolean;
-  readonly attributes: Readonly<Record<string, string | number | boolean | readonly string[]>>;
-  readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>> | undefined;
-  /** Why it failed, as a code. */
-  readonly error: string | null;
-  readonly links: readonly {
-    readonly trace_id: string;
-    readonly span_id: string;
-    readonly attributes: Readonly<Record<string, string | number | boolean | readonly string[]>>;
-  }[];
-  readonly events: readonly {
-    readonly name: string;
-    /** ISO 8601, UTC. */
-    readonly at: string;
-    readonly attributes: Readonly<Record<string, string | number | boolean | readonly string[]>>;
-  }[];
-}
-
 /** What the next holder would do. */
 export interface Recovery {
   readonly workflow: string;
@@ -380,4 +310,35 @@ export interface PlannedEffect {
   }[];
   /** Before `not-done` counts: a late call's time. */
   readonly wait_ms: number;
+}
+
+/** A span of a workflow's trace. */
+export interface Span {
+  readonly trace_id: string;
+  readonly span_id: string;
+  /** Null: the workflow itself. */
+  readonly parent_span_id: string | null;
+  readonly name: string;
+  readonly kind: 'internal' | 'client';
+  /** ISO 8601, UTC. */
+  readonly start: string;
+  /** ISO 8601, UTC. */
+  readonly end: string;
+  /** Its end is not decided yet; `end` is then the time of the newest event. */
+  readonly open: boolean;
+  readonly attributes: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+  readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>> | undefined;
+  /** Why it failed, as a code. */
+  readonly error: string | null;
+  readonly links: readonly {
+    readonly trace_id: string;
+    readonly span_id: string;
+    readonly attributes: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+  }[];
+  readonly events: readonly {
+    readonly name: string;
+    /** ISO 8601, UTC. */
+    readonly at: string;
+    readonly attributes: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+  }[];
 }

@@ -1,11 +1,25 @@
 /** Owns the types of the API's chapter "Workflows". Made by `node scripts/client-types.ts` from the declarations of the routes. */
 
 import type { Json } from '../json.ts';
-import type { Checkpoint, Fork, MemoryScopes, Question, Task, Workflow } from './shapes.ts';
+import type { Checkpoint, MemoryScopes, Question, Task, Workflow } from './shapes.ts';
 
 export interface WorkflowsEndpoints {
-  /** Start a workflow */
-  readonly 'POST /v1/workflows': { readonly input: { readonly body: Start }; readonly answer: Started };
+  /** Definitions that can be started here */
+  readonly 'GET /v1/definitions': {
+    readonly input: unknown;
+    readonly answer: {
+      readonly definitions: readonly {
+        readonly name: string;
+        readonly version: number;
+        readonly starts: readonly string[] | null;
+        readonly flow: Readonly<Record<string, readonly string[]>>;
+        readonly warnings: readonly string[];
+        readonly effects: readonly string[];
+        /** The JSON Schema of the value of each signal that may be sent, by its name. */
+        readonly signals: Readonly<Record<string, Json>> | null;
+      }[];
+    };
+  };
   /** List and search workflows */
   readonly 'GET /v1/workflows': {
     readonly input: {
@@ -38,12 +52,11 @@ export interface WorkflowsEndpoints {
       readonly next_cursor: string | null;
     };
   };
+  /** Start a workflow */
+  readonly 'POST /v1/workflows': { readonly input: { readonly body: Start }; readonly answer: Started };
   /** A workflow as it stands */
   readonly 'GET /v1/workflows/{workflow}': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             /** `false`: without content, also for who may see it; nothing is written to the audit then. For polling. */
@@ -53,27 +66,9 @@ export interface WorkflowsEndpoints {
     };
     readonly answer: WorkflowView;
   };
-  /** Wait for how a workflow ends */
-  readonly 'GET /v1/workflows/{workflow}/result': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly query?:
-        | {
-            /** Milliseconds. */
-            readonly wait_ms?: number | undefined;
-          }
-        | undefined;
-    };
-    readonly answer: Result;
-  };
   /** Workflows that its tasks have started */
   readonly 'GET /v1/workflows/{workflow}/children': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             readonly limit?: number | undefined;
@@ -88,21 +83,17 @@ export interface WorkflowsEndpoints {
       readonly next_cursor: string | null;
     };
   };
-  /** Definitions that can be started here */
-  readonly 'GET /v1/definitions': {
-    readonly input: unknown;
-    readonly answer: {
-      readonly definitions: readonly {
-        readonly name: string;
-        readonly version: number;
-        readonly starts: readonly string[] | null;
-        readonly flow: Readonly<Record<string, readonly string[]>>;
-        readonly warnings: readonly string[];
-        readonly effects: readonly string[];
-        /** The JSON Schema of the value of each signal that may be sent, by its name. */
-        readonly signals: Readonly<Record<string, Json>> | null;
-      }[];
+  /** Wait for how a workflow ends */
+  readonly 'GET /v1/workflows/{workflow}/result': {
+    readonly input: {
+      readonly query?:
+        | {
+            /** Milliseconds. */
+            readonly wait_ms?: number | undefined;
+          }
+        | undefined;
     };
+    readonly answer: Result;
   };
 }
 
@@ -138,51 +129,7 @@ export interface Started {
 }
 
 /** A workflow as it stands. */
-export interface WorkflowView {
-  readonly workflow: string;
-  readonly tenant: string;
-  readonly definition: string;
-  readonly definition_version: number;
-  readonly session: string | null;
-  readonly user: string | null;
-  readonly tags: readonly string[];
-  readonly fork?: Fork | undefined;
-  /** The workflow that this one continues, as a new run. */
-  readonly continues?: string | undefined;
-  /** The workflow that continues this one, which is `completed` for the reason `continued`. */
-  readonly continued_as?: string | undefined;
-  readonly status: 'open' | 'parked' | 'compensating' | 'completed' | 'failed' | 'compensated';
-  /** An open workflow is `running` (a worker holds it), `ready` (waits for a worker) or `waiting` (no task can run yet); others are as their status. */
-  readonly activity:
-    | 'running'
-    | 'ready'
-    | 'waiting'
-    | 'parked'
-    | 'compensating'
-    | 'completed'
-    | 'failed'
-    | 'compensated';
-  readonly reason: string | null;
-  /** Of its newest checkpoint. */
-  readonly sequence_number: number;
-  /** Of its newest accepted event. */
-  readonly position: number;
-  readonly checkpoint_id: string | null;
-  readonly pending_task_count: number;
-  readonly tokens: number;
-  /** Millionths of a US dollar. */
-  readonly cost_micros: number;
-  /** In words; empty for who may not see content. */
-  readonly last_action: string;
-  /** ISO 8601, UTC. */
-  readonly opened_at: string;
-  /** ISO 8601, UTC. */
-  readonly updated_at: string;
-  readonly partition: number;
-  readonly generation: number;
-  readonly epoch: number;
-  /** The worker that has it in hand. */
-  readonly holder: string | null;
+export interface WorkflowView extends Workflow {
   readonly pinned: boolean;
   /** Its content is permanently gone: its key was destroyed. */
   readonly forgotten: boolean;

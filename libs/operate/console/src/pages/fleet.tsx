@@ -3,8 +3,9 @@
 import { useQuery } from '@tanstack/react-query';
 import '../styles/fleet.css';
 import { Answer } from '../parts/answers.tsx';
+import { Card } from '../parts/card.tsx';
 import { type Column, DataTable } from '../parts/table.tsx';
-import { Ago, Fact, State, Worker } from '../parts/words.tsx';
+import { Ago, Chip, Fact, State, Worker } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { INBOX_COUNTED_MAX, useInboxCount } from '../shell/inbox-count.ts';
 import { Link, WorkflowLink } from '../shell/link.tsx';
@@ -33,11 +34,7 @@ export function FleetPage() {
     <div className="page">
       <header>
         <h1>Fleet</h1>
-        {fleet.data?.rows_ready === false ? (
-          <span className="chip" data-tone="warn">
-            rows are being rebuilt from the log
-          </span>
-        ) : null}
+        {fleet.data?.rows_ready === false ? <Chip tone="warn">rows are being rebuilt from the log</Chip> : null}
       </header>
       <Answer query={fleet}>{(data) => <Counts fleet={data} />}</Answer>
       <div className="fleet-cards">
@@ -96,24 +93,21 @@ function Counts({ fleet }: { readonly fleet: Fleet }) {
 }
 
 function Workers({ fleet: { workers } }: { readonly fleet: Fleet }) {
-  const gone = workers.filter(({ alive, held_count: held }) => !alive && held > 0);
+  const goneCount = workers.reduce((sum, { alive, held_count: held }) => (alive ? sum : sum + held), 0);
   const sorted = workers.toSorted((a, b) => Number(a.alive) - Number(b.alive) || b.held_count - a.held_count);
   const most = Math.max(...workers.map(({ held_count: held }) => held), 1);
   return (
-    <section className="card">
-      <header>
-        <h2>Workers</h2>
-        <span className="dim">{counted(workers.filter(({ alive }) => alive).length, 'here')}</span>
-        {gone.length === 0 ? null : (
+    <Card
+      title="Workers"
+      note={counted(workers.filter(({ alive }) => alive).length, 'here')}
+      end={
+        goneCount === 0 ? null : (
           <span className="chip end" data-tone="bad">
-            recovering{' '}
-            {counted(
-              gone.reduce((sum, { held_count: held }) => sum + held, 0),
-              'workflow',
-            )}
+            recovering {counted(goneCount, 'workflow')}
           </span>
-        )}
-      </header>
+        )
+      }
+    >
       {workers.length === 0 ? (
         <p className="dim">No worker is here: nothing goes on until one comes.</p>
       ) : (
@@ -125,9 +119,7 @@ function Workers({ fleet: { workers } }: { readonly fleet: Fleet }) {
                   <Worker holder={holder} />
                 </td>
                 <td>
-                  <span className="chip" data-tone={alive ? 'good' : 'bad'}>
-                    {alive ? 'here' : 'gone'}
-                  </span>
+                  <Chip tone={alive ? 'good' : 'bad'}>{alive ? 'here' : 'gone'}</Chip>
                 </td>
                 <td className="bar-cell">
                   <svg className="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
@@ -140,7 +132,7 @@ function Workers({ fleet: { workers } }: { readonly fleet: Fleet }) {
           </tbody>
         </table>
       )}
-    </section>
+    </Card>
   );
 }
 
@@ -150,11 +142,7 @@ function Pace({ fleet }: { readonly fleet: Fleet }) {
   const tokens = fleet.spent.reduce((sum, hour) => sum + hour.tokens, 0);
   const rate = (value: number | null): string => (value === null ? '–' : `${short(Math.round(value * 10) / 10)}/s`);
   return (
-    <section className="card">
-      <header>
-        <h2>Pace and cost</h2>
-        <span className="dim">models, last day</span>
-      </header>
+    <Card title="Pace and cost" note="models, last day">
       <dl className="facts">
         <Fact name="Events, last minute">{rate(minute)}</Fact>
         <Fact name="Last five">{rate(five)}</Fact>
@@ -172,7 +160,7 @@ function Pace({ fleet }: { readonly fleet: Fleet }) {
         )}
       </dl>
       <SpentChart hours={fleet.spent} />
-    </section>
+    </Card>
   );
 }
 
@@ -180,11 +168,7 @@ function Queues({ fleet: { queued } }: { readonly fleet: Fleet }) {
   const waiting = queued.filter((each) => each.count > 0).toSorted((a, b) => b.count - a.count);
   if (waiting.length === 0) return null;
   return (
-    <section className="card">
-      <header>
-        <h2>Queued</h2>
-        <span className="dim">by definition</span>
-      </header>
+    <Card title="Queued" note="by definition">
       <table>
         <tbody>
           {waiting.slice(0, 8).map(({ definition, count: jobs }) => (
@@ -195,7 +179,7 @@ function Queues({ fleet: { queued } }: { readonly fleet: Fleet }) {
           ))}
         </tbody>
       </table>
-    </section>
+    </Card>
   );
 }
 
@@ -224,13 +208,14 @@ function Recent() {
     refetchInterval: LIST_PERIOD_MS * 3,
   });
   return (
-    <section className="card">
-      <header>
-        <h2>Newest workflows</h2>
+    <Card
+      title="Newest workflows"
+      end={
         <Link to="/workflows" className="body-link end">
           All
         </Link>
-      </header>
+      }
+    >
       <Answer query={recent}>
         {({ workflows }) =>
           workflows.length === 0 ? (
@@ -242,6 +227,6 @@ function Recent() {
           )
         }
       </Answer>
-    </section>
+    </Card>
   );
 }

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { Answer, Empty } from '../parts/answers.tsx';
 import { Ask } from '../parts/dialog.tsx';
 import { type Column, DataTable, More, useWalk } from '../parts/table.tsx';
-import { Ago, Fact, Name, State } from '../parts/words.tsx';
+import { Ago, Chip, Fact, Name, State } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { useContent } from '../shell/content.ts';
 import { Link, WorkflowLink } from '../shell/link.tsx';
@@ -68,7 +68,7 @@ interface Picked {
 }
 
 export function JobsPage({ job, tenant }: Picked) {
-  const { found, pages } = usePages('jobs', askJobs, (first) =>
+  const { found, pages } = usePages(['jobs'], askJobs, (first) =>
     first?.jobs.some(isWorking) === true ? WORKING_PERIOD_MS : LIST_PERIOD_MS,
   );
   const rows = pages.flatMap(({ jobs }) => jobs);
@@ -171,9 +171,7 @@ function One({ job: id, tenant }: Picked & { readonly job: string }) {
                       name: 'Why',
                       of: ({ workflow, code, message }) => (
                         <>
-                          <span className="chip" data-tone="warn">
-                            {plain(words(code))}
-                          </span>{' '}
+                          <Chip tone="warn">{plain(words(code))}</Chip>{' '}
                           <span className="dim">{plain(message.replace(`Workflow ${workflow} `, ''))}</span>
                         </>
                       ),

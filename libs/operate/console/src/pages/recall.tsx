@@ -4,9 +4,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Json } from '../belief/changes.ts';
 import { Answer } from '../parts/answers.tsx';
+import { Card } from '../parts/card.tsx';
 import { Field } from '../parts/dialog.tsx';
 import { JsonTree } from '../parts/json-tree.tsx';
-import { Ago } from '../parts/words.tsx';
+import { Ago, Chip } from '../parts/words.tsx';
 import { api } from '../shell/client.ts';
 import { plain } from '../text/format.ts';
 
@@ -24,11 +25,7 @@ export function Recall({ user }: { readonly user: string }) {
     enabled: asked !== '',
   });
   return (
-    <section className="card">
-      <header>
-        <h2>Recall</h2>
-        <span className="dim">what is remembered of {plain(user)}</span>
-      </header>
+    <Card title="Recall" note={`what is remembered of ${plain(user)}`}>
       <form
         className="bar"
         onSubmit={(event) => {
@@ -50,7 +47,7 @@ export function Recall({ user }: { readonly user: string }) {
               {entries.map(({ kind, key, score, at, source, value }) => (
                 <article key={`${kind} ${key}`} className="recalled">
                   <header>
-                    <span className="chip">{plain(kind)}</span>
+                    <Chip>{plain(kind)}</Chip>
                     <b>{Math.round(score * 100)} %</b>
                     <span className="dim">
                       {plain(source)}, <Ago at={at} />
@@ -63,6 +60,6 @@ export function Recall({ user }: { readonly user: string }) {
           )}
         </Answer>
       )}
-    </section>
+    </Card>
   );
 }

@@ -5,7 +5,7 @@ import type { Json } from '../belief/changes.ts';
 import { Answer, Empty } from '../parts/answers.tsx';
 import { JsonTree, Lines } from '../parts/json-tree.tsx';
 import { type Column, DataTable, More } from '../parts/table.tsx';
-import { Ago } from '../parts/words.tsx';
+import { Ago, Chip } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { useContent } from '../shell/content.ts';
 import { WorkflowLink } from '../shell/link.tsx';
@@ -46,11 +46,7 @@ const keyOf = ({ partition, offset }: Rejected): string => `${partition} ${offse
 const COLUMNS: readonly Column<Rejected>[] = [
   {
     name: 'Reason',
-    of: ({ reason }) => (
-      <span className="chip" data-tone={TONES[reason] ?? 'warn'}>
-        {plain(words(reason))}
-      </span>
-    ),
+    of: ({ reason }) => <Chip tone={TONES[reason] ?? 'warn'}>{plain(words(reason))}</Chip>,
   },
   { name: 'Type', of: ({ type }) => plain(type ?? '–'), isMinor: true },
   {
@@ -73,7 +69,7 @@ const COLUMNS: readonly Column<Rejected>[] = [
 
 export function RejectedPage() {
   const { found, pages, starts } = usePages(
-    'rejected',
+    ['rejected'],
     (signal, at) => askRejected(signal, 'false', at),
     () => LIST_PERIOD_MS * 2,
   );

@@ -57,7 +57,7 @@ const COLUMNS: readonly Column<Schedule>[] = [
 
 export function SchedulesPage({ schedule }: { readonly schedule: string | undefined }) {
   const { found, pages, starts } = usePages(
-    'schedules',
+    ['schedules'],
     (signal, at) => askSchedules(signal, 'false', at),
     () => LIST_PERIOD_MS,
   );

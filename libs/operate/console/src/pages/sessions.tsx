@@ -5,6 +5,7 @@ import type { Answer as AnswerOf } from '@tidemark/client';
 import { useEffect, useState } from 'react';
 import type { Json } from '../belief/changes.ts';
 import { Answer, Empty } from '../parts/answers.tsx';
+import { Card } from '../parts/card.tsx';
 import { Field } from '../parts/dialog.tsx';
 import { JsonTree, Lines } from '../parts/json-tree.tsx';
 import { DataTable } from '../parts/table.tsx';
@@ -60,10 +61,7 @@ function Newest() {
           );
         }
         return (
-          <section className="card">
-            <header>
-              <h2>Sessions of late</h2>
-            </header>
+          <Card title="Sessions of late">
             <DataTable
               label="Sessions"
               rows={sessions}
@@ -83,7 +81,7 @@ function Newest() {
                 { name: 'Changed', of: ({ newest }) => <Ago at={newest.updated_at} />, isNumber: true },
               ]}
             />
-          </section>
+          </Card>
         );
       }}
     </Answer>
@@ -102,31 +100,22 @@ function Session({ session }: { readonly session: string }) {
         return (
           <div className="cards">
             <div className="cards-column">
-              <section className="card">
-                <header>
-                  <h2>{data.is_live ? 'Under way' : 'Its newest workflow'}</h2>
-                </header>
+              <Card title={data.is_live ? 'Under way' : 'Its newest workflow'}>
                 <NewestWorkflow of={workflow ?? null} user={data.user} />
-              </section>
-              <section className="card">
-                <header>
-                  <h2>Earlier</h2>
-                </header>
+              </Card>
+              <Card title="Earlier">
                 <Earlier of={data.earlier} />
-              </section>
+              </Card>
             </div>
             <div className="cards-column">
               {handovers.length === 0 ? null : <HandOvers of={handovers} />}
-              <section className="card">
-                <header>
-                  <h2>What was left in words</h2>
-                </header>
+              <Card title="What was left in words">
                 {summaries.length === 0 ? (
                   <p className="dim">Nothing yet.</p>
                 ) : (
                   summaries.map((summary, index) => <Summary key={index} of={{ ...summary }} />)
                 )}
-              </section>
+              </Card>
               {data.user === null ? null : <Recall user={data.user} />}
             </div>
           </div>
@@ -194,16 +183,13 @@ function Earlier({ of: earlier }: { readonly of: SessionAnswer['earlier'] }) {
 }
 
 const HandOvers = ({ of: handovers }: { readonly of: NonNullable<SessionAnswer['handovers']> }) => (
-  <section className="card">
-    <header>
-      <h2>Hand-overs</h2>
-    </header>
+  <Card title="Hand-overs">
     {handovers.map(({ from, to, message }, index) => (
       <p key={index}>
         <b>{plain(from)}</b> to <b>{plain(to)}</b>: {plain(message)}
       </p>
     ))}
-  </section>
+  </Card>
 );
 
 /** A moment in its own words. */

@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Ask, Field } from '../parts/dialog.tsx';
+import { Ask, Field, isJson } from '../parts/dialog.tsx';
 import { api } from '../shell/client.ts';
 import { go, workflowAddress } from '../shell/router.ts';
 
@@ -51,10 +51,5 @@ export function StartDialog({ onClose }: { readonly onClose: () => void }) {
 
 function missing(definition: string, input: string): string | null {
   if (definition === '') return 'No definition is loaded here.';
-  try {
-    JSON.parse(input);
-    return null;
-  } catch {
-    return 'The input is no JSON.';
-  }
+  return isJson(input) ? null : 'The input is no JSON.';
 }

@@ -1,13 +1,14 @@
 /** Owns the list of workflows: searched by the server, read page by page on scrolling, and drawn only where it is visible. */
 
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
+import type { Answer } from '@tidemark/client';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import '../styles/list.css';
 import { Empty, Failure, Loading } from '../parts/answers.tsx';
 import { Ago, Name, State, Worker } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { Link, WorkflowLink } from '../shell/link.tsx';
+import { usePages } from '../shell/pages.ts';
 import { useMay } from '../shell/rights.ts';
 import { addressOf, go, workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
@@ -25,8 +26,7 @@ const ROW_PX = 34;
 /** Rows before the end at which the next page is fetched. */
 const AHEAD_COUNT = 30;
 
-type Page = Awaited<ReturnType<typeof api.list>>;
-export type Listed = Page['workflows'][number];
+type Listed = Answer<'GET /v1/workflows'>['workflows'][number];
 
 export function WorkflowsPage({ query }: { readonly query: URLSearchParams }) {
   const filter = filterOf(query);
@@ -34,21 +34,12 @@ export function WorkflowsPage({ query }: { readonly query: URLSearchParams }) {
   const [isBulk, setBulk] = useState(false);
   const may = useMay();
   useFleetChanges();
-  const pages = useInfiniteQuery({
-    queryKey: ['workflows', filter],
-    queryFn: ({ pageParam, signal }) =>
-      api.ask(
-        'GET /v1/workflows',
-        { query: { ...filter, limit: PAGE_COUNT, ...(pageParam !== '' && { cursor: pageParam }) } },
-        { signal },
-      ),
-    initialPageParam: '',
-    getNextPageParam: ({ next_cursor }: Page) => next_cursor ?? undefined,
-    // A reader who has scrolled on sees a stable list; only the first page is refreshed.
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : LIST_PERIOD_MS),
-    placeholderData: (before) => before,
-  });
-  const rows = pages.data?.pages.flatMap(({ workflows }) => workflows) ?? [];
+  const { found, pages } = usePages(
+    ['workflows', filter],
+    (signal, cursor) => api.ask('GET /v1/workflows', { query: { ...filter, limit: PAGE_COUNT, cursor } }, { signal }),
+    () => LIST_PERIOD_MS,
+  );
+  const rows = pages.flatMap(({ workflows }) => workflows);
   return (
     <div className="page whole">
       <header>
@@ -65,9 +56,9 @@ export function WorkflowsPage({ query }: { readonly query: URLSearchParams }) {
         ) : null}
       </header>
       <Filters query={query} />
-      {pages.error !== null && rows.length === 0 ? (
-        <Failure error={pages.error} again={() => void pages.refetch()} />
-      ) : pages.isPending ? (
+      {found.error !== null && rows.length === 0 ? (
+        <Failure error={found.error} again={() => void found.refetch()} />
+      ) : found.isPending ? (
         <Loading />
       ) : rows.length === 0 ? (
         <Empty title="No workflow fits.">
@@ -78,7 +69,7 @@ export function WorkflowsPage({ query }: { readonly query: URLSearchParams }) {
       ) : (
         <Rows
           rows={rows}
-          onEnd={pages.hasNextPage && !pages.isFetchingNextPage ? () => void pages.fetchNextPage() : null}
+          onEnd={found.hasNextPage && !found.isFetchingNextPage ? () => void found.fetchNextPage() : null}
         />
       )}
       {isStarting ? (

@@ -18,8 +18,9 @@ export function DataTable<T>(props: {
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
   readonly isSelected?: ((row: T) => boolean) | undefined;
+  readonly onPick?: ((row: T) => void) | undefined;
 }) {
-  const { label, columns, rows, keyOf, isSelected } = props;
+  const { label, columns, rows, keyOf, isSelected, onPick } = props;
   const classOf = ({ isNumber, isMinor }: Column<T>, more = ''): string | undefined =>
     [isNumber && 'num', isMinor && 'minor', more].filter(Boolean).join(' ') || undefined;
   return (
@@ -36,7 +37,7 @@ export function DataTable<T>(props: {
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={keyOf(row)} aria-selected={isSelected?.(row)}>
+            <tr key={keyOf(row)} aria-selected={isSelected?.(row)} onClick={onPick && (() => onPick(row))}>
               {columns.map((column) => (
                 <td key={column.name} className={classOf(column, column.className)}>
                   {column.of(row)}

@@ -85,6 +85,19 @@ export function Worker({ holder, lane }: { readonly holder: string | null; reado
   );
 }
 
+/** A word or two that stand out. */
+export const Chip = ({
+  tone,
+  children,
+}: {
+  readonly tone?: string | undefined;
+  readonly children: React.ReactNode;
+}) => (
+  <span className="chip" data-tone={tone}>
+    {children}
+  </span>
+);
+
 export function Key({ children }: { readonly children: string }) {
   return <kbd>{children}</kbd>;
 }

@@ -5,20 +5,23 @@
 
 import { QueryCache, QueryClient } from '@tanstack/react-query';
 import { connect, TidemarkApiError } from '@tidemark/client';
-import { useSyncExternalStore } from 'react';
+import { shared } from './shared.ts';
 
 const KEY_NAME = 'tidemark-key';
 
 /** Poll interval of visible lists and counts, in milliseconds. */
 export const LIST_PERIOD_MS = 3_000;
 
-const heard = new Set<() => void>();
-let isSignedOut = false;
 let key = window.sessionStorage.getItem(KEY_NAME) ?? '';
 
-function report(): void {
-  for (const hear of heard) hear();
-}
+const signedOut = shared(false);
+const lost = shared(false);
+
+/** Whether the server needs to know the caller, and does not. */
+export const useSignedOut = signedOut.use;
+
+/** The server was unreachable, or failed, at the last request: the page may be old. */
+export const useLost = lost.use;
 
 /** Tries the key before it is kept. Throws `TidemarkApiError`. */
 export async function signIn(given: string): Promise<void> {
@@ -26,61 +29,27 @@ export async function signIn(given: string): Promise<void> {
   await tried.ask('GET /v1/workflows', { query: { limit: 1 } });
   key = given;
   window.sessionStorage.setItem(KEY_NAME, given);
-  isSignedOut = false;
   queries.clear();
-  report();
+  signedOut.set(false);
 }
 
 export function signOut(): void {
   key = '';
   window.sessionStorage.removeItem(KEY_NAME);
   queries.clear();
-  isSignedOut = true;
-  report();
+  signedOut.set(true);
 }
 
 export const hasKey = (): boolean => key !== '';
 
-/** Whether the server needs to know the caller, and does not. */
-export function useSignedOut(): boolean {
-  return useSyncExternalStore(
-    (hear) => {
-      heard.add(hear);
-      return () => heard.delete(hear);
-    },
-    () => isSignedOut,
-  );
-}
-
 /** Any part of the console that was answered 401 calls this. */
 export function noteRefusal(error: unknown): void {
-  if (!(error instanceof TidemarkApiError) || error.status !== 401 || isSignedOut) return;
-  isSignedOut = true;
-  report();
-}
-
-let isLost = false;
-
-/** The server was unreachable, or failed, at the last request: the page may be old. */
-export function useLost(): boolean {
-  return useSyncExternalStore(
-    (hear) => {
-      heard.add(hear);
-      return () => heard.delete(hear);
-    },
-    () => isLost,
-  );
-}
-
-function noteReached(reached: boolean): void {
-  if (isLost !== reached) return;
-  isLost = !reached;
-  report();
+  if (error instanceof TidemarkApiError && error.status === 401) signedOut.set(true);
 }
 
 function noteFailure(error: unknown): void {
   noteRefusal(error);
-  noteReached(!(error instanceof TidemarkApiError && LOST_STATUSES.has(error.status)));
+  lost.set(error instanceof TidemarkApiError && LOST_STATUSES.has(error.status));
 }
 
 /** There was no answer; or one by a proxy before an unreachable server. */
@@ -97,7 +66,7 @@ async function withKey(input: RequestInfo | URL, init?: RequestInit): Promise<Re
 export const api = connect({ url: window.location.origin, fetch: withKey as typeof fetch, tries: 3 });
 
 export const queries = new QueryClient({
-  queryCache: new QueryCache({ onError: noteFailure, onSuccess: () => noteReached(true) }),
+  queryCache: new QueryCache({ onError: noteFailure, onSuccess: () => lost.set(false) }),
   defaultOptions: {
     queries: {
       // The client retries by itself where that may help.

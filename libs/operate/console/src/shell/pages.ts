@@ -9,18 +9,19 @@ interface Page {
   readonly next_cursor: string | null;
 }
 
-/** `periodMs` sets the poll interval of the first page, by its content. */
+/** `key`: the list's own. `periodMs` sets the poll interval of the first page, by its content. */
 export function usePages<P extends Page>(
-  name: string,
+  key: readonly unknown[],
   ask: (signal: AbortSignal, at: PageAt) => Promise<P>,
   periodMs: (first: P | undefined) => number,
 ) {
   const found = useInfiniteQuery({
-    queryKey: [name],
+    queryKey: key,
     queryFn: ({ pageParam, signal }) => ask(signal, pageParam === '' ? undefined : pageParam),
     initialPageParam: '',
     getNextPageParam: ({ next_cursor: cursor }) => cursor ?? undefined,
     refetchInterval: ({ state: { data } }) => ((data?.pages.length ?? 0) > 1 ? false : periodMs(data?.pages[0])),
+    placeholderData: (before) => before,
   });
   const params = (found.data?.pageParams ?? []) as readonly string[];
   const starts: readonly PageAt[] = params.map((at) => (at === '' ? undefined : at));

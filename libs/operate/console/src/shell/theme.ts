@@ -1,16 +1,18 @@
 /** Owns light and dark: as in the system unless the reader chose, which this browser remembers. */
 
 import { useSyncExternalStore } from 'react';
+import { shared } from './shared.ts';
 
 export type Theme = 'system' | 'light' | 'dark';
 
 const NAME = 'tidemark-theme';
-const heard = new Set<() => void>();
 
 function stored(): Theme {
   const found = window.localStorage.getItem(NAME);
   return found === 'light' || found === 'dark' ? found : 'system';
 }
+
+const chosen = shared(stored());
 
 export function applyTheme(theme: Theme = stored()): void {
   if (theme === 'system') delete document.documentElement.dataset.theme;
@@ -21,14 +23,7 @@ export function chooseTheme(theme: Theme): void {
   if (theme === 'system') window.localStorage.removeItem(NAME);
   else window.localStorage.setItem(NAME, theme);
   applyTheme(theme);
-  for (const hear of heard) hear();
-}
-
-function useTheme(): Theme {
-  return useSyncExternalStore((hear) => {
-    heard.add(hear);
-    return () => heard.delete(hear);
-  }, stored);
+  chosen.set(theme);
 }
 
 const system = window.matchMedia('(prefers-color-scheme: dark)');
@@ -42,6 +37,6 @@ export function useOtherTheme(): Theme {
     },
     () => system.matches,
   );
-  const theme = useTheme();
+  const theme = chosen.use();
   return (theme === 'system' ? isSystemDark : theme === 'dark') ? 'light' : 'dark';
 }

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, useEffect, useRef } from 'react';
 import '../styles/timeline.css';
+import { Chip } from '../parts/words.tsx';
 import { api } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
 import { workflowAddress } from '../shell/router.ts';
@@ -138,16 +139,12 @@ function EffectWords({ row }: { readonly row: EffectRow }) {
   return (
     <span className="what effect">
       <bdi className={isModel ? 'operation model' : 'operation'}>{plain(operation)}</bdi>
-      {effectKind === 'irreversible' ? <span className="chip">irreversible</span> : null}
-      {attempt > 1 ? (
-        <span className="chip" data-tone="good">
-          called again · {attempt}
-        </span>
-      ) : null}
+      {effectKind === 'irreversible' ? <Chip>irreversible</Chip> : null}
+      {attempt > 1 ? <Chip tone="good">called again · {attempt}</Chip> : null}
       {status === 'done' ? null : (
-        <span className="chip" data-tone={status === 'running' || status === 'pending' ? 'warn' : 'bad'}>
+        <Chip tone={status === 'running' || status === 'pending' ? 'warn' : 'bad'}>
           {status === 'running' ? 'under way' : status === 'lost' ? 'no answer: worker lost' : status}
-        </span>
+        </Chip>
       )}
     </span>
   );

@@ -8,7 +8,7 @@ import type { Answer } from '@tidemark/client';
 import { useState } from 'react';
 import { Failure, Loading } from '../parts/answers.tsx';
 import { Lines } from '../parts/json-tree.tsx';
-import { Fact } from '../parts/words.tsx';
+import { Chip, Fact } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { count, duration, money, plain, words } from '../text/format.ts';
 import { type Manifest, ManifestView } from './manifest.tsx';
@@ -81,9 +81,9 @@ export function CallPanel({ workflow, effectKey, sequence }: PanelProps) {
       </dl>
       {manifest === null ? null : (
         <p>
-          <span className="chip" data-tone={call.identical ? 'good' : 'bad'}>
+          <Chip tone={call.identical ? 'good' : 'bad'}>
             {call.identical ? 'rebuilt, identical to what was sent' : 'NOT what was sent'}
-          </span>{' '}
+          </Chip>{' '}
           <span className="dim mono">sha256 {call.rebuilt?.slice(0, 16)}…</span>
         </p>
       )}

@@ -2,6 +2,8 @@
 
 import { useState } from 'react';
 import { Empty } from '../parts/answers.tsx';
+import { Card } from '../parts/card.tsx';
+import { type Column, DataTable } from '../parts/table.tsx';
 import { Worker } from '../parts/words.tsx';
 import { count, duration, money, short } from '../text/format.ts';
 import type { EffectRow } from '../timeline/rows.ts';
@@ -32,42 +34,21 @@ export function CallsTab({
   const cost = calls.reduce((sum, { costMicros }) => sum + costMicros, 0);
   return (
     <div className="split">
-      <section className="card">
-        <header>
-          <h2>Model calls</h2>
-          <span className="dim">
-            {count(calls.length)} calls, {count(total)} tokens, {money(cost)}
-          </span>
-        </header>
-        <table>
-          <thead>
-            <tr>
-              <th>After</th>
-              <th>Task</th>
-              <th>Worker</th>
-              <th className="num">Took</th>
-              <th className="num">Tokens</th>
-              <th />
-              <th className="num">Cost</th>
-            </tr>
-          </thead>
-          <tbody>
-            {calls.slice(0, shown).map((call) => (
-              <CallRow
-                key={`${call.key} ${call.attempt}`}
-                {...{ call, timeline, most }}
-                isPicked={call === picked}
-                onPick={() => setPicked(call)}
-              />
-            ))}
-          </tbody>
-        </table>
+      <Card title="Model calls" note={`${count(calls.length)} calls, ${count(total)} tokens, ${money(cost)}`}>
+        <DataTable
+          label="Model calls"
+          columns={columnsOf(timeline, most, setPicked)}
+          rows={calls.slice(0, shown)}
+          keyOf={({ key, attempt }) => `${key} ${attempt}`}
+          isSelected={(call) => call === picked}
+          onPick={setPicked}
+        />
         {calls.length > shown ? (
           <button type="button" className="more" onClick={() => setShown(shown + SHOWN_COUNT)}>
             {calls.length - shown} more
           </button>
         ) : null}
-      </section>
+      </Card>
       {picked === null ? null : (
         <section className="card">
           <CallPanel
@@ -82,33 +63,35 @@ export function CallsTab({
   );
 }
 
-function CallRow(props: {
-  readonly call: EffectRow;
-  readonly timeline: WatchedTimeline['timeline'];
-  readonly most: number;
-  readonly isPicked: boolean;
-  readonly onPick: () => void;
-}) {
-  const { call, timeline, most, isPicked, onPick } = props;
-  return (
-    <tr aria-selected={isPicked} onClick={onPick}>
-      <td>
-        <button type="button" className="more" onClick={onPick}>
-          {duration(call.atMs - timeline.openedAtMs)}
-        </button>
-      </td>
-      <td className="mono">{call.task}</td>
-      <td>
-        <Worker holder={timeline.holders[call.lane] ?? null} lane={call.lane} />
-      </td>
-      <td className="num">{call.endedAtMs === undefined ? call.status : duration(call.endedAtMs - call.atMs)}</td>
-      <td className="num">{short(call.tokens)}</td>
-      <td className="bar-cell">
-        <svg className="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-          <rect className="fill-model" width={(100 * call.tokens) / most} height={6} />
-        </svg>
-      </td>
-      <td className="num">{money(call.costMicros)}</td>
-    </tr>
-  );
-}
+const columnsOf = (
+  { openedAtMs, holders }: WatchedTimeline['timeline'],
+  most: number,
+  onPick: (call: EffectRow) => void,
+): readonly Column<EffectRow>[] => [
+  {
+    name: 'After',
+    of: (call) => (
+      <button type="button" className="more" onClick={() => onPick(call)}>
+        {duration(call.atMs - openedAtMs)}
+      </button>
+    ),
+  },
+  { name: 'Task', of: ({ task }) => task, className: 'mono' },
+  { name: 'Worker', of: ({ lane }) => <Worker holder={holders[lane] ?? null} lane={lane} /> },
+  {
+    name: 'Took',
+    of: ({ endedAtMs, atMs, status }) => (endedAtMs === undefined ? status : duration(endedAtMs - atMs)),
+    isNumber: true,
+  },
+  { name: 'Tokens', of: ({ tokens }) => short(tokens), isNumber: true },
+  {
+    name: '',
+    of: ({ tokens }) => (
+      <svg className="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+        <rect className="fill-model" width={(100 * tokens) / most} height={6} />
+      </svg>
+    ),
+    className: 'bar-cell',
+  },
+  { name: 'Cost', of: ({ costMicros }) => money(costMicros), isNumber: true },
+];

@@ -1,12 +1,12 @@
 /** Owns the workflows that a workflow's tasks have started: each with its state, page by page, and its own children below it. */
 
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Empty, Failure, Loading } from '../parts/answers.tsx';
 import { More } from '../parts/table.tsx';
 import { Ago, State } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { WorkflowLink } from '../shell/link.tsx';
+import { type PageAt, usePages } from '../shell/pages.ts';
 import { money, plain, short } from '../text/format.ts';
 import type { WorkflowView } from './workflow-view.ts';
 
@@ -14,28 +14,27 @@ const PAGE_COUNT = 100;
 /** Generations that are opened in one table; deeper ones on their own pages. */
 const DEPTH_MAX = 6;
 
-function useChildren(workflow: string) {
-  return useInfiniteQuery({
-    queryKey: ['workflow', workflow, 'children'],
-    queryFn: ({ pageParam, signal }) =>
-      api.ask(
-        'GET /v1/workflows/{workflow}/children',
-        { params: { workflow }, query: { limit: PAGE_COUNT, ...(pageParam !== '' && { cursor: pageParam }) } },
-        { signal },
-      ),
-    initialPageParam: '',
-    getNextPageParam: ({ next_cursor: cursor }) => cursor ?? undefined,
-    // A reader who has moved on sees a stable list.
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : LIST_PERIOD_MS),
-  });
-}
+const askChildren = (workflow: string, signal: AbortSignal, cursor: PageAt) =>
+  api.ask(
+    'GET /v1/workflows/{workflow}/children',
+    { params: { workflow }, query: { limit: PAGE_COUNT, cursor } },
+    { signal },
+  );
+type Child = Awaited<ReturnType<typeof askChildren>>['children'][number];
+
+const useChildren = (workflow: string) =>
+  usePages(
+    ['workflow', workflow, 'children'],
+    (signal, at) => askChildren(workflow, signal, at),
+    () => LIST_PERIOD_MS,
+  );
 
 export function ChildrenTab({ view }: { readonly view: WorkflowView }) {
-  const pages = useChildren(view.workflow);
-  const rows = pages.data?.pages.flatMap(({ children }) => children) ?? [];
-  if (pages.error !== null && rows.length === 0)
-    return <Failure error={pages.error} again={() => void pages.refetch()} />;
-  if (pages.isPending) return <Loading />;
+  const { found, pages } = useChildren(view.workflow);
+  const rows = pages.flatMap(({ children }) => children);
+  if (found.error !== null && rows.length === 0)
+    return <Failure error={found.error} again={() => void found.refetch()} />;
+  if (found.isPending) return <Loading />;
   if (rows.length === 0)
     return <Empty title="It has no children.">Workflows that its tasks wait for would be listed here.</Empty>;
   const states = [...Map.groupBy(rows, ({ activity }) => activity)];
@@ -47,7 +46,7 @@ export function ChildrenTab({ view }: { readonly view: WorkflowView }) {
           {states.map(([state, of]) => (
             <State key={state} of={state} reason={short(of.length)} />
           ))}
-          {pages.hasNextPage ? <span className="dim">of those read so far</span> : null}
+          {found.hasNextPage ? <span className="dim">of those read so far</span> : null}
         </span>
       </header>
       <div className="table-box">
@@ -80,12 +79,10 @@ export function ChildrenTab({ view }: { readonly view: WorkflowView }) {
           </tbody>
         </table>
       </div>
-      <More of={pages} what="children" />
+      <More of={found} what="children" />
     </section>
   );
 }
-
-type Child = NonNullable<ReturnType<typeof useChildren>['data']>['pages'][number]['children'][number];
 
 function ChildRow({ row, depth }: { readonly row: Child; readonly depth: number }) {
   const { workflow, activity, reason, definition, definition_version: version } = row;
@@ -129,18 +126,18 @@ function ChildRow({ row, depth }: { readonly row: Child; readonly depth: number 
 }
 
 function Inner({ workflow, depth }: { readonly workflow: string; readonly depth: number }) {
-  const pages = useChildren(workflow);
-  const rows = pages.data?.pages.flatMap(({ children }) => children) ?? [];
+  const { found, pages } = useChildren(workflow);
+  const rows = pages.flatMap(({ children }) => children);
   if (rows.length > 0) {
     return (
       <>
         {rows.map((row) => (
           <ChildRow key={row.workflow} row={row} depth={depth} />
         ))}
-        {pages.hasNextPage ? (
+        {found.hasNextPage ? (
           <tr>
             <td colSpan={7}>
-              <More of={pages} what={`of ${plain(workflow)}`} />
+              <More of={found} what={`of ${plain(workflow)}`} />
             </td>
           </tr>
         ) : null}
@@ -151,7 +148,7 @@ function Inner({ workflow, depth }: { readonly workflow: string; readonly depth:
     <tr>
       <td colSpan={7}>
         <span className="child dim" style={{ paddingLeft: depth * 18 + 22 }}>
-          {pages.error !== null ? plain(String(pages.error)) : pages.isPending ? 'Asking…' : 'It has none.'}
+          {found.error !== null ? plain(String(found.error)) : found.isPending ? 'Asking…' : 'It has none.'}
         </span>
       </td>
     </tr>

@@ -4,9 +4,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Json } from '../belief/changes.ts';
 import { Answer } from '../parts/answers.tsx';
+import { Card } from '../parts/card.tsx';
 import { Field } from '../parts/dialog.tsx';
 import { ChangesTree } from '../parts/json-tree.tsx';
-import { State } from '../parts/words.tsx';
+import { Chip, State } from '../parts/words.tsx';
 import { api } from '../shell/client.ts';
 import { WorkflowLink } from '../shell/link.tsx';
 import { useMay } from '../shell/rights.ts';
@@ -27,11 +28,7 @@ export function ForksTab({ view, query }: { readonly view: WorkflowView; readonl
   return (
     <div className="forks">
       {may('operate') ? (
-        <section className="card">
-          <header>
-            <h2>Fork</h2>
-            <span className="dim">a new run that goes on from one of its checkpoints</span>
-          </header>
+        <Card title="Fork" note="a new run that goes on from one of its checkpoints">
           <p>
             It shares the history up to there, without a copy. What was recorded answers its effects, or they are called
             again under keys of their own.
@@ -41,13 +38,9 @@ export function ForksTab({ view, query }: { readonly view: WorkflowView; readonl
               Fork from a checkpoint
             </button>
           </p>
-        </section>
+        </Card>
       ) : null}
-      <section className="card">
-        <header>
-          <h2>Compare</h2>
-          <span className="dim">how two runs ended, and where they part</span>
-        </header>
+      <Card title="Compare" note="how two runs ended, and where they part">
         <form
           className="bar"
           onSubmit={(event) => {
@@ -61,7 +54,7 @@ export function ForksTab({ view, query }: { readonly view: WorkflowView; readonl
           </button>
         </form>
         {other === '' ? null : <Comparison workflow={workflow} other={other} />}
-      </section>
+      </Card>
       {isForking ? <ForkDialog view={view} at={at} onClose={() => setForking(false)} /> : null}
     </div>
   );
@@ -80,9 +73,7 @@ function Comparison({ workflow, other }: { readonly workflow: string; readonly o
         return (
           <>
             <p>
-              <span className="chip" data-tone={isSame ? 'good' : 'warn'}>
-                {isSame ? 'the same outcome' : 'another outcome'}
-              </span>{' '}
+              <Chip tone={isSame ? 'good' : 'warn'}>{isSame ? 'the same outcome' : 'another outcome'}</Chip>{' '}
               {parts === null ? 'They never differ.' : `They part at checkpoint ${parts.sequence_number}.`}
             </p>
             <table className="compared">

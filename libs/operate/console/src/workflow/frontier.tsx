@@ -1,6 +1,6 @@
 /** Owns the frontier as a table: what remains to be done, and what each task waits for. */
 
-import { Ago } from '../parts/words.tsx';
+import { Ago, Chip } from '../parts/words.tsx';
 import { Link, WorkflowLink } from '../shell/link.tsx';
 import { addressOf } from '../shell/router.ts';
 import { plain, words } from '../text/format.ts';
@@ -33,12 +33,7 @@ export function Frontier({
         {tasks.map((task) => (
           <tr key={task.task}>
             <td className="mono">
-              {task.task}{' '}
-              {before !== undefined && !before.includes(task.task) ? (
-                <span className="chip" data-tone="good">
-                  new
-                </span>
-              ) : null}
+              {task.task} {before !== undefined && !before.includes(task.task) ? <Chip tone="good">new</Chip> : null}
             </td>
             <td>{plain(task.step)}</td>
             <td>
@@ -49,11 +44,7 @@ export function Frontier({
                   <Waits key={index} on={blocked} {...{ workflow, task: task.task }} />
                 ))
               )}
-              {task.failure_count > 0 ? (
-                <span className="chip" data-tone="warn">
-                  {task.failure_count} failed
-                </span>
-              ) : null}
+              {task.failure_count > 0 ? <Chip tone="warn">{task.failure_count} failed</Chip> : null}
             </td>
           </tr>
         ))}

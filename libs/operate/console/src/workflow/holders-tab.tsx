@@ -1,7 +1,9 @@
 /** Owns the workflow's holders, one after another: how long each held it, how that ended, what was under way then, and how it was resumed. */
 
 import { Empty } from '../parts/answers.tsx';
-import { Worker } from '../parts/words.tsx';
+import { Card } from '../parts/card.tsx';
+import { type Column, DataTable } from '../parts/table.tsx';
+import { Chip, Worker } from '../parts/words.tsx';
 import { count, counted, duration, moment, plain, words } from '../text/format.ts';
 import type { CheckpointRow, EffectRow, Lease, Row, Timeline } from '../timeline/rows.ts';
 import type { WatchedTimeline } from '../timeline/use-timeline.ts';
@@ -15,55 +17,34 @@ export function HoldersTab({ watched: { timeline } }: { readonly watched: Watche
   return (
     <div className="cards-column">
       <Recoveries timeline={timeline} />
-      <section className="card">
-        <header>
-          <h2>Leases</h2>
-          <span className="dim">
-            {count(leases.length)} leases of {count(holders.length)} workers, {count(crashCount)} lost
-          </span>
-        </header>
-        <table>
-          <thead>
-            <tr>
-              <th className="num">Epoch</th>
-              <th>Worker</th>
-              <th>From</th>
-              <th className="num">Held for</th>
-              <th className="num">Checkpoints</th>
-              <th>Ended</th>
-              <th>Left under way</th>
-            </tr>
-          </thead>
-          <tbody>
-            {leases
-              .toReversed()
-              .slice(0, SHOWN_COUNT)
-              .map((lease) => {
-                const rows = rowsOf(timeline, lease);
-                return (
-                  <tr key={`${lease.epoch} ${lease.fromMs}`}>
-                    <td className="num">{lease.epoch}</td>
-                    <td>
-                      <Worker holder={holders[lease.lane] ?? null} lane={lease.lane} />
-                    </td>
-                    <td>{moment(lease.fromMs, nowMs)}</td>
-                    <td className="num">{duration((lease.toMs ?? nowMs) - lease.fromMs)}</td>
-                    <td className="num">{rows.filter(({ kind }) => kind === 'checkpoint').length}</td>
-                    <td>
-                      <Ended lease={lease} />
-                    </td>
-                    <td>
-                      <LeftBehind rows={rows} timeline={timeline} />
-                    </td>
-                  </tr>
-                );
-              })}
-          </tbody>
-        </table>
-      </section>
+      <Card
+        title="Leases"
+        note={`${count(leases.length)} leases of ${count(holders.length)} workers, ${count(crashCount)} lost`}
+      >
+        <DataTable
+          label="Leases"
+          columns={columnsOf(timeline, nowMs)}
+          rows={leases.toReversed().slice(0, SHOWN_COUNT)}
+          keyOf={({ epoch, fromMs }) => `${epoch} ${fromMs}`}
+        />
+      </Card>
     </div>
   );
 }
+
+const columnsOf = (timeline: Timeline, nowMs: number): readonly Column<Lease>[] => [
+  { name: 'Epoch', of: ({ epoch }) => epoch, isNumber: true },
+  { name: 'Worker', of: ({ lane }) => <Worker holder={timeline.holders[lane] ?? null} lane={lane} /> },
+  { name: 'From', of: ({ fromMs }) => moment(fromMs, nowMs) },
+  { name: 'Held for', of: ({ fromMs, toMs = nowMs }) => duration(toMs - fromMs), isNumber: true },
+  {
+    name: 'Checkpoints',
+    of: (lease) => rowsOf(timeline, lease).filter(({ kind }) => kind === 'checkpoint').length,
+    isNumber: true,
+  },
+  { name: 'Ended', of: (lease) => <Ended lease={lease} /> },
+  { name: 'Left under way', of: (lease) => <LeftBehind rows={rowsOf(timeline, lease)} timeline={timeline} /> },
+];
 
 /** Each lost worker: how the loss was noticed, who resumed from where and after how long, and the outcome of open calls. */
 function Recoveries({ timeline }: { readonly timeline: Timeline }) {
@@ -71,11 +52,11 @@ function Recoveries({ timeline }: { readonly timeline: Timeline }) {
   const lost = leases.filter(({ end, reason }) => end === 'revoked' && reason !== 'asked');
   if (lost.length === 0) return null;
   return (
-    <section className="card" aria-label="Recoveries">
-      <header>
-        <h2>Recoveries</h2>
-        <span className="dim">{counted(lost.length, 'worker')} lost while it had this workflow</span>
-      </header>
+    <Card
+      title="Recoveries"
+      note={`${counted(lost.length, 'worker')} lost while it had this workflow`}
+      label="Recoveries"
+    >
       <ol className="recoveries">
         {lost
           .toReversed()
@@ -90,9 +71,7 @@ function Recoveries({ timeline }: { readonly timeline: Timeline }) {
             return (
               <li key={`${lease.epoch} ${lease.fromMs}`}>
                 <p>
-                  <span className="chip" data-tone="bad">
-                    {WHY[lease.reason] ?? plain(words(lease.reason))}
-                  </span>{' '}
+                  <Chip tone="bad">{WHY[lease.reason] ?? plain(words(lease.reason))}</Chip>{' '}
                   <Worker holder={holders[lease.lane] ?? null} lane={lease.lane} /> was lost
                   {last === undefined || lease.toMs === undefined
                     ? '.'
@@ -117,7 +96,7 @@ function Recoveries({ timeline }: { readonly timeline: Timeline }) {
             );
           })}
       </ol>
-    </section>
+    </Card>
   );
 }
 
@@ -136,19 +115,9 @@ const WHY: Readonly<Record<string, string>> = {
 };
 
 function Ended({ lease: { end, reason } }: { readonly lease: Lease }) {
-  if (end === 'live')
-    return (
-      <span className="chip" data-tone="good">
-        holds it
-      </span>
-    );
+  if (end === 'live') return <Chip tone="good">holds it</Chip>;
   const why = WHY[reason] ?? plain(words(reason));
-  if (end === 'revoked')
-    return (
-      <span className="chip" data-tone={reason === 'asked' ? 'warn' : 'bad'}>
-        taken: {why}
-      </span>
-    );
+  if (end === 'revoked') return <Chip tone={reason === 'asked' ? 'warn' : 'bad'}>taken: {why}</Chip>;
   return <span className="dim">{why === '' ? 'with the workflow' : `let go: ${why}`}</span>;
 }
 

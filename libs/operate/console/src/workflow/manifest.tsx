@@ -1,5 +1,6 @@
 /** Owns the account of a bundle: how lanes shared its budget, and every piece with why it was kept or left out. */
 
+import { Chip } from '../parts/words.tsx';
 import { count, plain, words } from '../text/format.ts';
 
 interface Lane {
@@ -93,9 +94,7 @@ export function ManifestView({ manifest }: { readonly manifest: Manifest }) {
               <td className="mono">{plain(place)}</td>
               <td>{plain(words(type))}</td>
               <td>
-                <span className="chip" data-tone={state === 'kept' ? 'good' : 'warn'}>
-                  {plain(words(state))}
-                </span>
+                <Chip tone={state === 'kept' ? 'good' : 'warn'}>{plain(words(state))}</Chip>
               </td>
               <td className="num">{tokens === null ? '' : count(tokens)}</td>
             </tr>

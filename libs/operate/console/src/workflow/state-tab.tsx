@@ -1,5 +1,6 @@
 /** Owns the workflow's current state: its belief, what remains to be done, its input and its output. */
 
+import { Card } from '../parts/card.tsx';
 import { JsonTree } from '../parts/json-tree.tsx';
 import { counted } from '../text/format.ts';
 import { Flow } from './flow.tsx';
@@ -12,59 +13,37 @@ export function StateTab({ view }: { readonly view: WorkflowView }) {
   if (forgotten) return <p className="dim">What it held is gone for good: its key was destroyed.</p>;
   return (
     <div className="cards">
-      <section className="card">
-        <header>
-          <h2>Belief</h2>
-          <span className="dim">after checkpoint {view.sequence_number}</span>
-        </header>
+      <Card title="Belief" note={`after checkpoint ${view.sequence_number}`}>
         {belief === undefined ? (
           <p className="dim">You may not see its content.</p>
         ) : (
           <JsonTree value={belief} label="Belief" />
         )}
-      </section>
+      </Card>
       <div className="cards-column">
         {hasPhases(view) ? (
-          <section className="card">
-            <header>
-              <h2>Working memory</h2>
-              <span className="dim">of the phase</span>
-            </header>
+          <Card title="Working memory" note="of the phase">
             <Memory of={view} />
             <PhaseHandovers workflow={view.workflow} sequence={view.sequence_number} />
-          </section>
+          </Card>
         ) : null}
-        <section className="card">
-          <header>
-            <h2>Frontier</h2>
-            <span className="dim">{counted(view.pending_task_count, 'task')}</span>
-          </header>
+        <Card title="Frontier" note={counted(view.pending_task_count, 'task')}>
           <Frontier workflow={view.workflow} tasks={frontier} />
-        </section>
+        </Card>
         {flow === null ? null : (
-          <section className="card">
-            <header>
-              <h2>Flow</h2>
-              <span className="dim">what each step may add</span>
-            </header>
+          <Card title="Flow" note="what each step may add">
             <Flow starts={flow.starts ?? []} steps={flow.steps} at={view.frontier.map(({ step }) => step)} />
-          </section>
+          </Card>
         )}
         {output === undefined ? null : (
-          <section className="card">
-            <header>
-              <h2>Output</h2>
-            </header>
+          <Card title="Output">
             <JsonTree value={output} label="Output" />
-          </section>
+          </Card>
         )}
         {input === undefined ? null : (
-          <section className="card">
-            <header>
-              <h2>Input</h2>
-            </header>
+          <Card title="Input">
             <JsonTree value={input} label="Input" />
-          </section>
+          </Card>
         )}
       </div>
     </div>

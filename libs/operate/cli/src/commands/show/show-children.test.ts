@@ -19,7 +19,7 @@ const viewOf = (workflow: string, more: Partial<WorkflowView> = {}) => ({
 });
 const linesOf = (view: object, children: readonly object[] = []): readonly string[] => {
   const found = { view, waits: undefined, tasks: [], events: [], children };
-  return showLines(found as unknown as Found, {}, style, 0);
+  return showLines(found as unknown as Found, { workflows: [] }, style, 0);
 };
 
 it('children are told with what they are at', () => {

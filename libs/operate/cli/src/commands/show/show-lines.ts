@@ -1,14 +1,11 @@
 /** Owns how `tidemark show` reads on a terminal. Pure. */
 
 import type { Checkpoint, Effect, Event, Task, Workflow, WorkflowView } from '@tidemark/client';
-import type { Json } from '@tidemark/core';
 import { CANCELLING, PAUSED } from '@tidemark/runtime/names';
 import { TASKS_SHOWN_COUNT } from '../../limits.ts';
-import type { PlaceOptions } from '../../place/place.ts';
-import type { Terminal } from '../../terminal.ts';
-import { jsonLines } from '../../text/json.ts';
+import type { RunningOptions } from '../../program/program.ts';
 import { atWords, commandLine, showCommand } from '../../text/shell.ts';
-import { type Columns, tableOf } from '../../text/table.ts';
+import type { Columns } from '../../text/table.ts';
 import { ago, clockTime, cost, count, counted, dateTime, duration } from '../../text/units.ts';
 import { printable } from '../../text/width.ts';
 import { ACTIVITY_COLOURS } from '../../views/activity.ts';
@@ -18,6 +15,7 @@ import { forkWords } from '../../views/fork.ts';
 import { standsWords, stepNames, taskWords } from '../../views/frontier.ts';
 import { eventWords } from '../../views/history.ts';
 import { type Handover, handoverLines, memoryLines, statusWords } from '../../views/memory.ts';
+import { INDENT, indented, type Style, section, sectionsLines, tableLines, valueLines } from '../../views/sections.ts';
 import { causeWords, countWords } from '../../views/undo.ts';
 
 /** Everything read of a workflow. Lists that were not requested are undefined. */
@@ -36,27 +34,11 @@ export interface Found {
   readonly events: readonly Event[];
 }
 
-export interface ShowOptions extends PlaceOptions {
-  readonly workflows?: readonly string[] | undefined;
-  readonly checkpoints?: boolean | undefined;
-  readonly effects?: boolean | undefined;
-  readonly events?: boolean | undefined;
-  readonly handovers?: boolean | undefined;
-  /** The hand-over with which the others are compared. */
-  readonly against?: number | undefined;
-  readonly tasks?: boolean | undefined;
-  /** Right after this checkpoint. */
-  readonly at?: number | undefined;
-}
+export type ShowOptions = RunningOptions['show'];
 
-const INDENT = '  ';
-/** Lines of a value that are shown; all of it is in the JSON. */
-const VALUE_LINES_MAX = 24;
 const FORGOTTEN_WORDS = 'What it held (input, belief, output) was forgotten for good: its key was destroyed.';
 
-type ShownWorkflow = Pick<Terminal, 'paint' | 'width'>;
-
-export function showLines(found: Found, options: ShowOptions, style: ShownWorkflow, nowMs: number): readonly string[] {
+export function showLines(found: Found, options: ShowOptions, style: Style, nowMs: number): readonly string[] {
   const sections: (readonly string[])[] = [
     headLines(found, style, nowMs),
     endingLines(found, options, style),
@@ -76,23 +58,10 @@ export function showLines(found: Found, options: ShowOptions, style: ShownWorkfl
     found.handovers === undefined ? [] : handoverLines(found.handovers, style),
     options.events === true ? eventLines(found, style) : [],
   ];
-  return sections.filter((lines) => lines.length > 0).flatMap((lines, at) => (at === 0 ? lines : ['', ...lines]));
+  return sectionsLines(sections);
 }
 
-const section = (title: string, lines: readonly string[], { paint }: ShownWorkflow): readonly string[] => [
-  paint('bold', title),
-  ...lines,
-];
-
-const valueLines = (value: Json | undefined, { width }: ShownWorkflow): readonly string[] =>
-  jsonLines(value ?? null, { indent: INDENT, linesMax: VALUE_LINES_MAX, columns: width });
-
-const tableLines = <T>(columns: Columns<T>, items: readonly T[], { width, paint }: ShownWorkflow): readonly string[] =>
-  tableOf(columns, items, width === undefined ? undefined : width - INDENT.length, (text) => paint('dim', text)).map(
-    (line) => `${INDENT}${line}`,
-  );
-
-function headLines({ view }: Found, { paint }: ShownWorkflow, nowMs: number): readonly string[] {
+function headLines({ view }: Found, { paint }: Style, nowMs: number): readonly string[] {
   const { activity, holder: by, tokens, cost_micros: micros } = view;
   const holder = activity !== 'running' || by === null ? '' : ` by ${printable(by)} (epoch ${view.epoch})`;
   const reason = view.reason === null ? '' : ` (${printable(view.reason)})`;
@@ -113,7 +82,7 @@ function headLines({ view }: Found, { paint }: ShownWorkflow, nowMs: number): re
 }
 
 /** The reason, the evidence, and the commands that answer it. */
-function questionLines(view: WorkflowView, at: ShowOptions, style: ShownWorkflow): readonly string[] {
+function questionLines(view: WorkflowView, at: ShowOptions, style: Style): readonly string[] {
   const { question, reason } = view;
   if (question === null) return [`${INDENT}${printable(reason ?? '')}`];
   return [
@@ -128,12 +97,7 @@ function questionLines(view: WorkflowView, at: ShowOptions, style: ShownWorkflow
 }
 
 /** The reason, the outcome, the command that shows more, and the undo's own question. */
-function undoLines(
-  { view, waits }: Found,
-  options: ShowOptions,
-  title: string,
-  style: ShownWorkflow,
-): readonly string[] {
+function undoLines({ view, waits }: Found, options: ShowOptions, title: string, style: Style): readonly string[] {
   const undo = view.undo!;
   const cause = `${INDENT}${printable(causeWords(view.reason ?? '', undo.why ?? ''))}`;
   const reports = `${printable(showCommand(undo.workflow, options))} says what was`;
@@ -144,7 +108,7 @@ function undoLines(
   return [...lines, '', ...section(waitTitle, questionLines(waits, options, style), style)];
 }
 
-function endingLines(found: Found, options: ShowOptions, style: ShownWorkflow): readonly string[] {
+function endingLines(found: Found, options: ShowOptions, style: Style): readonly string[] {
   const { view } = found;
   if (view.continued_as !== undefined) {
     const next = view.continued_as;
@@ -181,7 +145,7 @@ function endingLines(found: Found, options: ShowOptions, style: ShownWorkflow): 
 }
 
 /** Who paused or cancelled it, and why. */
-function askedLines({ view: { reason }, events }: Found, style: ShownWorkflow): readonly string[] {
+function askedLines({ view: { reason }, events }: Found, style: Style): readonly string[] {
   if (reason !== PAUSED && reason !== CANCELLING) return [];
   const [title, wanted] = reason === PAUSED ? ['Paused', 'PauseRequested'] : ['Is being cancelled', 'CancelRequested'];
   const asked = events.findLast(({ type }) => type === wanted);
@@ -191,7 +155,7 @@ function askedLines({ view: { reason }, events }: Found, style: ShownWorkflow): 
 function frontierLines(
   { view, tasks, events }: Found,
   options: ShowOptions,
-  style: ShownWorkflow,
+  style: Style,
   nowMs: number,
 ): readonly string[] {
   const { pending_task_count: pendingCount, status, activity } = view;
@@ -222,7 +186,7 @@ function confirmLines(
   workflow: string,
   tasks: Found['tasks'],
   options: ShowOptions,
-  { paint }: ShownWorkflow,
+  { paint }: Style,
 ): readonly string[] {
   const wait = tasks.flatMap(({ blocked_on }) => blocked_on).find(({ on }) => on === 'confirmation');
   if (wait?.on !== 'confirmation' || wait.token === undefined) return [];
@@ -230,7 +194,7 @@ function confirmLines(
   return [`${INDENT}What became of it is told with ${paint('cyan', `${command} --response JSON`)} (or --failed TEXT)`];
 }
 
-function childLines({ children }: Found, style: ShownWorkflow): readonly string[] {
+function childLines({ children }: Found, style: Style): readonly string[] {
   if (children.length === 0) return [];
   const shown = children
     .slice(0, TASKS_SHOWN_COUNT)
@@ -242,11 +206,7 @@ function childLines({ children }: Found, style: ShownWorkflow): readonly string[
   return section('Children', isAll ? shown : [...shown, `${INDENT}… and more (tidemark children)`], style);
 }
 
-function lastLines(
-  { view: { last_checkpoint: last, last_action: action } }: Found,
-  style: ShownWorkflow,
-  nowMs: number,
-) {
+function lastLines({ view: { last_checkpoint: last, last_action: action } }: Found, style: Style, nowMs: number) {
   if (last === null) return section('Last checkpoint', [`${INDENT}none yet`], style);
   const { sequence_number: sequence, step_definition_ref: step, task } = last;
   return section(
@@ -260,10 +220,7 @@ function lastLines(
 }
 
 /** The flow with the number of pending tasks behind each step. */
-function flowSection(
-  { view: { flow, frontier, last_checkpoint: last } }: Found,
-  { paint }: ShownWorkflow,
-): readonly string[] {
+function flowSection({ view: { flow, frontier, last_checkpoint: last } }: Found, { paint }: Style): readonly string[] {
   const pending = new Map<string, number>();
   for (const { step } of frontier) pending.set(step, (pending.get(step) ?? 0) + 1);
   const marks = (step: string): string => {
@@ -271,10 +228,10 @@ function flowSection(
     const mark = last?.step_definition_ref === step ? paint('green', '  ✓ last') : '';
     return `${mark}${waiting === undefined ? '' : paint('yellow', `  ● ${waiting} pending`)}`;
   };
-  return flowLines({ starts: flow!.starts, flow: flow!.steps }, marks).map((line) => `${INDENT}${line}`);
+  return indented(flowLines({ starts: flow!.starts, flow: flow!.steps }, marks));
 }
 
-function checkpointLines({ checkpoints, view }: Found, style: ShownWorkflow): readonly string[] {
+function checkpointLines({ checkpoints, view }: Found, style: Style): readonly string[] {
   if (checkpoints === undefined) return [];
   const tookOf = new Map<Checkpoint, number>();
   let beforeMs = Date.parse(view.opened_at);
@@ -302,7 +259,7 @@ function checkpointLines({ checkpoints, view }: Found, style: ShownWorkflow): re
   return section('Checkpoints', checkpoints.length === 0 ? [`${INDENT}none yet`] : lines, style);
 }
 
-function effectLines(effects: readonly Effect[] | undefined, style: ShownWorkflow): readonly string[] {
+function effectLines(effects: readonly Effect[] | undefined, style: Style): readonly string[] {
   if (effects === undefined) return [];
   const columns: Columns<Effect> = [
     ['AT', ({ at }) => clockTime(Date.parse(at))],
@@ -322,7 +279,7 @@ function effectLines(effects: readonly Effect[] | undefined, style: ShownWorkflo
   return section('Effects', effects.length === 0 ? [`${INDENT}none`] : lines, style);
 }
 
-function eventLines({ events }: Found, style: ShownWorkflow): readonly string[] {
+function eventLines({ events }: Found, style: Style): readonly string[] {
   const columns: Columns<Event> = [
     ['POSITION', ({ position }) => count(position), 'right'],
     ['AT', ({ at }) => clockTime(Date.parse(at))],

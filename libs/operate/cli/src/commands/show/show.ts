@@ -14,7 +14,7 @@ import { type Found, type ShowOptions, showLines } from './show-lines.ts';
 
 export async function show(session: Session, id: string, options: ShowOptions): Promise<number> {
   const { terminal, cwd } = session;
-  const named = options.workflows ?? [];
+  const named = options.workflows;
   const definitions = named.length === 0 ? undefined : () => readDefinitions(named, cwd);
   await atPlace(session, { ...options, how: 'read', definitions }, async ({ client }) => {
     if (options.at !== undefined) {

@@ -1,6 +1,6 @@
 /** Owns the reference of the HTTP API for people, from its OpenAPI document. Pure. */
 
-import type { ApiOperation, ApiParameter, ApiSchema, OpenApiDocument } from './document.ts';
+import type { ApiOperation, ApiParameter, ApiSchema, OpenApiDocument } from '@tidemark/api';
 
 /** Markdown. `introduction` comes first. */
 export function referenceOf(document: OpenApiDocument, introduction: string): string {
