@@ -13,7 +13,7 @@ import { type BlobStore, BlobWrites, blobPath, digestAt, refuseTooLarge, Turns }
 import { makeFolder, syncFolder, writeDurably } from './durable-files.ts';
 import { type FolderUse, GuardedFolder } from './guarded-folder.ts';
 import { FILES_OPEN_MAX } from './limits.ts';
-import { removeLeftBehind, temporaryName } from './temporary-files.ts';
+import { removeAbandoned, temporaryName } from './temporary-files.ts';
 
 export interface FsBlobsOptions {
   /** Created when missing. */
@@ -31,7 +31,7 @@ const USE: FolderUse = { of: 'blobs', invalid: 'blob-folder-invalid', unavailabl
 export async function openFsBlobs(options: FsBlobsOptions): Promise<BlobStore> {
   const folder = new GuardedFolder(options.folder, USE);
   await folder.make();
-  await removeLeftBehind(path.join(folder.path, WRITING), Date.now());
+  await removeAbandoned(path.join(folder.path, WRITING), Date.now());
   return new FsBlobs(folder);
 }
 

@@ -12,7 +12,7 @@ import { checkObjectName, checkObjectSize, isObjectName, type ObjectStore, type 
 import { codeOf, makeFolder, syncFolder, writeDurably } from './durable-files.ts';
 import { type FolderUse, GuardedFolder } from './guarded-folder.ts';
 import { FILES_OPEN_MAX, FOLDERS_KNOWN_MAX } from './limits.ts';
-import { removeLeftBehind, temporaryName } from './temporary-files.ts';
+import { removeAbandoned, temporaryName } from './temporary-files.ts';
 
 export interface FsObjectsOptions {
   /** Created when missing. Its file system must have hard links. */
@@ -31,7 +31,7 @@ const ABSENT = ['ENOENT', 'ENOTDIR', 'EISDIR'];
 export async function openFsObjects(options: FsObjectsOptions): Promise<ObjectStore> {
   const folder = new GuardedFolder(options.folder, USE);
   await folder.make();
-  await removeLeftBehind(path.join(folder.path, WRITING), Date.now());
+  await removeAbandoned(path.join(folder.path, WRITING), Date.now());
   return new FsObjects(folder);
 }
 

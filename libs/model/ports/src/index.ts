@@ -24,7 +24,7 @@ export {
   digestAt,
   refuseTooLarge,
 } from './blob-store.ts';
-export type { ChildDuty, ChildQuery, ChildStore } from './child-store.ts';
+export type { ChildQuery, ChildStore, ChildWork } from './child-store.ts';
 export type {
   ContextBatch,
   ContextStore,

@@ -20,7 +20,7 @@ it('is listed with its form, and answered once', async (context) => {
       { workflow: 'r2', form: { properties: { cents: { maximum: 500 } } } },
     ],
   });
-  expect((await here('approvals', '--assignee', 'bob')).out).toBe('Nobody is asked for an approval.\n');
+  expect((await here('approvals', '--assignee', 'bob')).out).toBe('No task waits for an approval.\n');
   expect((await here('approvals')).out).toMatch(/How much\? {2}refund r1, task 0\.0; asks ana/);
   expect((await here('show', 'r1')).out).toMatch(/asks ana for approval \(amount\)/);
 

@@ -15,7 +15,7 @@ export interface TimeLimits {
 }
 
 /** What the asked one is given. */
-export interface Asked {
+export interface CallControl {
   /** Aborts with the caller's signal, and when the time is up. */
   readonly signal: AbortSignal;
   readonly heartbeat: () => void;
@@ -29,7 +29,7 @@ export async function answerInTime<T>(
   clock: Clock,
   outer: AbortSignal,
   limits: TimeLimits,
-  ask: (asked: Asked) => Promise<T>,
+  ask: (asked: CallControl) => Promise<T>,
 ): Promise<T> {
   outer.throwIfAborted();
   const call = new AbortController();

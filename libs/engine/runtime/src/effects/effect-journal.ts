@@ -277,7 +277,7 @@ export class EffectJournal {
       }
       if (!this.#signal.aborted) return true;
       // It was not called, and the next holder should know.
-      await this.#recordNotDone(effect, key, request, new NotDoneError('The worker had to go before the call.'));
+      await this.#recordNotDone(effect, key, request, new NotDoneError('The worker stopped before the call.'));
       throw this.#signal.reason;
     } finally {
       decided();

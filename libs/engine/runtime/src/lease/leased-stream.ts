@@ -92,7 +92,7 @@ export class LeasedStream {
   #settling: Promise<void> = Promise.resolve();
   #fenced: Error | undefined;
   #traced: { readonly epoch: Epoch; readonly parent: string } | undefined;
-  #lookedMs: number;
+  #polledMs: number;
 
   constructor(state: StreamState, next: Offset, options: LeasedStreamOptions) {
     this.#options = options;
@@ -100,7 +100,7 @@ export class LeasedStream {
     this.#speculative = state;
     this.#next = next;
     this.#limits = eventLimits(options.ports.log);
-    this.#lookedMs = options.ports.clock.monotonicMs();
+    this.#polledMs = options.ports.clock.monotonicMs();
   }
 
   /** The fold of the log as far as it was read. */
@@ -119,8 +119,8 @@ export class LeasedStream {
   }
 
   /** When an append or a read of ours was sent that was answered since (monotonic milliseconds): what others wrote before that is folded. */
-  get lookedMs(): number {
-    return this.#lookedMs;
+  get polledMs(): number {
+    return this.#polledMs;
   }
 
   /** The lease is this holder's, as far as the log was read: not let go, nor taken by another since. */
@@ -249,7 +249,7 @@ export class LeasedStream {
   async #settle(batch: readonly Unsettled[], base: Offset, sentMs: number): Promise<void> {
     if (this.#fenced !== undefined) return;
     if (base > this.#next) await this.#foldGap(base);
-    this.#lookedMs = Math.max(this.#lookedMs, sentMs);
+    this.#polledMs = Math.max(this.#polledMs, sentMs);
     for (const [index, entry] of batch.entries()) {
       const at = base + index;
       if (at < this.#next) continue;
@@ -292,7 +292,7 @@ export class LeasedStream {
         throw streamUnreadable(
           entry.workflow,
           entry.type,
-          `of version ${entry.v}, which this process can't read; a newer one goes on`,
+          `of version ${entry.v}, which this process can't read; a newer one continues`,
         );
       } else this.#next = (this.#next + 1) as Offset;
     }
@@ -316,7 +316,7 @@ export class LeasedStream {
         if (result === undefined) return;
         this.#foldRecords(result.records, result.end);
         // One that ended at its limit of bytes has not seen all of it.
-        if (this.#next >= result.end) this.#lookedMs = Math.max(this.#lookedMs, sentMs);
+        if (this.#next >= result.end) this.#polledMs = Math.max(this.#polledMs, sentMs);
       })
       .catch((error: unknown) => {
         if (!(error instanceof UnavailableError)) this.#fence(error);

@@ -4,7 +4,7 @@
 export const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
 /** Bytes asked for in one read of a gap or tail. */
 export const TAIL_READ_MAX_BYTES = 4_194_304;
-/** Undos that may lie in one another: the second is an alert, and instead of a third a person is asked. */
+/** Undos that may lie in one another: the second is an alert, and instead of a third it needs a person. */
 export const COMPENSATION_DEPTH_MAX = 2;
 export const COMPENSATION_ALERT_DEPTH = 2;
 /** Failures in a row with the same code after which a step counts as poison and a person is asked. */

@@ -41,7 +41,7 @@ export function undoDraft(state: StreamState, task: TaskId | null, error: Compen
 }
 
 /** A workflow that wants it so is undone before it counts as failed: what follows then from the end that was to be written. */
-export function undoneFirst(
+export function compensatedFirst(
   state: StreamState,
   { onFailure }: Pick<Definition, 'onFailure'>,
   drafts: readonly Draft[],
@@ -102,7 +102,7 @@ export function onceDecided(
 ): readonly Draft[] {
   try {
     if (drafts.at(-1)!.type === 'WorkflowFailed') mustBeDecided(state, definition, task);
-    return undoneFirst(state, definition, drafts);
+    return compensatedFirst(state, definition, drafts);
   } catch (error) {
     if (!(error instanceof ParkError)) throw error;
     return [...drafts.slice(0, -1), parkDraft(error, task)];

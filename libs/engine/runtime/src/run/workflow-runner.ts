@@ -83,7 +83,7 @@ export class WorkflowRunner {
   #failure: unknown;
   #hasReleased = false;
   /** When this run last looked by itself, whatever it saw (monotonic milliseconds). */
-  #askedMs = Number.NEGATIVE_INFINITY;
+  #polledMs = Number.NEGATIVE_INFINITY;
   readonly #gate = new RunGate();
   /** Ends the run's wait for a task's end. */
   #wake: (() => void) | undefined;
@@ -142,7 +142,7 @@ export class WorkflowRunner {
   }
 
   /** Others have written to the workflow: if it was cancelled, steps under way see it on their signal. */
-  heed(): void {
+  onControlChanged(): void {
     const { workflow, ruling, cancel } = this.#options.stream.confirmed;
     if (ruling !== 'cancel') return;
     const reason = new WorkflowCancelledError(workflow, cancel?.code ?? '', cancel?.by ?? '');
@@ -153,8 +153,9 @@ export class WorkflowRunner {
   async poll(): Promise<void> {
     const { stream, ports } = this.#options;
     const nowMs = ports.clock.monotonicMs();
-    if (this.#attempts.count === 0 || nowMs - Math.max(stream.lookedMs, this.#askedMs) < CONTROL_POLL_PERIOD_MS) return;
-    this.#askedMs = nowMs;
+    if (this.#attempts.count === 0 || nowMs - Math.max(stream.polledMs, this.#polledMs) < CONTROL_POLL_PERIOD_MS)
+      return;
+    this.#polledMs = nowMs;
     await stream.catchUp();
   }
 

@@ -18,7 +18,7 @@ export const signalWorkflow = route({
   name: 'signalWorkflow',
   summary: 'Send a signal',
   description:
-    'Answered once the workflow has it. With a `key` it counts once, however often it is sent, as long as it is among the last 256 inbox events of the workflow. Where the definition is loaded here, the name and the value are held to its `signals`. Without a `value` it is null.',
+    'Answered once the workflow has it. With a `key` it counts once, however often it is sent, as long as it is among the last 256 inbox events of the workflow. Where the definition is loaded here, the name and the value are checked against its `signals`. Without a `value` it is null.',
   chapter: CHAPTER,
   right: 'operate',
   problems: [
@@ -44,7 +44,7 @@ export const decide = route({
   name: 'decide',
   summary: 'Answer the question of a parked workflow',
   description:
-    'The same answer of the same person may be given again; another one is refused once one was taken. Without `question` it is for what just this workflow asks: none that goes on for it is answered.',
+    'The same person may repeat the same answer; a different one is refused once one was accepted. Without `question` it answers what this very workflow asks, not one that continues it.',
   chapter: CHAPTER,
   right: 'decide',
   problems: [
@@ -81,9 +81,9 @@ export const confirm = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/confirmations',
   name: 'confirm',
-  summary: 'Say what became of an effect that was accepted outside',
+  summary: 'Report the outcome of an effect that was accepted outside',
   description:
-    'By the token that its receiver gave for it; may be repeated. Give `response`, or `error` when it was not done.',
+    'It is named by the token that its receiver gave for it; may be repeated. Give `response`, or `error` when it was not done.',
   chapter: CHAPTER,
   right: 'report',
   problems: ['workflow-unknown', 'token-unknown', 'already-confirmed', 'workflow-closed'],
@@ -132,9 +132,9 @@ export const judgeRecord = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/judgements',
   name: 'judgeRecord',
-  summary: "Go over a record that can't be read, or read it once more",
+  summary: "Skip a record that can't be read, or read it again",
   description:
-    'Of a workflow that stands at one: `skip` goes on as if it were not there; `take` reads it once more, now that what was lacking is there, or takes what was written before encryption was turned on.',
+    'For a workflow that such a record stops: `skip` continues without it; `take` reads it again, once what was missing is back, or accepts what was written before encryption was turned on.',
   chapter: CHAPTER,
   right: 'administer',
   problems: [...['workflow-unknown', 'workflow-closed', 'record-readable', 'record-unreadable', 'opening-not-skipped']],
@@ -156,9 +156,9 @@ export const revokeLease = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/revocations',
   name: 'revokeLease',
-  summary: 'Take the live lease from its holder',
+  summary: 'Revoke the live lease of a workflow',
   description:
-    'Another worker goes on; the holder, if it lives, can do nothing more that counts. Null: nobody had one.',
+    'Another worker resumes the workflow; whatever the former holder still writes is rejected. Null: nobody held it.',
   chapter: CHAPTER,
   right: 'operate',
   problems: ['workflow-unknown', 'workflow-closed'],

@@ -115,9 +115,9 @@ export const setBudget = route({
   method: 'PUT',
   path: '/v1/budgets',
   name: 'setBudget',
-  summary: 'Set or take away a budget',
+  summary: 'Set or remove a budget',
   description:
-    'Of the tenant, or of one of its users. Without `tokens` and `cost_micros` it is taken away. All that was paused for want of it looks again.',
+    'Of the tenant, or of one of its users. Without `tokens` and `cost_micros` it is removed. Workflows that are paused for lack of it check it again.',
   chapter: CHAPTER,
   right: 'administer',
   problems: ['tenant-unknown', 'tenant-invalid', 'budget-invalid'],

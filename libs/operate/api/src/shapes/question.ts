@@ -45,7 +45,7 @@ const judgementOf = (
   { offset, type }: { readonly offset: number; readonly type: string },
 ): QuestionReported => ({
   ...{ question_id: '', code: problem, task: null, idempotency_key: null, resolutions: [] },
-  message: `the ${type} at offset ${offset} can't be read, and nothing after it counts until somebody has judged it: ${PROBLEMS[problem] ?? PROBLEMS[OVER_BOUNDS]}`,
+  message: `the ${type} at offset ${offset} can't be read, and nothing after it counts until somebody skips or takes it: ${PROBLEMS[problem] ?? PROBLEMS[OVER_BOUNDS]}`,
   evidence: { offset, type },
 });
 

@@ -13,7 +13,7 @@ import { exists } from '../place/folder.ts';
 import { openPlace, type PlaceOptions, targetOf } from '../place/place.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { printable } from '../text/width.ts';
-import { LentPlace } from './mcp-place.ts';
+import { SharedPlace } from './mcp-place.ts';
 import { folderOf } from './repo-state.ts';
 
 export interface McpCommandOptions extends PlaceOptions {
@@ -40,7 +40,7 @@ export async function serveMcp(
   const { serveHttp, serveStdio } = await import('@tidemark/mcp');
   const { terminal, env } = session;
   const target = await targetOf(options, session);
-  const place = new LentPlace(() => openPlace(session, target));
+  const place = new SharedPlace(() => openPlace(session, target));
   const interruption = takeInterrupts(session);
   const shared: McpOptions = {
     version: OWN_VERSION,

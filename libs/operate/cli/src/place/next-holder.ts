@@ -7,4 +7,4 @@ export const nextHolder = ({ isIdle, shown }: Pick<Place, 'isIdle' | 'shown'>): 
 
 /** The process that carries out the decision. */
 export const continuesWith = ({ isIdle, shown }: Pick<Place, 'isIdle' | 'shown'>): string =>
-  isIdle ? `It goes on with the next tidemark dev or run on ${shown}.` : 'It goes on with the next free worker.';
+  isIdle ? `It resumes with the next tidemark dev or run on ${shown}.` : 'The next free worker resumes it.';

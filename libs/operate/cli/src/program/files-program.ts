@@ -19,7 +19,11 @@ export function addFiles(kit: ProgramKit): void {
     );
   for (const [name, description, perform] of [
     ['export', 'write the files of a run once', 'filesExport'],
-    ['mirror', 'keep the files what the run is, until Ctrl-C; what others write to them comes back', 'filesMirror'],
+    [
+      'mirror',
+      'keep the files in step with the run, until Ctrl-C; what others write to them goes to the run',
+      'filesMirror',
+    ],
   ] as const) {
     command(name, description)
       .addOption(new Option('--run <id>', 'of this run').conflicts('newest'))

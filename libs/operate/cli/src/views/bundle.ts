@@ -24,7 +24,7 @@ export type SeenCall = Omit<ModelCall, 'bundle' | 'manifest' | 'messages' | 'pro
 type Style = Pick<Terminal, 'paint' | 'width'>;
 
 export function callsLines(id: string, calls: readonly ListedCall[], { paint, width }: Style): readonly string[] {
-  if (calls.length === 0) return [`${printable(id)} has asked no model.`];
+  if (calls.length === 0) return [`${printable(id)} has called no model.`];
   const columns = [
     { title: 'AT', align: 'right' },
     { title: 'CALL', align: 'right' },

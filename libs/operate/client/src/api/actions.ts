@@ -29,7 +29,7 @@ export interface ActionsEndpoints {
       readonly unchecked: string | null;
     };
   };
-  /** Say what became of an effect that was accepted outside */
+  /** Report the outcome of an effect that was accepted outside */
   readonly 'POST /v1/workflows/{workflow}/confirmations': {
     readonly input: {
       readonly params: {
@@ -49,7 +49,7 @@ export interface ActionsEndpoints {
     };
     readonly answer: Pinned;
   };
-  /** Go over a record that can't be read, or read it once more */
+  /** Skip a record that can't be read, or read it again */
   readonly 'POST /v1/workflows/{workflow}/judgements': {
     readonly input: {
       readonly params: {
@@ -59,7 +59,7 @@ export interface ActionsEndpoints {
     };
     readonly answer: Judged;
   };
-  /** Take the live lease from its holder */
+  /** Revoke the live lease of a workflow */
   readonly 'POST /v1/workflows/{workflow}/revocations': {
     readonly input: {
       readonly params: {
@@ -194,15 +194,15 @@ export interface Judged {
 
 export interface Changed {
   readonly workflow: string;
-  /** False: it was so before. */
+  /** False: nothing changed. */
   readonly changed: boolean;
 }
 
 export interface Terminated {
   readonly workflow: string;
-  /** False: it was so before. */
+  /** False: nothing changed. */
   readonly changed: boolean;
-  /** Calls that may have happened: nobody finds out any more. */
+  /** Calls that may have happened; whether they did stays unknown. */
   readonly open_effects: readonly {
     readonly operation: string;
     readonly idempotency_key: string;

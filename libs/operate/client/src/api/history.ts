@@ -97,7 +97,7 @@ export interface HistoryEndpoints {
       };
       readonly query?:
         | {
-            /** Goes on before this sequence. */
+            /** Those before this sequence. */
             readonly before?: number | undefined;
             /** The sequence of the hand-over to compare with. */
             readonly against?: number | undefined;

@@ -3,7 +3,7 @@
 import type { Json } from '../json.ts';
 
 export interface MemoryEndpoints {
-  /** What is remembered that fits a query */
+  /** Recall memories by a query */
   readonly 'POST /v1/memory/{about}/recall': {
     readonly input: {
       readonly params: {
@@ -191,7 +191,7 @@ export interface AskRecall {
 
 export interface Recall {
   readonly by: 'words' | 'words+meaning';
-  /** Why words decided alone, or nothing could. */
+  /** Why only words were searched, or nothing could be. */
   readonly warning: string | null;
   readonly entries: readonly {
     readonly kind: string;
@@ -217,7 +217,7 @@ export interface Fact {
 
 export interface NewFact {
   readonly text: string;
-  /** Where it is from; by default who asks. */
+  /** Its source; by default the caller. */
   readonly source?: string | undefined;
 }
 
@@ -236,7 +236,7 @@ export interface Preference {
 
 export interface NewPreference {
   readonly value: unknown;
-  /** Where it is from; by default who asks. */
+  /** Its source; by default the caller. */
   readonly source?: string | undefined;
 }
 

@@ -38,7 +38,7 @@ export interface WorkflowsEndpoints {
       readonly next_cursor: string | null;
     };
   };
-  /** A workflow as it stands */
+  /** State of a workflow */
   readonly 'GET /v1/workflows/{workflow}': {
     readonly input: {
       readonly params: {
@@ -46,14 +46,14 @@ export interface WorkflowsEndpoints {
       };
       readonly query?:
         | {
-            /** `false`: without content, also for who may see it; nothing is written to the audit then. For polling. */
+            /** `false`: without content, also for callers who may see it; nothing is written to the audit then. For polling. */
             readonly content?: 'true' | 'false' | undefined;
           }
         | undefined;
     };
     readonly answer: WorkflowView;
   };
-  /** Wait for how a workflow ends */
+  /** Wait for the end of a workflow */
   readonly 'GET /v1/workflows/{workflow}/result': {
     readonly input: {
       readonly params: {
@@ -137,7 +137,7 @@ export interface Started {
   readonly same_input: boolean;
 }
 
-/** A workflow as it stands. */
+/** The state of a workflow. */
 export interface WorkflowView {
   readonly workflow: string;
   readonly tenant: string;
@@ -172,7 +172,7 @@ export interface WorkflowView {
   readonly tokens: number;
   /** Millionths of a US dollar. */
   readonly cost_micros: number;
-  /** In words; empty for who may not see content. */
+  /** Empty for callers who may not see content. */
   readonly last_action: string;
   /** ISO 8601, UTC. */
   readonly opened_at: string;
@@ -181,7 +181,7 @@ export interface WorkflowView {
   readonly partition: number;
   readonly generation: number;
   readonly epoch: number;
-  /** The worker that has it in hand. */
+  /** The worker that holds it. */
   readonly holder: string | null;
   readonly pinned: boolean;
   /** Its content is permanently gone: its key was destroyed. */

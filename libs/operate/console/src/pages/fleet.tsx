@@ -115,7 +115,7 @@ function Workers({ fleet: { workers } }: { readonly fleet: Fleet }) {
         )}
       </header>
       {workers.length === 0 ? (
-        <p className="dim">No worker is here: nothing goes on until one comes.</p>
+        <p className="dim">No worker is running: nothing proceeds until one starts.</p>
       ) : (
         <table>
           <tbody>
@@ -152,12 +152,12 @@ function Pace({ fleet }: { readonly fleet: Fleet }) {
   return (
     <section className="card">
       <header>
-        <h2>Pace and cost</h2>
+        <h2>Throughput and cost</h2>
         <span className="dim">models, last day</span>
       </header>
       <dl className="facts">
         <Fact name="Events, last minute">{rate(minute)}</Fact>
-        <Fact name="Last five">{rate(five)}</Fact>
+        <Fact name="Last five minutes">{rate(five)}</Fact>
         {fleet.lag === null ? null : (
           <Fact name="Rows behind by" tone={fleet.lag.events > 10_000 ? 'bad' : undefined}>
             {counted(fleet.lag.events, 'event')}

@@ -54,7 +54,7 @@ function Newest() {
         );
         if (sessions.length === 0) {
           return (
-            <Empty title="No workflow of late has a session.">
+            <Empty title="No recent workflow has a session.">
               A session is a scope in which workflows run one after another. Give its id above.
             </Empty>
           );
@@ -62,7 +62,7 @@ function Newest() {
         return (
           <section className="card">
             <header>
-              <h2>Sessions of late</h2>
+              <h2>Recent sessions</h2>
             </header>
             <DataTable
               label="Sessions"
@@ -119,7 +119,7 @@ function Session({ session }: { readonly session: string }) {
               {handovers.length === 0 ? null : <HandOvers of={handovers} />}
               <section className="card">
                 <header>
-                  <h2>What was left in words</h2>
+                  <h2>Summaries</h2>
                 </header>
                 {summaries.length === 0 ? (
                   <p className="dim">Nothing yet.</p>

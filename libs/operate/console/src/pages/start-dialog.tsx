@@ -43,7 +43,7 @@ export function StartDialog({ onClose }: { readonly onClose: () => void }) {
         value={id}
         onChange={setId}
         mono
-        hint="The same id answers the same run. Left empty, it gets one."
+        hint="The same id answers the same run. If it is empty, one is made."
       />
     </Ask>
   );
@@ -55,6 +55,6 @@ function missing(definition: string, input: string): string | null {
     JSON.parse(input);
     return null;
   } catch {
-    return 'The input is no JSON.';
+    return 'The input is not JSON.';
   }
 }

@@ -30,7 +30,7 @@ export function ForksTab({ view, query }: { readonly view: WorkflowView; readonl
         <section className="card">
           <header>
             <h2>Fork</h2>
-            <span className="dim">a new run that goes on from one of its checkpoints</span>
+            <span className="dim">a new run that continues from one of its checkpoints</span>
           </header>
           <p>
             It shares the history up to there, without a copy. What was recorded answers its effects, or they are called
@@ -46,7 +46,7 @@ export function ForksTab({ view, query }: { readonly view: WorkflowView; readonl
       <section className="card">
         <header>
           <h2>Compare</h2>
-          <span className="dim">how two runs ended, and where they part</span>
+          <span className="dim">how two runs ended, and where they differ</span>
         </header>
         <form
           className="bar"
@@ -83,7 +83,7 @@ function Comparison({ workflow, other }: { readonly workflow: string; readonly o
               <span className="chip" data-tone={isSame ? 'good' : 'warn'}>
                 {isSame ? 'the same outcome' : 'another outcome'}
               </span>{' '}
-              {parts === null ? 'They never differ.' : `They part at checkpoint ${parts.sequence_number}.`}
+              {parts === null ? 'They never differ.' : `They differ from checkpoint ${parts.sequence_number} on.`}
             </p>
             <table className="compared">
               <thead>
@@ -122,7 +122,7 @@ function Comparison({ workflow, other }: { readonly workflow: string; readonly o
             {parts === null ? null : (
               <>
                 <h3>
-                  Belief where they part: {plain(left?.step ?? 'ended before')} and{' '}
+                  Belief where they differ: {plain(left?.step ?? 'ended before')} and{' '}
                   {plain(right?.step ?? 'ended before')}
                 </h3>
                 <ChangesTree

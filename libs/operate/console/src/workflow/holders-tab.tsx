@@ -31,7 +31,7 @@ export function HoldersTab({ watched: { timeline } }: { readonly watched: Watche
               <th className="num">Held for</th>
               <th className="num">Checkpoints</th>
               <th>Ended</th>
-              <th>Left under way</th>
+              <th>Open calls</th>
             </tr>
           </thead>
           <tbody>
@@ -53,7 +53,7 @@ export function HoldersTab({ watched: { timeline } }: { readonly watched: Watche
                       <Ended lease={lease} />
                     </td>
                     <td>
-                      <LeftBehind rows={rows} timeline={timeline} />
+                      <OpenCalls rows={rows} timeline={timeline} />
                     </td>
                   </tr>
                 );
@@ -74,7 +74,7 @@ function Recoveries({ timeline }: { readonly timeline: Timeline }) {
     <section className="card" aria-label="Recoveries">
       <header>
         <h2>Recoveries</h2>
-        <span className="dim">{counted(lost.length, 'worker')} lost while it had this workflow</span>
+        <span className="dim">{counted(lost.length, 'worker')} lost while it held this workflow</span>
       </header>
       <ol className="recoveries">
         {lost
@@ -96,11 +96,11 @@ function Recoveries({ timeline }: { readonly timeline: Timeline }) {
                   <Worker holder={holders[lease.lane] ?? null} lane={lease.lane} /> was lost
                   {last === undefined || lease.toMs === undefined
                     ? '.'
-                    : `, ${duration(lease.toMs - last.atMs)} after the last that was heard of it.`}
+                    : `, ${duration(lease.toMs - last.atMs)} after its last event.`}
                 </p>
                 <p>
                   {next === undefined ? (
-                    'Nobody has taken it over yet.'
+                    'No other worker has taken it over yet.'
                   ) : (
                     <>
                       <Worker holder={holders[next.lane] ?? null} lane={next.lane} /> took it over{' '}
@@ -111,7 +111,7 @@ function Recoveries({ timeline }: { readonly timeline: Timeline }) {
                 </p>
                 <div>
                   <span className="dim">Open calls: </span>
-                  <LeftBehind rows={rows} timeline={timeline} />
+                  <OpenCalls rows={rows} timeline={timeline} />
                 </div>
               </li>
             );
@@ -128,10 +128,10 @@ function rowsOf({ rows, leases }: Timeline, lease: Lease): readonly Row[] {
 
 const WHY: Readonly<Record<string, string>> = {
   'holder-dead': 'its process is gone',
-  'lease-not-listed': 'it no longer said that it had it',
-  asked: 'somebody asked for it',
+  'lease-not-listed': 'it no longer reported that it held it',
+  asked: 'requested by a person',
   idle: 'nothing to do for now',
-  drain: 'its worker was leaving',
+  drain: 'its worker was stopping',
   fault: 'an error that is no step’s',
 };
 
@@ -146,14 +146,14 @@ function Ended({ lease: { end, reason } }: { readonly lease: Lease }) {
   if (end === 'revoked')
     return (
       <span className="chip" data-tone={reason === 'asked' ? 'warn' : 'bad'}>
-        taken: {why}
+        revoked: {why}
       </span>
     );
-  return <span className="dim">{why === '' ? 'with the workflow' : `let go: ${why}`}</span>;
+  return <span className="dim">{why === '' ? 'with the workflow' : `released: ${why}`}</span>;
 }
 
 /** Calls without an answer when the worker was lost, and their later outcomes. */
-function LeftBehind({ rows, timeline }: { readonly rows: readonly Row[]; readonly timeline: Timeline }) {
+function OpenCalls({ rows, timeline }: { readonly rows: readonly Row[]; readonly timeline: Timeline }) {
   const lost = rows.filter((row): row is EffectRow => row.kind === 'effect' && row.status === 'lost');
   if (lost.length === 0) return <span className="dim">–</span>;
   return lost.map((row) => (
@@ -165,6 +165,6 @@ function LeftBehind({ rows, timeline }: { readonly rows: readonly Row[]; readonl
 
 function became(lost: EffectRow, { rows }: Timeline): string {
   const later = rows.findLast((row): row is EffectRow => row.kind === 'effect' && row.key === lost.key && row !== lost);
-  if (later === undefined || later.atMs < lost.atMs) return 'nobody has looked yet';
+  if (later === undefined || later.atMs < lost.atMs) return 'not resolved yet';
   return later.status === 'done' ? 'called again, done' : `called again, ${later.status}`;
 }

@@ -50,7 +50,7 @@ const inner = ({ width }: ShownWorkflow): number | undefined =>
   width === undefined ? undefined : width - INDENT.length;
 
 function frontierLines({ frontier }: Past, style: ShownWorkflow, nowMs: number): readonly string[] {
-  if (frontier.length === 0) return [style.paint('bold', 'Frontier: nothing was left to be done')];
+  if (frontier.length === 0) return [style.paint('bold', 'Frontier: no task was pending')];
   const steps = stepNames(frontier);
   const cells = frontier.map((task) => [task.task, printable(task.step), printable(taskWords(task, steps, nowMs))]);
   const columns = [{ title: 'TASK' }, { title: 'STEP', shrinksTo: 8 }, { title: 'STATE', shrinksTo: 20 }];
