@@ -45,7 +45,7 @@ const IDENTIFIERS: readonly (readonly [pattern: RegExp, instead: string])[] = [
 ];
 const TEXTS: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\banew\b/, 'again, rebuilt'],
-  [/\b(goes|going|went|gone) on\b|\bgo on (from|with|as|by)\b|\bgo on[.)]/, 'continue, resume, run'],
+  [/\b(goes|going|went|gone) on\b|\bgo on (from|with|as|by)\b|\bgo on[.)]/i, 'continue, resume, run'],
   [/\bwhoever\b/i, 'anyone who, the caller'],
   [/\b(is|are|was|were) told\b|\btold as\b/, 'receive, report, show'],
   [/\b(it|that|which|key|answer|probe) tells\b|\btells (of|what|how|when|from|whether)\b/, 'show, report, determine'],
@@ -60,7 +60,7 @@ const TEXTS: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\b(queue is|queue were not|all are) held\b/i, 'paused'],
 ];
 
-/** Their prompts are parts of recorded requests: other words would make the request of a call that is open another one. */
+/** Their prompts are parts of recorded requests. An open call with other words would count as another request. */
 const PROMPTS = ['libs/model/core/src/context/summary.ts', 'libs/engine/memory/src/model-summary.ts'];
 
 /** Checks a file that ships, and examples. */

@@ -36,5 +36,5 @@ it('is listed with its form, and answered once', async (context) => {
   expect((await here('approve', 'r2', '--task', '0.0', ...why)).err).toMatch(/Give --task and --value/);
   expect((await here('watch', 'r2')).code).toBe(0);
   const late = await here('reject', 'r1', '--task', '0.0', '--by', 'bob', '--why', 'no');
-  expect(late.err).toMatch(/was approved by ana before/);
+  expect(late.err).toMatch(/was already approved by ana/);
 });

@@ -142,7 +142,9 @@ describe('beside a process that holds the folder', () => {
     expect(plan.out).toMatch(/continues with task 0\.0 \(tick\)/);
     const revoked = await here('recover', 'c1');
     expect(revoked.err).toMatch(/^c1 is held by worker-\S+ \(epoch 1\); its lease is revoked now\.$/m);
-    expect(revoked.out).toMatch(/^What that holder still does no longer counts\. The next free worker resumes it\.$/m);
+    expect(revoked.out).toMatch(
+      /^What that holder still does no longer counts\. It resumes with the next free worker\.$/m,
+    );
     await dev.says(/c1 +lease revoked \(asked\)/);
     await writeFile(gate, '');
     await dev.says(/c1 +completed/);

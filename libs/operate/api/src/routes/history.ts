@@ -62,7 +62,7 @@ export const listEffects = route({
   problems: ['workflow-unknown', 'store-rebuilding'],
   params: workflowParams,
   query: z.object({
-    after: effectKeySchema.optional().meta({ description: 'Goes on after the effect with this key.' }),
+    after: effectKeySchema.optional().meta({ description: 'Those after the effect with this key.' }),
     task: taskIdSchema.optional().meta({ description: 'Of this task alone.' }),
     key: effectKeySchema.optional().meta({ description: 'This one alone.' }),
     limit: limitSchema,

@@ -141,7 +141,6 @@ function warnUnchecked(terminal: Terminal, operation: string | null): void {
 }
 
 function nextWords(resolution: Resolution, place: Place): string {
-  const who = continuesWith(place);
-  if (resolution === 'fail') return who.replace('It continues', 'It is ended');
-  return resolution === 'compensate' ? who.replace('It continues', 'It is compensated') : who;
+  if (resolution === 'fail') return continuesWith(place, 'is ended');
+  return resolution === 'compensate' ? continuesWith(place, 'is compensated') : continuesWith(place);
 }

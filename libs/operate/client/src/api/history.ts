@@ -31,7 +31,7 @@ export interface HistoryEndpoints {
       };
       readonly query?:
         | {
-            /** Goes on after the effect with this key. */
+            /** Those after the effect with this key. */
             readonly after?: string | undefined;
             /** Of this task alone. */
             readonly task?: string | undefined;
