@@ -147,8 +147,8 @@ export const fleet: Dashboard = {
       title: 'Callers',
       panels: [
         {
-          title: 'Bodies in hand',
-          says: 'What bodies of requests take of a coordinator: their bytes, and their values once parsed. At 64 MiB further ones are told to come later.',
+          title: 'Bodies in progress',
+          says: 'What bodies of requests take of a coordinator: their bytes, and their values once parsed. At 64 MiB further ones are refused and may be sent again later.',
           unit: 'bytes',
           queries: [{ expr: 'max by (instance) (request_body_bytes)', legend: '{{instance}}' }],
         },

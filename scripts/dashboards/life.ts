@@ -136,7 +136,7 @@ export const life: Dashboard = {
         },
         {
           title: 'Undos in one another',
-          says: 'The second is an alert; instead of a third a person is asked.',
+          says: 'The second is an alert; instead of a third it needs a person.',
           unit: 'short',
           warn: [2, 3],
           queries: [{ expr: 'max(compensation_depth_current)', legend: 'depth' }],
@@ -154,7 +154,7 @@ export const life: Dashboard = {
         },
         {
           title: 'Secrets in state',
-          says: 'What looked like a secret in something that a workflow stores, by what it stood in; masked and refused ones too. Without what only looks random.',
+          says: 'Suspected secrets in what workflows store, by the place; masked and refused ones too. Without what only looks random.',
           unit: 'ops',
           queries: [
             {

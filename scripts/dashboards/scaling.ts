@@ -7,7 +7,7 @@ const of = (metric: string): string => `max by (pool) (${metric}{pool=~"$pool"})
 export const scaling: Dashboard = {
   uid: 'tidemark-scaling',
   title: 'Tidemark: scaling',
-  says: 'How much work each pool of workers has, and whether anybody does it. Every coordinator tells the whole, so panels show the maximum.',
+  says: 'How much work each pool of workers has, and whether anybody does it. Every coordinator reports the whole, so panels show the maximum.',
   variables: [{ name: 'pool', label: 'Pool', query: 'label_values(pool_demand, pool)' }],
   rows: [
     {
@@ -22,7 +22,7 @@ export const scaling: Dashboard = {
         },
         {
           title: 'Debt',
-          says: 'Workflows that could go on, and nobody has them.',
+          says: 'Workflows that could run, and that no worker holds.',
           unit: 'short',
           kind: 'stat',
           warn: [100, 1_000],
@@ -50,7 +50,7 @@ export const scaling: Dashboard = {
         },
         {
           title: 'Age of these numbers',
-          says: 'Of the oldest look that they rest on.',
+          says: 'Of the oldest poll that they are based on.',
           unit: 'ms',
           kind: 'stat',
           warn: [10_000, 60_000],
@@ -63,7 +63,7 @@ export const scaling: Dashboard = {
       panels: [
         {
           title: 'What it is made of',
-          says: 'What the autoscaler is told, in its three parts.',
+          says: 'What the autoscaler reads, in its three parts.',
           unit: 'short',
           stacked: true,
           queries: [
@@ -81,7 +81,7 @@ export const scaling: Dashboard = {
         },
         {
           title: 'Held, and limited',
-          says: 'Could go on if their queue were not held, or their limits not reached; in no demand.',
+          says: 'Could run if their queue were not paused, or their limits not reached; not a part of the demand.',
           unit: 'short',
           queries: [
             { expr: of('pool_held'), legend: '{{pool}} held' },

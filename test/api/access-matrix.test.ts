@@ -3,7 +3,7 @@
  * come from the API's own table: one that isn't described here fails.
  */
 
-import { auditPage, KeyAuthenticator, StandingTenants } from '@tidemark/access';
+import { ActiveTenants, auditPage, KeyAuthenticator } from '@tidemark/access';
 import { allRoutes, allStreams } from '@tidemark/api';
 import type { TenantId } from '@tidemark/core';
 import { accessRecords, auditTrail } from '@tidemark/host';
@@ -225,7 +225,7 @@ beforeAll(async () => {
   const { host } = served;
   trail = auditTrail(host);
   const records = accessRecords(host);
-  const tenants = new StandingTenants({ records, clock: systemClock });
+  const tenants = new ActiveTenants({ records, clock: systemClock });
   authenticator = new KeyAuthenticator({ records, tenants, clock: systemClock });
   for (const role of ROLES) {
     for (const tenant of OF) {

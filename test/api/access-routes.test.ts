@@ -1,6 +1,6 @@
 /** Keys, tenants, the audit log and secret fields over HTTP: what is told once, to whom, and what is written down of it. */
 
-import { KeyAuthenticator, StandingTenants } from '@tidemark/access';
+import { ActiveTenants, KeyAuthenticator } from '@tidemark/access';
 import { type Client, connect } from '@tidemark/client';
 import type { TenantId } from '@tidemark/core';
 import { accessRecords, auditTrail } from '@tidemark/host';
@@ -29,7 +29,7 @@ beforeAll(async () => {
   const records = accessRecords(served.host);
   authenticator = new KeyAuthenticator({
     records,
-    tenants: new StandingTenants({ records, clock: systemClock }),
+    tenants: new ActiveTenants({ records, clock: systemClock }),
     clock: systemClock,
   });
   for (const [name, tenant, role] of [

@@ -96,7 +96,9 @@ it('is of a definition that its caller can know of, or of one that is said to co
     await expect(steer('pause', queue, 'operator acme')).rejects.toMatchObject(unknown);
     await expect(steer('pause', queue, 'operator acme', { future: true })).rejects.toMatchObject({ status: 403 });
   }
-  await expect(steer('pause', 'grete')).rejects.toThrow('Known here: greet, patient. Say that it is meant');
+  await expect(steer('pause', 'grete')).rejects.toThrow(
+    'Known here: greet, patient. To pause it before its first workflow',
+  );
   expect(await client('operator acme').ask('GET /v1/queues', { query: {} })).toEqual({ queues: [] });
 
   expect(await steer('pause', 'retired', 'operator globex')).toMatchObject({ tenant: 'globex', changed: true });

@@ -73,7 +73,7 @@ async function archived(objects: ObjectStore, partition: Partition, problems: st
       const segment = decodeSegment(bytes);
       const isLinked =
         segment.chainBefore === chain && manifest.chainBefore === chain && manifest.previous === previous;
-      if (!isLinked) throw new Error('it does not follow on the one before');
+      if (!isLinked) throw new Error('it does not follow the one before');
       if (segment.partition !== partition || segment.from !== digests.length || segment.to !== manifest.to) {
         throw new Error('it holds another stretch than its place says');
       }

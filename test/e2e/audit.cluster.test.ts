@@ -102,7 +102,7 @@ describeServers('the audit on a cluster', ['kafka', 'postgres'], (servers) => {
     first.signal('SIGINT');
     const left = await first.ended;
     expect(left.code).toBe(130);
-    expect(left.stdout).toContain('goes on in the cluster');
+    expect(left.stdout).toContain('continues in the cluster');
     const second = await new AuditProcess(args, env).ended;
     expect(second.code).toBe(0);
     const resumed = resumedFrom(second.stdout);

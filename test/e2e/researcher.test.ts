@@ -139,7 +139,7 @@ describe(`killed at random places (TIDEMARK_TEST_SEED=${seed})`, () => {
     const before = await historyOf(id, 'killed', newest);
     const last = await research('killed').ended;
     expect(last).toMatchObject({ code: 0, stderr: '' });
-    expect(last.stdout).toMatch(/goes on from checkpoint \d+\./);
+    expect(last.stdout).toMatch(/resumes from checkpoint \d+\./);
     expect(reportIn(last.stdout)).toBe(reportIn(whole.stdout));
 
     const after = await historyOf(id, 'killed', checkpoints);

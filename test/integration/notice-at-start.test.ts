@@ -46,7 +46,7 @@ afterEach(async () => {
 it('waits, alive and not ready, until it is told to go', { timeout: TIMEOUT_MS }, async () => {
   await writeFile(notice, 'terminate');
   startWorker();
-  await eventually(() => log.includes('worker waits on a machine that goes'), { timeoutMs: TIMEOUT_MS });
+  await eventually(() => log.includes('worker waits on a machine that is being reclaimed'), { timeoutMs: TIMEOUT_MS });
   expect(await statusOf('/livez')).toBe(200);
   expect(await statusOf('/readyz')).toBe(503);
   expect(connectionCount).toBe(0);
@@ -58,7 +58,7 @@ it('waits, alive and not ready, until it is told to go', { timeout: TIMEOUT_MS }
 it('goes on once the notice is gone, and starts without one (control)', { timeout: TIMEOUT_MS }, async () => {
   await writeFile(notice, 'terminate');
   startWorker();
-  await eventually(() => log.includes('worker waits on a machine that goes'), { timeoutMs: TIMEOUT_MS });
+  await eventually(() => log.includes('worker waits on a machine that is being reclaimed'), { timeoutMs: TIMEOUT_MS });
   await rm(notice);
   await eventually(() => connectionCount > 0, { timeoutMs: TIMEOUT_MS });
 });

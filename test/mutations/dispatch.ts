@@ -105,7 +105,7 @@ export const DISPATCH_MUTATIONS: Mutations = {
   },
   'timers-fire-while-rows-lag': {
     file: 'libs/engine/runtime/src/coordinator/timers.ts',
-    edits: [['const fresh = due.filter((timer) => this.#duties.isDue(nameOf(timer)));', 'const fresh = due;']],
+    edits: [['const fresh = due.filter((timer) => this.#reconcilers.isDue(nameOf(timer)));', 'const fresh = due;']],
     caughtBy: 'libs/engine/runtime/src/coordinator/timers.test.ts',
     breaks: 'A timer that was fired is not fired again while the rows lag.',
   },

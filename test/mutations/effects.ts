@@ -13,7 +13,7 @@ const UNDONE_THINGS = 'libs/engine/runtime/src/sagas/compensation-items.ts';
 export const EFFECTS_MUTATIONS: Mutations = {
   'replay-starts-children': {
     file: 'libs/engine/runtime/src/sagas/children.ts',
-    edits: [['if (isReplaying(parent)) return this.#replay(duty, parent, drawn, shared);', '']],
+    edits: [['if (isReplaying(parent)) return this.#replay(work, parent, drawn, shared);', '']],
     caughtBy: 'libs/testkit/src/fork-acts.test.ts',
     breaks: 'A fork that replays starts no other workflow.',
   },

@@ -31,7 +31,7 @@ const LANGUAGES: Readonly<Record<string, string>> = {
 };
 const LARGEST_SHOWN_BYTES = 256 * 1_024;
 
-/** Makes the folder `pages` anew. Throws where a link leads nowhere. */
+/** Rebuilds the folder `pages`. Throws where a link leads nowhere. */
 export function stage(): string {
   rmSync(OUT, { recursive: true, force: true });
   const shown = new Set<string>();

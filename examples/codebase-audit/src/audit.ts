@@ -31,12 +31,12 @@ export async function audit(command: Command, dependencies: Dependencies): Promi
     `Auditing ${wanted.input.label}: ${plural(wanted.files, 'file')}. State: ${name.shown}. Report: ${command.out}`,
   );
   const startedMs = performance.now();
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const place = await openPlace(name, env, (where, error) => {
     // Each kind once: a server that is away for long must not fill the screen.
     const text = `${where}: ${error instanceof Error ? error.message : String(error)}`;
-    if (!told.has(text)) screen.line(text);
-    told.add(text);
+    if (!reported.has(text)) screen.line(text);
+    reported.add(text);
   });
   try {
     screen.line(`State opened in ${seconds(performance.now() - startedMs)}.`);
@@ -76,9 +76,9 @@ class Session {
     const choice = await chooseRun(host.client, this.#wanted.input, this.#command.fresh);
     if (choice.what === 'answer') return this.#answer(choice);
     const follower = new Follower(host.client.run(choice.id), host);
-    const { checkpoint, files } = await follower.look();
-    this.#tellBeginning(choice, { checkpoint, files });
-    await this.#tellOthers(choice.id);
+    const { checkpoint, files } = await follower.poll();
+    this.#reportStart(choice, { checkpoint, files });
+    await this.#reportOthers(choice.id);
     await this.#startWork(choice);
     const run = await host.client.start(codebaseAudit, this.#wanted.input, { id: choice.id });
     const served = this.#place.isCluster ? undefined : serveConsole(host, this.#screen);
@@ -91,11 +91,11 @@ class Session {
 
   #answer({ id, result }: Choice & { what: 'answer' }): number {
     this.#screen.line(`Nothing has changed since run ${id} (--fresh audits all the same).`);
-    this.#tellResult(result);
+    this.#reportResult(result);
     return EXIT.ok;
   }
 
-  #tellBeginning(
+  #reportStart(
     choice: Choice & { what: 'begin' | 'go-on' },
     { checkpoint, files }: Pick<Seen, 'checkpoint' | 'files'>,
   ): void {
@@ -109,7 +109,7 @@ class Session {
   }
 
   /** A worker takes up whatever is unfinished in its state. */
-  async #tellOthers(id: string): Promise<void> {
+  async #reportOthers(id: string): Promise<void> {
     if (this.#place.isCluster) return;
     const limit = MAX_OTHERS_SHOWN + 1;
     const open = await this.#place.host.ports.store.workflows({
@@ -120,7 +120,7 @@ class Session {
     const others = open.filter(({ workflow }) => workflow !== id).slice(0, MAX_OTHERS_SHOWN);
     for (const { workflow, sequence } of others) {
       this.#screen.line(
-        `Also unfinished in ${this.#name.shown}: run ${workflow}, checkpoint ${number(sequence)}; it goes on meanwhile.`,
+        `Also unfinished in ${this.#name.shown}: run ${workflow}, checkpoint ${number(sequence)}; it continues meanwhile.`,
       );
     }
   }
@@ -135,7 +135,7 @@ class Session {
     const over = new AbortController();
     const signal = AbortSignal.any([over.signal, this.#interrupt.signal]);
     // What ends the watching ends the waiting too.
-    const following = follower.follow(this.#onLook(follower.seen), signal).catch((error) => over.abort(error));
+    const following = follower.follow(this.#onPoll(follower.seen), signal).catch((error) => over.abort(error));
     let output: unknown;
     try {
       output = await run.result({ signal });
@@ -146,51 +146,51 @@ class Session {
       over.abort();
       await following;
     }
-    this.#tellProgress(await follower.look());
+    this.#reportProgress(await follower.poll());
     this.#screen.endProgress();
     return this.#finish(run, auditResultSchema.parse(output), follower.seen, resumedFiles);
   }
 
-  #onLook(first: Seen): (seen: Seen) => void {
+  #onPoll(first: Seen): (seen: Seen) => void {
     let last = first;
     let movedMs = performance.now();
     let stalled = false;
     return (seen) => {
       const moved = seen.checkpoint > last.checkpoint;
       if (moved && this.#place.isCluster && last.checkpoint > 0 && seen.epoch !== last.epoch) {
-        this.#screen.line(`Another worker has gone on from checkpoint ${number(last.checkpoint)} or later.`);
+        this.#screen.line(`Another worker has continued from checkpoint ${number(last.checkpoint)} or later.`);
       }
       if (moved) movedMs = performance.now();
-      if (!moved && !stalled && performance.now() - movedMs > STALL_NOTICE_MS) this.#tellStall();
+      if (!moved && !stalled && performance.now() - movedMs > STALL_NOTICE_MS) this.#reportStall();
       stalled = !moved && (stalled || performance.now() - movedMs > STALL_NOTICE_MS);
       last = seen;
-      this.#tellProgress(seen);
+      this.#reportProgress(seen);
     };
   }
 
-  #tellStall(): void {
+  #reportStall(): void {
     if (!this.#place.isCluster) return;
     this.#screen.line(
       'No checkpoint for some seconds. Is a worker running that sees the same files, with TIDEMARK_WORKFLOWS=./examples/codebase-audit/src/workflow.ts?',
     );
   }
 
-  #tellProgress({ files, checkpoint, text }: Seen): void {
+  #reportProgress({ files, checkpoint, text }: Seen): void {
     this.#screen.progress({ done: files, total: Math.max(files, this.#wanted.files), checkpoint, text });
   }
 
   async #handOver(run: Run, follower: Follower): Promise<number> {
     this.#screen.endProgress();
     if (this.#place.isCluster) {
-      this.#screen.line(`Run ${run.id} goes on in the cluster. The same command watches it again.`);
+      this.#screen.line(`Run ${run.id} continues in the cluster. The same command watches it again.`);
       return this.#interrupt.exitCode();
     }
     this.#screen.line('Handing over (Ctrl-C again ends at once) ...');
     await this.#place.endWork();
-    const { checkpoint, files } = await follower.look();
+    const { checkpoint, files } = await follower.poll();
     const total = Math.max(files, this.#wanted.files);
     this.#screen.line(
-      `Stopped at checkpoint ${number(checkpoint)} of run ${run.id}: ${number(files)} of ${plural(total, 'file')} done. The same command goes on from there.`,
+      `Stopped at checkpoint ${number(checkpoint)} of run ${run.id}: ${number(files)} of ${plural(total, 'file')} done. The same command resumes from there.`,
     );
     return this.#interrupt.exitCode();
   }
@@ -201,7 +201,7 @@ class Session {
         ? `: ${number(files - resumedFiles)} read now, ${number(resumedFiles)} known from checkpoints`
         : '';
     this.#screen.line(`Audited ${plural(files, 'file')} in ${seconds(performance.now() - this.#startedMs)}${parts}.`);
-    this.#tellResult(result);
+    this.#reportResult(result);
     this.#screen.line(`State: ${this.#name.shown}, run ${run.id}, ${plural(checkpoint, 'checkpoint')}.`);
     if (result.fingerprint !== this.#wanted.input.fingerprint) {
       this.#screen.line(
@@ -211,7 +211,7 @@ class Session {
     return EXIT.ok;
   }
 
-  #tellResult(result: AuditResult): void {
+  #reportResult(result: AuditResult): void {
     for (const line of resultLines(result, this.#command.out)) this.#screen.line(line);
   }
 }

@@ -20,12 +20,12 @@ export const USAGE = `Audits a folder of JavaScript and TypeScript: what imports
   npm start [-- PATH] [--state FOLDER] [--out FOLDER] [--fresh]
 
   PATH            folder to audit; the working folder by default
-  --state FOLDER  where the state is kept, so that a stopped audit goes on; default ${DEFAULT_STATE}
+  --state FOLDER  where the state is kept, from which a stopped audit resumes; default ${DEFAULT_STATE}
   --out FOLDER    where audit-report.md and audit-report.json are written; default ${DEFAULT_OUT}
   --fresh         begin with the first file, whatever is kept of this tree
   --help          this text
 
-Stopped anywhere, the same command goes on where it was. Ctrl-C hands over and exits with 130.
+Stopped anywhere, the same command resumes where it was. Ctrl-C hands over and exits with 130.
 With TIDEMARK_KAFKA_BROKERS in the environment, and no --state, the audit runs on that cluster's workers.
 
 Exit codes: 0 the report is written; 1 the audit failed; 64 wrong usage; 65 nothing to audit at PATH; 69 a server is absent;

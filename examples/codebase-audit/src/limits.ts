@@ -70,10 +70,10 @@ export const DRAIN_MS = 5_000;
 /** A second Ctrl-C counts from here on, in milliseconds: npm passes the first one on once more. */
 export const SECOND_INTERRUPT_MS = 300;
 /** Period, in milliseconds, of a look at the checkpoints that no hint told of, and the shortest pause between two looks. */
-export const LOOK_PERIOD_MS = 250;
-export const LOOK_PAUSE_MS = 50;
+export const POLL_PERIOD_MS = 250;
+export const POLL_PAUSE_MS = 50;
 /** Checkpoints read in one look. */
-export const LOOK_PAGE_COUNT = 1_000;
+export const POLL_PAGE_COUNT = 1_000;
 /** Without a checkpoint for so many milliseconds, people are told what may be missing. */
 export const STALL_NOTICE_MS = 5_000;
 /** Where the output is no terminal: a line at least every so many percent, and milliseconds. */

@@ -13,7 +13,7 @@ import { FatalError } from '@tidemark/sdk';
 import { traceSettings } from '@tidemark/traces';
 import { DEFAULT_STATE } from './command-line.ts';
 import { pause } from './facts/follow.ts';
-import { DRAIN_MS, LOOK_PAUSE_MS } from './limits.ts';
+import { DRAIN_MS, POLL_PAUSE_MS } from './limits.ts';
 import { codebaseAudit } from './workflow.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -85,7 +85,7 @@ class FolderPlace implements Place {
   }
 
   async catchUp(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && !(await isCaughtUp(this.host.ports))) await pause(LOOK_PAUSE_MS, signal);
+    while (!signal.aborted && !(await isCaughtUp(this.host.ports))) await pause(POLL_PAUSE_MS, signal);
   }
 
   async startWork(superseded: ReadonlyMap<string, string>): Promise<void> {

@@ -10,7 +10,7 @@ import type { Run } from '@tidemark/runtime';
 import { modelOf } from './model-choice.ts';
 import { researcher } from './researcher.ts';
 
-const LOOK_PERIOD_MS = 100;
+const POLL_PERIOD_MS = 100;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -33,7 +33,7 @@ try {
     definitions: [researcher],
     concurrency: 4,
     onResume: ({ workflow, sequence }) =>
-      sequence > 0 && console.log(`${workflow} goes on from checkpoint ${sequence}.`),
+      sequence > 0 && console.log(`${workflow} resumes from checkpoint ${sequence}.`),
   });
   console.log(
     `${question}\nFolder: ${given}. Model: ${provider} ${modelId}${provider === 'rule' ? ' (no model in the environment: it answers by rule)' : ''}.`,
@@ -55,7 +55,7 @@ try {
 
 /** Tells each checkpoint, and gives the output. */
 async function followed<Output>(run: Run<Output>): Promise<Output> {
-  let told = 0;
+  let reported = 0;
   let isOver = false;
   const output = run.result().finally(() => {
     isOver = true;
@@ -63,12 +63,12 @@ async function followed<Output>(run: Run<Output>): Promise<Output> {
   output.catch(() => {}); // It is awaited below.
   for (;;) {
     const isLast = isOver;
-    for (const { sequence, step, lastAction } of await run.checkpoints(told + 1)) {
+    for (const { sequence, step, lastAction } of await run.checkpoints(reported + 1)) {
       console.log(`#${sequence} ${step}${lastAction === step ? '' : `: ${lastAction}`}`);
-      told = sequence;
+      reported = sequence;
     }
     if (isLast) return output;
-    await wait(LOOK_PERIOD_MS);
+    await wait(POLL_PERIOD_MS);
   }
 }
 

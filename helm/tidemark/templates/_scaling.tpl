@@ -36,7 +36,7 @@ scaleUp:
     authMode: bearer
   authenticationRef: { name: {{ include "tidemark.name" .root }}-scaler }
 {{- if and (eq .own.scaling.kind "keda") .own.scaling.keepBusy }}
-# As many as have something in hand: a worker with one long step is not idle, however few steps there are.
+# As many as hold a workflow: a worker with one long step is not idle, however few steps there are.
 - type: metrics-api
   name: busy-workers
   metadata:
@@ -95,7 +95,7 @@ spec:
   maxReplicaCount: {{ int64 $scaling.maxReplicas }}
   successfulJobsHistoryLimit: 3
   failedJobsHistoryLimit: 3
-  # What runs goes on with its own settings.
+  # What runs keeps its own settings.
   rollout: { strategy: gradual, propagationPolicy: foreground }
   # The number has what is in progress in it, so that the jobs that run are taken from it.
   scalingStrategy: { strategy: default }

@@ -145,7 +145,7 @@ describe('testWorld', () => {
     }
     await expect(run.result()).rejects.toMatchObject({
       code: 'workflow-parked',
-      message: expect.stringMatching(/step-failed\): Step one failed at attempt 3: attempt 3\. Mend it/),
+      message: expect.stringMatching(/step-failed\): Step one failed at attempt 3: attempt 3\. Fix it/),
     });
     // Once it is fixed, nothing is lost: the task has all its attempts again.
     await world.client.decide(run.id, { resolution: 'retry', by: 'ana', why: 'mended' });

@@ -22,7 +22,8 @@ await runService('worker', async ({ leave, answerProbes }) => {
   const definitions = await loadDefinitions(config.workflowModules, process.cwd());
   const onError = failureReporter();
   // A worker that left by a notice is restarted on the same machine, which will end: it stays, unready, and takes no work.
-  const onNotice = (source: string): void => logLine('warn', 'worker waits on a machine that goes', { source });
+  const onNotice = (source: string): void =>
+    logLine('warn', 'worker waits on a machine that is being reclaimed', { source });
   await noSpotNotice({ url: config.spotNoticeUrl, onNotice, onError });
   const host = await openCluster(config, { onWarning: warningLine, listens: true });
   const { concurrency, build } = config;

@@ -4,7 +4,7 @@
 import type { Host } from '@tidemark/host';
 import type { Run } from '@tidemark/runtime';
 import { UnavailableError } from '@tidemark/sdk';
-import { LOOK_PAGE_COUNT, LOOK_PAUSE_MS, LOOK_PERIOD_MS } from '../limits.ts';
+import { POLL_PAGE_COUNT, POLL_PAUSE_MS, POLL_PERIOD_MS } from '../limits.ts';
 
 export type Seen = {
   /** The newest checkpoint. */
@@ -31,40 +31,40 @@ export class Follower {
   }
 
   /** Reads what was committed since the last look. */
-  async look(): Promise<Seen> {
+  async poll(): Promise<Seen> {
     for (;;) {
       const { checkpoint, files } = this.#seen;
-      const rows = await this.#run.checkpoints(checkpoint + 1, LOOK_PAGE_COUNT);
+      const rows = await this.#run.checkpoints(checkpoint + 1, POLL_PAGE_COUNT);
       const last = rows.at(-1);
       if (last !== undefined) {
         const parsed = rows.filter((row) => row.step === 'parse').length;
         this.#seen = { checkpoint: last.sequence, files: files + parsed, epoch: last.epoch, text: last.lastAction };
       }
-      if (rows.length < LOOK_PAGE_COUNT) return this.#seen;
+      if (rows.length < POLL_PAGE_COUNT) return this.#seen;
     }
   }
 
-  /** Looks whenever something was committed, until the signal aborts; `onLook` is told each time. A store that is away is
+  /** Looks whenever something was committed, until the signal aborts; `onPoll` is told each time. A store that is away is
    * waited for. */
-  async follow(onLook: (seen: Seen) => void, signal: AbortSignal): Promise<void> {
+  async follow(onPoll: (seen: Seen) => void, signal: AbortSignal): Promise<void> {
     let wake = Promise.withResolvers<void>();
     const unsubscribe = await this.#hints.subscribe('applied', () => wake.resolve());
     try {
       while (!signal.aborted) {
         wake = Promise.withResolvers();
-        await this.#tryToLook();
-        onLook(this.#seen);
-        await pause(LOOK_PAUSE_MS, signal);
-        await Promise.race([wake.promise, pause(LOOK_PERIOD_MS, signal)]);
+        await this.#tryToPoll();
+        onPoll(this.#seen);
+        await pause(POLL_PAUSE_MS, signal);
+        await Promise.race([wake.promise, pause(POLL_PERIOD_MS, signal)]);
       }
     } finally {
       await unsubscribe();
     }
   }
 
-  async #tryToLook(): Promise<void> {
+  async #tryToPoll(): Promise<void> {
     try {
-      await this.look();
+      await this.poll();
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error;
     }

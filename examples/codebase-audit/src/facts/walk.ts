@@ -71,7 +71,7 @@ class Walker {
     }
     frame.next++;
     if (listed.dirent.isDirectory()) return this.#descend(listed);
-    const found = await this.#look(frame, listed);
+    const found = await this.#classify(frame, listed);
     return found === undefined ? undefined : { ...found, path: listed.at, at: listed.at };
   }
 
@@ -104,7 +104,7 @@ class Walker {
     return at.endsWith('/') && at !== after && after.startsWith(at);
   }
 
-  async #look(frame: Frame, { name, at, dirent }: Listed): Promise<Found | undefined> {
+  async #classify(frame: Frame, { name, at, dirent }: Listed): Promise<Found | undefined> {
     if (dirent.isSymbolicLink()) return { kind: 'symlink' };
     if (!isWanted(name)) return undefined;
     if (!dirent.isFile()) return isSourceFile(name) ? { kind: 'skipped', reason: 'not-a-regular-file' } : undefined;

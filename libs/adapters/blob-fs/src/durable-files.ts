@@ -28,7 +28,7 @@ export async function openPlain(file: string, shown = file): Promise<FileHandle>
   });
   try {
     if (!(await handle.stat()).isFile()) {
-      throw new InvalidError('path-not-plain', `${shown} is no plain file. Move it away.`, { file: shown });
+      throw new InvalidError('path-not-plain', `${shown} is not a regular file. Move it elsewhere.`, { file: shown });
     }
     return handle;
   } catch (error) {

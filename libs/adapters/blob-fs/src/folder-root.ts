@@ -128,7 +128,7 @@ export class FolderRoot {
   /** Does the work where the name leads, in a folder that stays open meanwhile; creates the folders on the way where `makes` is set. */
   async #in<T>(name: string, makes: boolean, work: (place: Place) => Promise<T>): Promise<T> {
     if (!isNameWithin(name)) {
-      const message = `${JSON.stringify(name.slice(0, 200))} is no name within ${this.path}: give a relative path of plain names.`;
+      const message = `${JSON.stringify(name.slice(0, 200))} is not a name within ${this.path}: give a relative path of plain names.`;
       throw new InvalidError('path-outside', message, { folder: this.path });
     }
     const parts = name.split('/');

@@ -21,7 +21,7 @@ import {
 import { codeOf, makeFolder, syncFolder, writeDurably } from './durable-files.ts';
 import { type FolderUse, GuardedFolder } from './guarded-folder.ts';
 import { FILES_OPEN_MAX, FOLDERS_KNOWN_MAX } from './limits.ts';
-import { removeLeftBehind, temporaryName } from './temporary-files.ts';
+import { removeAbandoned, temporaryName } from './temporary-files.ts';
 
 export interface FsObjectsOptions {
   /** Created when missing. Its file system must have hard links. */
@@ -45,7 +45,7 @@ export const openFsBlobs = async (options: FsObjectsOptions): Promise<BlobStore>
 async function open(options: FsObjectsOptions, use: FolderUse): Promise<ObjectStore> {
   const folder = new GuardedFolder(options.folder, use);
   await folder.make();
-  await removeLeftBehind(path.join(folder.path, WRITING), Date.now());
+  await removeAbandoned(path.join(folder.path, WRITING), Date.now());
   return new FsObjects(folder);
 }
 

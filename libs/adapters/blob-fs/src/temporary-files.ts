@@ -19,15 +19,15 @@ export function temporaryName(): string {
 }
 
 /** Removes what dead processes left in the folder. A folder that can't be read or written stays as it is. */
-export async function removeLeftBehind(folder: string, nowMs: number): Promise<void> {
+export async function removeAbandoned(folder: string, nowMs: number): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   for (const name of names) {
     const file = path.join(folder, name);
-    if (await leftBehind(file, name, nowMs)) await unlink(file).catch(() => {});
+    if (await isAbandoned(file, name, nowMs)) await unlink(file).catch(() => {});
   }
 }
 
-async function leftBehind(file: string, name: string, nowMs: number): Promise<boolean> {
+async function isAbandoned(file: string, name: string, nowMs: number): Promise<boolean> {
   const [, host, pid, started] = /^([0-9a-f]*)-(\d+)-(\d+)-\d+$/.exec(name) ?? [];
   if (pid === undefined) return false;
   if (host === machine) {

@@ -71,7 +71,7 @@ describeServers('conditions on S3', ['s3'], ({ s3 }) => {
     });
     await expect(open()).rejects.toMatchObject({
       ...unconditional,
-      message: expect.stringMatching(/writes over what is there.*If-None-Match.*Use a server/),
+      message: expect.stringMatching(/ignores the condition If-None-Match.*overwrites.*Use a server/),
     });
   });
 

@@ -24,11 +24,11 @@ export async function requireConditions(bucket: S3Bucket): Promise<void> {
   if (outcome === 'refused' || outcome === 'forbidden') return;
   const what =
     outcome === 'created'
-      ? 'its server writes over what is there, although it is asked not to (If-None-Match: *)'
-      : 'its server does not know the condition that objects are created with (If-None-Match: *)';
+      ? 'its server ignores the condition If-None-Match: * and overwrites existing objects'
+      : 'its server does not support the condition If-None-Match: *, with which objects are created';
   throw new ConfigError(
     'objects-unconditional',
-    `The bucket of objects ${bucket.where}: ${what}. Of several that archive the same history one must decide, so nothing is archived there. Use a server that refuses to create what is there, or a newer release of this one; Amazon S3 does.`,
+    `The bucket of objects ${bucket.where}: ${what}. When several processes archive the same history only one may create each object, so nothing is archived there. Use a server that refuses to create an object that exists, as Amazon S3 does, or a newer release of this one.`,
     { bucket: bucket.where, name: PROBE_NAME },
   );
 }

@@ -157,7 +157,7 @@ describe('the file', () => {
     await expect(openFileKeys(count(3))).rejects.toMatchObject({
       name: 'ConfigError',
       code: 'key-file-missing',
-      message: expect.stringMatching(/keys\.json is not there, and 3 data keys .* Put it, or a copy of it, back/),
+      message: expect.stringMatching(/keys\.json does not exist, and 3 data keys .* Restore it, or a copy of it/),
       details: { file, count: 3 },
     });
     expect(await readdir(folder)).toEqual([]);

@@ -145,6 +145,6 @@ async function isAbsent(file: string): Promise<boolean> {
 
 function missing(file: string, count: number): ConfigError {
   const keys = count === 1 ? '1 data key was' : `${count} data keys were`;
-  const message = `The key file ${file} is not there, and ${keys} wrapped by a key of such a file. Put it, or a copy of it, back, or correct its address. No new one was made: it could not open what is stored.`;
+  const message = `The key file ${file} does not exist, and ${keys} wrapped by a key of such a file. Restore it, or a copy of it, or correct its address. No new one was made: it could not decrypt what is stored.`;
   return new ConfigError('key-file-missing', message, { file, count });
 }

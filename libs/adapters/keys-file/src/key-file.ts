@@ -158,7 +158,7 @@ export function refuseExposed(
 function parsed(file: string, text: string): { readonly current: string; readonly entries: readonly Entry[] } {
   const value = asObject(json(text));
   // Without a cause: a parser's message quotes the text.
-  if (value === undefined) throw damaged(file, 'it is no JSON object');
+  if (value === undefined) throw damaged(file, 'it is not a JSON object');
   if (typeof value.tidemarkKeys !== 'number') throw foreign(file);
   if (value.tidemarkKeys > FORMAT) {
     const message = `The key file ${file} has format ${value.tidemarkKeys}; this version of Tidemark reads ${FORMAT}.`;
@@ -167,7 +167,7 @@ function parsed(file: string, text: string): { readonly current: string; readonl
   const { current, keys } = value;
   if (!Array.isArray(keys)) throw damaged(file, 'it has no list of keys');
   const entries = keys.map((entry, index) => checkedEntry(file, asObject(entry), index));
-  if (new Set(entries.map(({ id }) => id)).size < entries.length) throw damaged(file, 'a key stands in it twice');
+  if (new Set(entries.map(({ id }) => id)).size < entries.length) throw damaged(file, 'it has the same key twice');
   if (typeof current !== 'string' || !entries.some(({ id }) => id === current)) {
     throw damaged(file, 'its current key is not among its keys');
   }
@@ -203,7 +203,7 @@ const damaged = (file: string, why: string): ConfigError =>
   new ConfigError('key-file-damaged', `The key file ${file} is damaged: ${why}. Put a copy of it back.`, { file });
 
 const foreign = (file: string): ConfigError =>
-  new ConfigError('key-file-foreign', `${file} is no key file of Tidemark; name another. Nothing was changed.`, {
+  new ConfigError('key-file-foreign', `${file} is not a key file of Tidemark; name another. Nothing was changed.`, {
     file,
   });
 

@@ -129,7 +129,7 @@ export class TransitClient {
     }
     const answer = request.answer.safeParse(json(text));
     if (answer.success) return { data: answer.data };
-    return unreachable(request.where, 'what answers there is no OpenBao or Vault, or not one that is known');
+    return unreachable(request.where, 'the server there is not OpenBao or Vault, or is an unknown version of it');
   }
 }
 

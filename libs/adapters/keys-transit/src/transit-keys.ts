@@ -129,7 +129,7 @@ function notUnwrapped(refusal: Refusal, where: string, key: WrappedKey, context:
 
 function checkedName(field: 'mount' | 'key', form: RegExp, name: string): string {
   if (form.test(name) && !hasDots(name)) return name;
-  const message = `${field}: '${name}' is no name of a transit engine's ${field}.`;
+  const message = `${field}: '${name}' is not a name of a transit engine's ${field}.`;
   throw new ConfigError('key-name-invalid', message, { field });
 }
 

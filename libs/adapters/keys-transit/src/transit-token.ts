@@ -58,6 +58,6 @@ function checked(token: string, what: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new ConfigError(
     'key-token-invalid',
-    `${what} is no token: it is empty, too long, or has characters that no token has.`,
+    `${what} is not a token: it is empty, too long, or has characters that no token has.`,
   );
 }

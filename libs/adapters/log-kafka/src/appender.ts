@@ -342,12 +342,7 @@ export class Appender {
   }
 }
 
-function givenUp(
-  partition: number,
-  why: 'aborted' | 'closed',
-  doubt?: string,
-  cause?: unknown,
-): UnavailableError {
+function givenUp(partition: number, why: 'aborted' | 'closed', doubt?: string, cause?: unknown): UnavailableError {
   const last = doubt === undefined ? '' : ` The last attempt: ${doubt}.`;
   const message = `The append to partition ${partition} was given up (${why}); whether it is stored is not known.${last}`;
   return new UnavailableError(`append-${why}`, message, { partition, cause });

@@ -104,7 +104,7 @@ function storedKey(offset: number, id: string, value: Buffer): StoredKey {
   }
   const isWhole = v === FORMAT && stored.id === id && TEXTS.every((name) => typeof stored[name] === 'string');
   if (!isWhole || (stored.user !== null && typeof stored.user !== 'string'))
-    throw damaged(offset, 'it is no stored key');
+    throw damaged(offset, 'it is not a stored key');
   const { tenant, workflow, user, provider, wrappedBy, wrapped } = stored as unknown as StoredKey;
   return { id, tenant, workflow, user, provider, wrappedBy, wrapped };
 }
@@ -116,7 +116,7 @@ function asObject(offset: number, value: Buffer): Record<string, unknown> {
   } catch {
     // Reported below without the cause: a parser's message would quote the value.
   }
-  throw damaged(offset, 'its value is no JSON object');
+  throw damaged(offset, 'its value is not a JSON object');
 }
 
 const damaged = (offset: number, why: string): CorruptError =>

@@ -21,7 +21,7 @@ export function warnOfLoss(
   warn: OnLossWarning,
 ): void {
   if (replicationFactor < 2) {
-    const message = `The Kafka topic "${topic}" has one replica: who loses that broker's disk loses ${holds}. Give it three, and min.insync.replicas=2.`;
+    const message = `The Kafka topic "${topic}" has one replica: losing that broker's disk loses ${holds}. Give it three, and min.insync.replicas=2.`;
     warn('log-one-replica', message);
   } else if (minInSyncReplicas < 2) {
     const message = `The Kafka topic "${topic}" has min.insync.replicas=${minInSyncReplicas}: what one replica alone has stored is acknowledged, and lost with it. Set it to 2.`;

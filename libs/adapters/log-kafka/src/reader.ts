@@ -72,7 +72,7 @@ export class Reader {
     const targets = new Map<number, Wanted>();
     for (const want of wanted) {
       if (targets.has(want.partition)) {
-        throw new InvalidError('read-repeated', `Partition ${want.partition} stands twice in one read.`, { ...want });
+        throw new InvalidError('read-repeated', `Partition ${want.partition} is named twice in one read.`, { ...want });
       }
       targets.set(want.partition, want);
     }

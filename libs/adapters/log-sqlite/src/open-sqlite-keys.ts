@@ -80,9 +80,13 @@ function refuseForeign(file: string): void {
 }
 
 const foreign = (file: string): ConfigError =>
-  new ConfigError('keys-foreign', `${file} is no file of Tidemark's keys; name another folder. Nothing was changed.`, {
-    file,
-  });
+  new ConfigError(
+    'keys-foreign',
+    `${file} is not a file of Tidemark's keys; name another folder. Nothing was changed.`,
+    {
+      file,
+    },
+  );
 
 function prepare(database: DatabaseSync, folder: string, file: string): void {
   database.exec('pragma secure_delete = on; pragma temp_store = memory; pragma synchronous = full');

@@ -66,7 +66,7 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true });
     if (!statSync(folder).isDirectory())
-      throw new ConfigError('log-folder-unusable', `${folder} is no folder.`, { folder });
+      throw new ConfigError('log-folder-unusable', `${folder} is not a folder. Name another one.`, { folder });
   } catch (error) {
     if (error instanceof TidemarkError) throw error;
     const why = messageOf(error);

@@ -132,7 +132,7 @@ export class SqliteLog implements EventLog {
     const seen = new Set<number>();
     return requests.map(({ partition, from, to }) => {
       if (seen.has(partition)) {
-        throw new InvalidError('read-repeated', `Partition ${partition} stands twice in one read.`, { partition });
+        throw new InvalidError('read-repeated', `Partition ${partition} is named twice in one read.`, { partition });
       }
       seen.add(partition);
       const { start, end } = this.#partition(partition);

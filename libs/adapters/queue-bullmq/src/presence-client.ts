@@ -28,7 +28,7 @@ export interface PresenceAdvert {
 interface Link {
   advert: PresenceAdvert;
   socket: Socket | undefined;
-  isStanding: boolean;
+  isConnected: boolean;
   failureCount: number;
   retry: NodeJS.Timeout | undefined;
 }
@@ -47,7 +47,7 @@ export class PresenceClient {
 
   /** Ids of the coordinators with a standing connection. */
   get standing(): readonly string[] {
-    return [...this.#links.values()].filter((link) => link.isStanding).map((link) => link.advert.id);
+    return [...this.#links.values()].filter((link) => link.isConnected).map((link) => link.advert.id);
   }
 
   /** Connects to the coordinators that are advertised now. */
@@ -56,7 +56,7 @@ export class PresenceClient {
     this.#advertised = new Set(adverts.map((advert) => advert.id));
     for (const advert of adverts) {
       if (this.#links.has(advert.id) || this.#links.size >= PRESENCE_COORDINATORS_MAX) continue;
-      const link: Link = { advert, socket: undefined, isStanding: false, failureCount: 0, retry: undefined };
+      const link: Link = { advert, socket: undefined, isConnected: false, failureCount: 0, retry: undefined };
       this.#links.set(advert.id, link);
       this.#connect(link);
     }
@@ -94,14 +94,14 @@ export class PresenceClient {
     onLines(socket, (line) => {
       if (line !== 'ok') return;
       clearTimeout(late);
-      link.isStanding = true;
+      link.isConnected = true;
       link.failureCount = 0;
     });
     socket.once('close', () => {
       clearTimeout(late);
-      const stood = link.isStanding;
-      link.isStanding = false;
-      this.#lost(link, stood);
+      const wasConnected = link.isConnected;
+      link.isConnected = false;
+      this.#lost(link, wasConnected);
     });
   }
 
@@ -115,13 +115,15 @@ export class PresenceClient {
   }
 
   /** Reconnects at once where a connection stood: its coordinator waits for no more than its grace. */
-  #lost(link: Link, stood: boolean): void {
+  #lost(link: Link, wasConnected: boolean): void {
     if (this.#isOver) return;
     if (!this.#advertised.has(link.advert.id)) {
       this.#links.delete(link.advert.id);
       return;
     }
-    const pauseMs = stood ? 0 : Math.min(RECONNECT_FIRST_MS * 2 ** Math.min(link.failureCount++, 10), RECONNECT_MAX_MS);
+    const pauseMs = wasConnected
+      ? 0
+      : Math.min(RECONNECT_FIRST_MS * 2 ** Math.min(link.failureCount++, 10), RECONNECT_MAX_MS);
     link.retry = setTimeout(() => this.#connect(link), pauseMs);
   }
 }

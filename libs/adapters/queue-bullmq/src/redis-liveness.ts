@@ -208,7 +208,7 @@ export class RedisLiveness implements Liveness {
   }
 
   async view(options: { readonly markerAgeMs: number }): Promise<LivenessView> {
-    const askedMs = this.#clock.monotonicMs();
+    const startedMs = this.#clock.monotonicMs();
     try {
       const ttlMs = Math.max(MARKER_TTL_MIN_MS, Math.ceil(options.markerAgeMs * MARKER_TTL_FACTOR));
       const [marker, now, advertTexts, wordTexts, beatTexts] = await this.#ask((redis) => this.#view(redis, ttlMs));
@@ -217,12 +217,12 @@ export class RedisLiveness implements Liveness {
       for (let index = 0; index + 1 < beatTexts.length; index += 2) {
         beats.set(beatTexts[index] as HolderId, parseBeat(beatTexts[index + 1]!, nowMs));
       }
-      await this.#learn(beats, askedMs);
+      await this.#learn(beats, startedMs);
       if (this.#standing?.marker !== marker) this.#standing = { marker, sinceMs: this.#clock.monotonicMs() };
       const ids = parseAdverts(advertTexts).map((advert) => advert.id);
       const others = new Set(ids.filter((id) => id !== this.#id));
-      const trusted = askedMs - this.#standing.sinceMs >= options.markerAgeMs;
-      const living = this.#living(beats, parseWords(wordTexts, nowMs), others, askedMs);
+      const trusted = startedMs - this.#standing.sinceMs >= options.markerAgeMs;
+      const living = this.#living(beats, parseWords(wordTexts, nowMs), others, startedMs);
       const holders = new Map(Array.from(living, ([holder, { leases }]) => [holder, leases]));
       return { trusted, holders, builds: buildsOf(Array.from(living.values(), ({ announced }) => announced)) };
     } catch {

@@ -93,7 +93,7 @@ async function refuseOlder(runner: SqlRunner, { name }: Migration): Promise<void
   if (older.length === 0) return;
   throw new UnavailableError(
     'older-running',
-    `Processes are there that don't know ${name} and would fail by it: ${older.slice(0, 5).join(', ')}${older.length > 5 ? `, and ${older.length - 5} more` : ''}. It was not applied. Replace or stop them, then run it again (--wait waits for that)`,
+    `Running processes don't know ${name} and would fail because of it: ${older.slice(0, 5).join(', ')}${older.length > 5 ? `, and ${older.length - 5} more` : ''}. It was not applied. Replace or stop them, then run it again (--wait waits for that)`,
     { migration: name, older },
   );
 }

@@ -75,19 +75,19 @@ export class PoolClient implements SqlClient {
   run(statements: readonly Statement[]): Promise<readonly Rows[]> {
     // The error does not end a transaction that these statements began themselves.
     const begins = statements.includes(BEGIN);
-    return again(() => this.#lend((client) => roundTrip(client, statements), begins));
+    return again(() => this.#withClient((client) => roundTrip(client, statements), begins));
   }
 
   session<T>(work: (runner: SqlRunner) => Promise<T>): Promise<T> {
     return again(() =>
-      this.#lend((client) =>
+      this.#withClient((client) =>
         work({ run: (statements) => roundTrip(client, statements), script: (text) => script(client, text) }),
       ),
     );
   }
 
   script(text: string): Promise<void> {
-    return this.#lend((client) => script(client, text));
+    return this.#withClient((client) => script(client, text));
   }
 
   async close(): Promise<void> {
@@ -95,10 +95,10 @@ export class PoolClient implements SqlClient {
   }
 
   /**
-   * Lends a connection to the work, which may begin a transaction. The pool reuses it only where its state is known: after the work, or
+   * Does the work with a connection, which may begin a transaction. The pool reuses it only where its state is known: after the work, or
    * after an answer of Postgres and a rollback that was answered too.
    */
-  async #lend<T>(work: (client: pg.PoolClient) => Promise<T>, begins = true): Promise<T> {
+  async #withClient<T>(work: (client: pg.PoolClient) => Promise<T>, begins = true): Promise<T> {
     const client = await this.#pool.connect();
     try {
       const result = await work(client);

@@ -49,7 +49,7 @@ export class RebuildLock {
     if (rows.length > 0) return;
     throw new UnavailableError(
       'rebuild-lock-lost',
-      `The connection that kept other rebuilds from ${this.#schema} broke. Nothing was changed; run it again, and it resumes where it was.`,
+      `The connection that held the lock on rebuilds of ${this.#schema} broke. Nothing was changed; run it again, and it resumes where it stopped.`,
     );
   }
 
@@ -75,6 +75,6 @@ export async function isRebuilding(client: SqlRunner, schema: string): Promise<b
 const underWay = (address: string): UnavailableError =>
   new UnavailableError(
     'rebuild-under-way',
-    `Another process is making the rows of ${address} anew, or comparing them, at this moment. Nothing was changed; wait until it has ended, then run it again if need be.`,
+    `Another process is rebuilding the rows of ${address}, or comparing them. Nothing was changed; wait until it has ended, then run this again if it is still needed.`,
     { address },
   );

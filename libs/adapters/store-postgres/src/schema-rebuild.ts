@@ -209,7 +209,7 @@ export class SchemaRebuild implements StoreRebuild {
     if (names === null) return;
     throw new CorruptError(
       'opening-missing',
-      `${numberAt(row, 1)} workflows are in use (${names}), and neither log nor archive has their opening: new rows would forget them, and their ids could be started again. Nothing was changed. Look for what log and archive have lost (\`tidemark admin verify\`); where such a workflow never was, delete its row in placements and run it again.`,
+      `${numberAt(row, 1)} workflows are in use (${names}), and neither log nor archive has their opening: new rows would forget them, and their ids could be started again. Nothing was changed. Find what log and archive have lost (\`tidemark admin verify\`); where such a workflow never was, delete its row in placements and run it again.`,
       { workflows: names },
     );
   }
@@ -342,7 +342,7 @@ async function closedDifferences(
 
 /** SQLSTATEs of a lock or a whole transaction that took too long: `lock_not_available`, `query_canceled`. */
 const TOO_LONG = new Set(['55P03', '57014']);
-const STOOD_STILL = '25P03';
+const IDLE_IN_TRANSACTION = '25P03';
 const DEPENDED_ON = '2BP01';
 
 function faultOfSwitch(error: unknown, address: string): Error {
@@ -355,7 +355,7 @@ function faultOfSwitch(error: unknown, address: string): Error {
       { cause: error },
     );
   }
-  if (code === STOOD_STILL) {
+  if (code === IDLE_IN_TRANSACTION) {
     return new UnavailableError(
       'rebuild-behind',
       `This process said nothing for ${SWITCH_SILENCE_MAX_MS / 1_000} s while nobody could write, so the store ended its transaction. Nothing was changed; it resumes, or run it again.`,

@@ -47,7 +47,7 @@ export function scrubTables(
   bounds: ScrubBounds = BOUNDS,
 ): Promise<readonly UnscrubbedTable[]> {
   return client.session(async (runner) => {
-    if (!(await readersGone(runner, bounds.readersMaxMs))) return TABLES.map((table) => ({ table, why: 'in-use' }));
+    if (!(await readersEnded(runner, bounds.readersMaxMs))) return TABLES.map((table) => ({ table, why: 'in-use' }));
     const left: UnscrubbedTable[] = [];
     for (const table of TABLES) {
       const why = await rewritten(runner, table, bounds);
@@ -59,7 +59,7 @@ export function scrubTables(
 }
 
 /** Whether every transaction that could see the deleted rows has ended. */
-async function readersGone(runner: SqlRunner, maxMs: number): Promise<boolean> {
+async function readersEnded(runner: SqlRunner, maxMs: number): Promise<boolean> {
   const [[row = []] = []] = await runner.run([once('select pg_current_xact_id()::xid::text')]);
   const before = textAt(row, 0);
   for (let waitedMs = 0; ; waitedMs += SCRUB_READERS_POLL_MS) {

@@ -7,8 +7,8 @@ import type { Lamport, Offset, Partition, TenantId, WorkflowId } from '@tidemark
 import type {
   ApprovalQuery,
   ApprovalRow,
-  ChildDuty,
   ChildQuery,
+  ChildWork,
   DueTimer,
   FoldedPartition,
   KnownDispatches,
@@ -42,7 +42,7 @@ import { loadSignals, signalsOf, withSignals } from './sql/load-signals.ts';
 import { loadStreams, snapshotsOf } from './sql/load-streams.ts';
 import { findPlaced, placedOf } from './sql/place.ts';
 import { approvalOf, readApprovals } from './sql/read-approvals.ts';
-import { childDutyOf, readChildDuties } from './sql/read-child-duties.ts';
+import { childWorkOf, readChildWork } from './sql/read-child-work.ts';
 import { readLamportOf } from './sql/read-memories.ts';
 import { listingOf, readChildren, readOpen, readWorkflow, readWorkflows, workflowOf } from './sql/read-workflows.ts';
 import * as readiness from './sql/readiness.ts';
@@ -183,8 +183,8 @@ export class SqlProjectionStore extends SqlMemories implements RowStore {
     return this.readAll(readWorkflows(query), workflowOf);
   }
 
-  childDuties(limit: number, skip = 0): Promise<readonly ChildDuty[]> {
-    return this.readAll(readChildDuties(limit, skip), childDutyOf);
+  childWork(limit: number, skip = 0): Promise<readonly ChildWork[]> {
+    return this.readAll(readChildWork(limit, skip), childWorkOf);
   }
 
   children(query: ChildQuery): Promise<readonly WorkflowListing[]> {

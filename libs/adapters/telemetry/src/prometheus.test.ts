@@ -62,6 +62,6 @@ describe('the text', () => {
 
   test('a metric used as what it is not is a bug, said at once', () => {
     const { telemetry } = openPrometheus();
-    expect(() => telemetry.count('log_size_bytes', 1)).toThrow(/log_size_bytes is no counter/);
+    expect(() => telemetry.count('log_size_bytes', 1)).toThrow(/log_size_bytes is not a counter/);
   });
 });

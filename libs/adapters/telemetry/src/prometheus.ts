@@ -24,7 +24,7 @@ export function openPrometheus(): PrometheusRegistry {
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
   const metrics = new Map((Object.keys(INSTRUMENTS) as MetricName[]).map((name) => [name, metricOf(name, registry)]));
   const found = <T>(name: MetricName, kind: InstrumentKind): T => {
-    invariant(INSTRUMENTS[name]?.kind === kind, `the metric ${name} is no ${kind}`);
+    invariant(INSTRUMENTS[name]?.kind === kind, `the metric ${name} is not a ${kind}`);
     return metrics.get(name) as T;
   };
   return {

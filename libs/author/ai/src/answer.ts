@@ -87,7 +87,7 @@ export function partsOf({ detail, ...said }: Said & Pick<ModelAnswer, 'detail'>)
   if (typeof found !== 'object' || found?.version !== DETAIL_VERSION || !Array.isArray(found.content)) {
     throw new CorruptError(
       'model-answer-foreign',
-      'The recorded answer was not written by this version of @tidemark/ai, so it can not be given back to the AI SDK. Ask it with ctx.model, or let a newer version go on.',
+      "The recorded answer was not written by this version of @tidemark/ai, so it can't be given back to the AI SDK. Call the model with ctx.model, or let a newer version resume the workflow.",
     );
   }
   const { content, isStructured, finishReason, usage, providerMetadata, warnings, response } = found;

@@ -84,7 +84,7 @@ function settingsOf(languageModel: SupportedModel, { settings, tools }: ModelPro
   }
   const { toolChoice } = found;
   if (typeof toolChoice === 'object' && !tools.some(({ name }) => name === toolChoice.tool)) {
-    throw invalid(place, [`toolChoice.tool is ${JSON.stringify(toolChoice.tool)}, which is no tool of the call`]);
+    throw invalid(place, [`toolChoice.tool is ${JSON.stringify(toolChoice.tool)}, which is not a tool of the call`]);
   }
   return found;
 }

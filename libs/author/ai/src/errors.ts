@@ -54,7 +54,7 @@ export class ModelAnswerTooLargeError extends LimitError {
     const size = sizeBytes === undefined ? `more than ${ANSWER_MAX_BYTES} bytes` : `${sizeBytes} bytes`;
     super(
       'model-answer-too-large',
-      `The answer has ${size} as JSON, and at most ${ANSWER_MAX_BYTES} may be recorded. Nothing of it is but what it cost: the call was paid all the same. Ask for less: maxOutputTokens, or several calls.`,
+      `The answer has ${size} as JSON, and at most ${ANSWER_MAX_BYTES} may be recorded. Only its cost was recorded: the call was paid all the same. Ask for less: maxOutputTokens, or several calls.`,
       { maxBytes: ANSWER_MAX_BYTES, sizeBytes, usage },
     );
     this.received = { usage };

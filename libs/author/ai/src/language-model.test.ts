@@ -122,7 +122,7 @@ test('blocks that a stream interleaves, uses again or leaves open come out in th
   expect(reported.map((delta) => delta.kind !== 'tool-call' && delta.text)).toEqual(['A', 'think', 'B', 'C']);
 });
 
-test('a stream that pays no heed to an abort is left', async () => {
+test('a stream that pays no onControlChanged to an abort is left', async () => {
   const deaf = new ReadableStream<LanguageModelV4StreamPart>({
     start: (controller) => controller.enqueue({ type: 'text-delta', id: '1', delta: 'Half' }),
   });

@@ -11,7 +11,7 @@ export const MODEL_TIMEOUT_MAX_MS = 3_600_000;
 /** Tokens that a cap on the answer may allow, at most. */
 export const OUTPUT_TOKENS_MAX_COUNT = 10_000_000;
 
-/** Retry of a model call by default; `nonRetryable` always holds the codes of errors that no further attempt mends. */
+/** Retry of a model call by default; `nonRetryable` always holds the codes of errors that no further attempt can fix. */
 export const MODEL_RETRY_DEFAULT: Omit<RetryPolicy, 'nonRetryable'> = {
   attempts: 5,
   firstDelayMs: 1_000,

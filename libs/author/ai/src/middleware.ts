@@ -174,7 +174,7 @@ class LiveStream {
       this.fail(
         new UnavailableError(
           'model-stream-repeated',
-          'The model was asked again after a part of its first answer had been shown. The second one is recorded; another attempt at the step gets it whole.',
+          'The model was called again after a part of its first answer had been shown. The second answer is recorded; another attempt at the step gets it whole.',
         ),
       );
       return;

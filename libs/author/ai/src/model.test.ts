@@ -218,7 +218,7 @@ describe('what is asked', () => {
     [{ temperature: 'hot' }, 'temperature is "hot"'],
     [{ maxOutputTokens: 1.5 }, 'maxOutputTokens is 1.5'],
     [{ stopSequences: 'END' }, 'stopSequences is "END"'],
-    [{ toolChoice: { tool: 'rain' } }, 'toolChoice.tool is "rain", which is no tool of the call'],
+    [{ toolChoice: { tool: 'rain' } }, 'toolChoice.tool is "rain", which is not a tool of the call'],
     [[], 'the whole is a list'],
   ])('is refused by the name of a wrong setting: %j', async (settings, said) => {
     const before = server.requests.length;

@@ -54,7 +54,7 @@ export function priceTable(overrides: PriceOverrides = {}, onWarning: OnWarning 
   for (const [name, price] of Object.entries(checked(overridesSchema, overrides, place))) {
     const slash = name.indexOf('/');
     if (slash <= 0 || slash === name.length - 1)
-      throw invalid(place, [`${JSON.stringify(name)} names no provider and model`]);
+      throw invalid(place, [`${JSON.stringify(name)} does not name a provider and a model`]);
     prices.set(keyOf(name.slice(0, slash), name.slice(slash + 1)), price);
   }
   return tableOf(prices, onWarning);

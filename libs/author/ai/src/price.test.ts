@@ -130,7 +130,7 @@ describe('a price', () => {
     [{ 'openai/x': { input: 1e6, output: 2 } }, '["openai/x"].input is 1000000: must be at most 100000 dollars'],
     [{ 'openai/x': { input: 1 } }, '["openai/x"].output is missing'],
     [{ 'openai/x': { input: 1, output: 2, cached: 1 } }, '["openai/x"].cached is not known'],
-    [{ x: { input: 1, output: 2 } }, '"x" names no provider and model'],
+    [{ x: { input: 1, output: 2 } }, '"x" does not name a provider and a model'],
   ])('that is wrong is refused with field and value: %j', (overrides, said) => {
     expect(() => priceTable(overrides as never)).toThrow(`priceTable: ${said}`);
   });

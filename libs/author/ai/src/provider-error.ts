@@ -16,7 +16,7 @@ import type { Hidden } from './hidden.ts';
 import { RETRY_AFTER_MAX_MS } from './limits.ts';
 
 /** The provider of the error. */
-export interface AskedModel {
+export interface CalledModel {
   readonly provider: string;
   readonly modelId: string;
 }
@@ -66,12 +66,12 @@ const MALFORMED_NAMES: ReadonlySet<string> = new Set([
 /** No connection was established, so nothing was sent. */
 const UNSENT_CODES =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_.*|ERR_TLS_.*|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_.*)$/;
-/** Providers' words for errors that no later attempt mends. */
+/** Providers' words for errors that no later attempt can fix. */
 const FINAL_REASON =
   /content[_-]?(?:filter|policy)|insufficient_quota|invalid_request|invalid_api_key|authentication|permission|model_not_found|context_length_exceeded|billing/;
 
 /** The error of a call without an answer. */
-export function callError(model: AskedModel, error: unknown, hidden: Hidden): Error {
+export function callError(model: CalledModel, error: unknown, hidden: Hidden): Error {
   const facts = factsOf(error);
   const text = textOf(model, facts, hidden);
   const details = hidden.clean(detailsOf(model, facts));
@@ -89,7 +89,7 @@ export function callError(model: AskedModel, error: unknown, hidden: Hidden): Er
 }
 
 /** The error of an answer that broke off. */
-export function streamError(model: AskedModel, error: unknown, received: Received, hidden: Hidden): ModelStreamError {
+export function streamError(model: CalledModel, error: unknown, received: Received, hidden: Hidden): ModelStreamError {
   const facts = factsOf(error);
   const isFinal = facts.reason !== undefined && FINAL_REASON.test(facts.reason);
   return new ModelStreamError(
@@ -107,7 +107,7 @@ function isRefused({ name, status, reason, isRetryable }: Facts): boolean {
   return status === 429 && (isRetryable === false || (reason !== undefined && FINAL_REASON.test(reason)));
 }
 
-function textOf({ provider, modelId }: AskedModel, facts: Facts, hidden: Hidden): string {
+function textOf({ provider, modelId }: CalledModel, facts: Facts, hidden: Hidden): string {
   const { status, retryAfterMs, reason, networkCode, name } = facts;
   const what = [
     status === undefined || (status < 300 && networkCode !== undefined) ? (networkCode ?? name) : `status ${status}`,
@@ -120,7 +120,7 @@ function textOf({ provider, modelId }: AskedModel, facts: Facts, hidden: Hidden)
   );
 }
 
-const detailsOf = (model: AskedModel, { status, retryAfterMs, reason }: Facts) => ({
+const detailsOf = (model: CalledModel, { status, retryAfterMs, reason }: Facts) => ({
   provider: model.provider,
   modelId: model.modelId,
   ...(status !== undefined && { status }),

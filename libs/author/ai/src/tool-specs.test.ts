@@ -30,7 +30,7 @@ test('tools with schemas of zod and of JSON schema are given with their descript
 
 test.each([
   [{ search: { type: 'provider', inputSchema: z.object({}) } }, 'the provider runs it itself'],
-  [{ search: { description: () => 'x', inputSchema: z.object({}) } }, 'its description is computed anew'],
+  [{ search: { description: () => 'x', inputSchema: z.object({}) } }, 'its description is computed for each call'],
   [{ search: { inputSchema: 'text' } }, 'its input schema is neither'],
   [{ search: { inputSchema: z.object({ at: z.date() }) } }, 'its input schema has no JSON schema'],
 ])('a tool that can not be given is refused by its name', async (tools, said) => {

@@ -19,7 +19,7 @@ export async function aiSdkTools(tools: AiSdkTools): Promise<ToolSpec[]> {
   return Promise.all(
     Object.entries(tools).map(async ([name, { description = '', inputSchema, type = 'function' }]) => {
       if (type !== 'function' && type !== 'dynamic') throw unsupported(name, 'the provider runs it itself');
-      if (typeof description !== 'string') throw unsupported(name, 'its description is computed anew for each call');
+      if (typeof description !== 'string') throw unsupported(name, 'its description is computed for each call');
       return { name, description, inputSchema: await schemaOf(name, inputSchema) };
     }),
   );

@@ -75,7 +75,7 @@ describe('what is there with another content', () => {
 
   test('a part of the path that is no folder', async () => {
     await writeFile(at('file'), 'x');
-    expect((await failure(write(at('file', 'c.txt'), 'hello'))).message).toContain('no folder');
+    expect((await failure(write(at('file', 'c.txt'), 'hello'))).message).toContain('not a folder');
   });
 });
 

@@ -94,7 +94,7 @@ async function write(operation: string, file: string, bytes: Uint8Array, key: st
 
 const otherContent = (operation: string, file: string): RefusedError =>
   new RefusedError(
-    `${operation}: ${file} is there with another content, and is left as it is. Move it away, or choose another path.`,
+    `${operation}: ${file} exists with other content, and was not changed. Move it elsewhere, or choose another path.`,
     { operation, path: file },
   );
 
@@ -106,6 +106,6 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'no permission',
   EPERM: 'no permission, or a file system without hard links',
   ENOTSUP: 'a file system without hard links',
-  ENOTDIR: 'a part of the path is no folder',
-  EEXIST: 'a part of the path is no folder, or its end is a link to nowhere',
+  ENOTDIR: 'a part of the path is not a folder',
+  EEXIST: 'a part of the path is not a folder, or it ends with a broken link',
 };

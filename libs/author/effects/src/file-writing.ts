@@ -29,7 +29,7 @@ export async function writeOnce(file: string, bytes: Uint8Array, key: string): P
   return outcome;
 }
 
-/** Compares by content; anything but a file is `other`. An equal file is made durable, whoever wrote it. */
+/** Compares by content; anything but a file is `other`. An equal file is made durable, no matter who wrote it. */
 export async function compare(file: string, bytes: Uint8Array | { readonly sha256: string }): Promise<Found> {
   const wanted = bytes instanceof Uint8Array ? hash('sha256', bytes) : bytes.sha256;
   const found = await digestOf(file);

@@ -94,7 +94,7 @@ function exchangeError(
     ? new NotDoneError(`${where} was not reached: ${reason}.`, details)
     : new UnavailableError(
         'http-cut',
-        `${where} gave no whole answer: ${reason}. Whether it was done is unknown.`,
+        `${where} gave no complete response: ${reason}. Whether it was done is unknown.`,
         details,
       );
 }

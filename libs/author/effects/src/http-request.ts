@@ -34,12 +34,12 @@ export function ready(
     throw new NotDoneError(`${operation}: the request can't be sent: ${problem}.`, { operation });
   };
   if (request.body !== undefined && request.json !== undefined) refuse('it has a body and json; give one of them');
-  const url = URL.parse(String(request.url)) ?? refuse('its url is none');
+  const url = URL.parse(String(request.url)) ?? refuse('its url is not a URL');
   if (url.protocol !== 'http:' && url.protocol !== 'https:') refuse('its url is neither http nor https');
   if (url.username !== '' || url.password !== '') refuse('its url holds credentials; send them in a header');
   const body = request.json === undefined ? request.body : jsonOf(request.json, refuse);
   const method = request.method?.toUpperCase() ?? (body === undefined ? 'GET' : 'POST');
-  if (!/^[A-Z][A-Z-]*$/.test(method)) refuse('its method is none');
+  if (!/^[A-Z][A-Z-]*$/.test(method)) refuse('its method is not one of HTTP');
   if (body !== undefined && (method === 'GET' || method === 'HEAD')) refuse(`${method} takes no body`);
   const headers = headersOf(request, refuse);
   if (key !== undefined) {
@@ -51,9 +51,9 @@ export function ready(
 
 function jsonOf(value: unknown, refuse: (problem: string) => never): string {
   try {
-    return JSON.stringify(value) ?? refuse('its json is none');
+    return JSON.stringify(value) ?? refuse('its json is not a JSON value');
   } catch {
-    return refuse('its json is none');
+    return refuse('its json is not a JSON value');
   }
 }
 

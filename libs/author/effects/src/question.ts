@@ -8,6 +8,6 @@ export async function question<T>(ask: () => Promise<T>): Promise<T> {
     return await ask();
   } catch (error) {
     if (!(error instanceof NotDoneError)) throw error;
-    throw new UnavailableError('probe-not-asked', `The probe could not be asked. ${error.message}`, error.details);
+    throw new UnavailableError('probe-not-asked', `The probe failed. ${error.message}`, error.details);
   }
 }

@@ -186,7 +186,7 @@ class Once {
     });
     if (!(await this.#rows.putResponse(connection, key, JSON.stringify(response)))) {
       throw new FatalError(
-        `${this.#operation}: run ended the transaction, so its change and its key may be apart. Leave begin, commit and rollback out.`,
+        `${this.#operation}: run ended the transaction, so its change may be committed without its key. Do not begin, commit or roll back in run.`,
         { operation: this.#operation, key },
       );
     }
@@ -204,7 +204,7 @@ class Once {
       if (severity === 'ERROR') throw this.#nothing(error);
       throw new UnavailableError(
         'sql-commit-unknown',
-        `${this.#operation}: the connection ended during the commit (${reasonOf(error)}). The key tells whether it was done.`,
+        `${this.#operation}: the connection ended during the commit (${reasonOf(error)}). The key shows whether it was done.`,
         { operation: this.#operation, cause: error },
       );
     }

@@ -156,7 +156,7 @@ describe('the folder of a pipeline that somebody else’s program runs', () => {
     await world.host.client.run('sparse').result();
     expect(calls).toEqual(STEPS.slice(1));
     expect(world.reported).toContain(
-      'unnamed: step 1_collect: it is done, and names no output: the next one is given null.',
+      'unnamed: step 1_collect: it is done and names no output, so the next step receives null.',
     );
   });
 });

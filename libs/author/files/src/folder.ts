@@ -144,7 +144,7 @@ function lockFolder(folder: string): DatabaseSync {
       const message = `Another process writes the files in ${folder}; end it first, or name another folder.`;
       throw new ConfigError('files-in-use', message, { folder });
     }
-    throw unavailable(folder, 'it can not be written', error);
+    throw unavailable(folder, "it can't be written", error);
   }
 }
 
@@ -170,7 +170,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'no permission',
   EPERM: 'no permission',
   EMFILE: 'too many open files',
-  EISDIR: 'a folder stands where a file should',
+  EISDIR: 'there is a folder where a file should be',
   EXDEV: 'other file systems are mounted below it',
 };
 
@@ -181,7 +181,7 @@ async function guarded<T>(folder: string, work: () => Promise<T>): Promise<T> {
     if (error instanceof TidemarkError) throw error;
     const code = codeOf(error);
     if (code === 'EEXIST' || code === 'ENOTDIR') {
-      throw new ConfigError('files-no-folder', `${folder}: a file stands where a folder should.`, { folder });
+      throw new ConfigError('files-no-folder', `${folder}: there is a file where a folder should be.`, { folder });
     }
     if (code === '') throw error;
     throw unavailable(folder, REASONS[code] ?? code, error);

@@ -127,7 +127,7 @@ async function doneSteps({ state, index }: Found, stepNames: readonly string[], 
     if (entry?.status !== 'completed') break;
     const { output_file: file } = entry;
     if (typeof file !== 'string') {
-      reports.report('unnamed', `step ${step}: it is done, and names no output: the next one is given null.`);
+      reports.report('unnamed', `step ${step}: it is done and names no output, so the next step receives null.`);
       done.push({ step, output: null, checksum: checksumOf(null) });
       continue;
     }
@@ -191,10 +191,10 @@ async function lastSuccess(
 }
 
 function checkSteps(state: RunState, { name, stepNames }: ImportOptions['pipeline']): void {
-  const strange = Object.keys(state.steps).filter((step) => !stepNames.includes(step));
-  if (strange.length === 0) return;
-  const message = `${RUN_STATE} tells of ${strange.join(', ')}, which pipeline ${name} doesn't have. Its steps: ${stepNames.join(', ')}.`;
-  throw new InvalidError('files-unfit', message, { strange });
+  const unknown = Object.keys(state.steps).filter((step) => !stepNames.includes(step));
+  if (unknown.length === 0) return;
+  const message = `${RUN_STATE} names ${unknown.join(', ')}, which pipeline ${name} doesn't have. Its steps: ${stepNames.join(', ')}.`;
+  throw new InvalidError('files-unfit', message, { unknown });
 }
 
 function refuseSecrets(key: string, value: object, find: FindSecrets | undefined): void {

@@ -78,7 +78,7 @@ export class Keeper {
     const state = await loadState(folder);
     if (state !== 'corrupt') return new Keeper(options, state);
     const keeper = new Keeper(options, new FolderState(folder, null, []));
-    await keeper.#setAside(FOLDER_STATE, 'corrupt', 'it is no JSON of this form');
+    await keeper.#setAside(FOLDER_STATE, 'corrupt', 'it is not JSON of this form');
     // The file that names its run decides whose the files are.
     const read = readJson((await folder.read(RUN_STATE)) ?? '', runStateSchema);
     keeper.#state.run = read.ok ? read.value.pipeline_id : null;
@@ -143,7 +143,7 @@ export class Keeper {
     for (const [file, reading] of Object.entries(OWN)) {
       if (file === EXECUTION_LOG) continue;
       const there = await folder.read(file);
-      if (there !== undefined && reading(there).ok) await this.#setAside(file, 'foreign', 'it tells of another run');
+      if (there !== undefined && reading(there).ok) await this.#setAside(file, 'foreign', 'it is of another run');
     }
     return true;
   }
@@ -153,7 +153,7 @@ export class Keeper {
     let text = (await folder.read(HANDOFF)) ?? '';
     if (/[\0\uFFFD]/.test(text)) {
       if (!(await this.#isSettled(HANDOFF, text))) return;
-      await this.#setAside(HANDOFF, 'corrupt', 'it is no text');
+      await this.#setAside(HANDOFF, 'corrupt', 'it is not text');
       text = '';
     }
     this.#unsettled.delete(HANDOFF);
@@ -212,7 +212,7 @@ export class Keeper {
       if (entry.output == null && entry.checksum == null) continue;
       if (await this.#isSame(entry, known)) theirs.push([key, entry]);
       else if (!this.#state.has(keyMark(view, key, entry))) {
-        reports.report('refused', `key ${JSON.stringify(key)}: it is done with another output, which stands.`);
+        reports.report('refused', `key ${JSON.stringify(key)}: it is done with another output, which is kept.`);
       }
     }
     if (read.ok) this.#unsettled.delete(DEDUPE_INDEX);

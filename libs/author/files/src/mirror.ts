@@ -56,7 +56,7 @@ export async function mirrorFiles(options: MirrorOptions): Promise<Mirror> {
   }
 }
 
-const isAway = (error: unknown): error is Error =>
+const isUnavailable = (error: unknown): error is Error =>
   error instanceof UnavailableError || (error instanceof TidemarkApiError && error.canRetry);
 
 class Following {
@@ -99,7 +99,7 @@ class Following {
         await this.#poll();
         this.#reports.forget('away');
       } catch (error) {
-        if (isLast || !isAway(error)) throw error;
+        if (isLast || !isUnavailable(error)) throw error;
         this.#reports.report('away', error.message);
       }
       if (isLast) return;

@@ -242,7 +242,7 @@ function noteReported({ position, at, type, control: clear, payload }: Note): Re
     case 'WorkflowTerminated':
       return line('ended', `failed: ${message}`);
     case 'WorkflowCompleted':
-      return line('ended', control.continued === undefined ? 'completed' : `goes on as ${control.continued}`);
+      return line('ended', control.continued === undefined ? 'completed' : `continues as ${control.continued}`);
     case 'ApprovalGiven':
       return line('decided', control.approved === true ? 'approved' : 'rejected', by);
     case 'CancelRequested':

@@ -35,7 +35,7 @@ interface Read {
 }
 
 /** Statuses in which effects of checkpoints may have been compensated since. */
-const UNDOING: ReadonlySet<Workflow['status']> = new Set(['compensating', 'compensated', 'failed']);
+const COMPENSATING: ReadonlySet<Workflow['status']> = new Set(['compensating', 'compensated', 'failed']);
 
 export class RunReader {
   readonly #client: Client;
@@ -97,7 +97,7 @@ export class RunReader {
       const message = `${workflow} has ${newest} checkpoints; at most ${CHECKPOINTS_MAX_COUNT} are shown as files.`;
       throw new LimitError('run-too-long', message, { workflow });
     }
-    if (read.status !== status && UNDOING.has(status)) known.length = 0;
+    if (read.status !== status && COMPENSATING.has(status)) known.length = 0;
     read.status = status;
     while (known.length < newest) {
       const query = { from: known.length + 1, limit: PAGE_COUNT };

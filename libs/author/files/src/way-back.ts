@@ -66,7 +66,7 @@ export async function takeHandoffs(
       continue;
     }
     if (back === undefined) {
-      reports.report('refused', `${what}: nobody takes what is written here; it stays in the file.`);
+      reports.report('refused', `${what}: nothing reads what is written here; it stays in the file.`);
       continue;
     }
     const why = await send(back, run, handoff, digest);
@@ -104,7 +104,7 @@ export async function takeKeys(
     const resolved = await resolveOutput(entry, readWithin(folder));
     if (typeof resolved === 'string') refuse(resolved);
     else if ((find?.(resolved.output) ?? []).length > 0) refuse('its output holds what looks like a secret.');
-    else if (back === undefined) refuse('nobody takes what is marked here; it stays in the file.');
+    else if (back === undefined) refuse('nothing reads what is marked here; it stays in the file.');
     else {
       const value: DoneRecord = {
         step: stepOf(key, run.stepNames),

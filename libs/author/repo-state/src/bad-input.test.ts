@@ -71,7 +71,7 @@ describe('a damaged file', () => {
       const now = await state();
       expect(now.stages.map(({ id }) => id)).toEqual(stages);
       expect(now.stages.slice(1).filter(({ status }) => status === 'done')).toEqual([]);
-      expect(warnings[0]).toMatch(/fresh start|lost: .*(?:what stood behind|all of it)/);
+      expect(warnings[0]).toMatch(/fresh start|lost: .*(?:what followed|all of it)/);
       if (cut > inEvidence) expect(now.stages[0]).toMatchObject({ status: 'done' });
     }
   });
@@ -80,7 +80,7 @@ describe('a damaged file', () => {
     const { open, write } = await testPlace(context);
     await write(whole.slice(0, whole.indexOf('"id": "fix"')));
     const report = await open().resume();
-    expect(report.warnings[0]).toContain('what was known of stage fix, what stood behind stage fix');
+    expect(report.warnings[0]).toContain('what was known of stage fix, what followed stage fix');
     await expect(open().complete()).rejects.toMatchObject({ code: 'stages-open' });
   });
 

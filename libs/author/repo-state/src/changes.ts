@@ -126,7 +126,7 @@ export function patched(state: RepoState, change: Readonly<Record<string, Json>>
   if (owned !== undefined) {
     throw new InvalidError(
       'patch-field-owned',
-      `${owned} can't be changed so: stages by checkpoint, versions by migrate, the rest is kept right by itself.`,
+      `${owned} can't be changed this way: change stages by checkpoint and versions by migrate; Tidemark sets the rest itself.`,
       { field: owned },
     );
   }
@@ -258,7 +258,7 @@ export function completed(state: RepoState, at: string, open: boolean): RepoStat
   if (left.length > 0 && !open) {
     throw new ConflictError(
       'stages-open',
-      `'${state.workflow}' is not finished: ${left.join(', ')}. Finish these, or put it away as it is with --open.`,
+      `'${state.workflow}' is not finished: ${left.join(', ')}. Finish these, or archive it as it is with --open.`,
     );
   }
   return { ...state, completed_at: at };

@@ -71,13 +71,16 @@ export async function readIfThere(
   const { kind, changedMs } = await files.stat(file);
   if (kind === 'absent') return undefined;
   if (kind === 'link') throw linkError(file);
-  if (kind !== 'file') throw new InvalidError('state-foreign', `${file} is no plain file. Move it away.`, { file });
+  if (kind !== 'file')
+    throw new InvalidError('state-foreign', `${file} is not a regular file. Move it elsewhere.`, { file });
   try {
     return { bytes: await files.read(file), changedMs };
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     if (!(error instanceof LimitError)) throw error;
-    throw new InvalidError('state-foreign', `${error.message} That is too large for a state. Move it away.`, { file });
+    throw new InvalidError('state-foreign', `${error.message} That is too large for a state. Move it elsewhere.`, {
+      file,
+    });
   }
 }
 

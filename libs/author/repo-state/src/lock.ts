@@ -57,8 +57,12 @@ function tryLock(file: string): DatabaseSync | undefined {
     const { errcode } = error as { errcode?: number };
     if (errcode === BUSY) return undefined;
     if (errcode !== NOT_A_DATABASE) throw error;
-    throw new InvalidError('lock-foreign', `${file} is no lock of Tidemark's, for it is not empty. Move it away.`, {
-      cause: error,
-    });
+    throw new InvalidError(
+      'lock-foreign',
+      `${file} is not a lock file of Tidemark: it is not empty. Move it elsewhere.`,
+      {
+        cause: error,
+      },
+    );
   }
 }

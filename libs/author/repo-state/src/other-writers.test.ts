@@ -99,7 +99,7 @@ describe('outside of a repository', () => {
     expect((await outside.resume()).line).toBe('No prior state found, beginning from stage 1.');
     const { file, warnings } = await outside.init({ stages: ['scan'] });
     expect(file).toBe(path.join(temporaryFolder, 'workflow-state', 'audit-state.json'));
-    expect(warnings).toEqual([expect.stringContaining("doesn't outlive a restart")]);
+    expect(warnings).toEqual([expect.stringContaining('which a restart of the machine may delete')]);
     expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700);
     expect((await outside.resume()).line).toBe('Resuming from stage 1: scan.');
   });

@@ -62,9 +62,9 @@ function behindTheCut(given: Record<string, unknown>, kept: readonly Stage[]): s
   const last = Object.keys(given).at(-1);
   const stage = kept.at(-1)?.id;
   if (last === 'stages' && stage !== undefined) {
-    return `what stood behind stage ${stage}, such as further stages, artifacts and notes`;
+    return `what followed stage ${stage}, such as further stages, artifacts and notes`;
   }
-  return last === undefined ? 'all of it' : `what stood behind ${last}`;
+  return last === undefined ? 'all of it' : `what followed ${last}`;
 }
 
 /** Whether the state fits with this field as it is and without the other optional ones. */

@@ -114,7 +114,7 @@ export class RepoStateFile {
     });
     const result = resultOf(stored);
     if (given.shared !== true || !(await isIgnored(this.#root, stored.file))) return result;
-    const warning = `git ignores ${stored.file} although it is to be shared: take the line that does so out of the repository's .gitignore.`;
+    const warning = `git ignores ${stored.file} although it is to be shared: remove the line that ignores it from the repository's .gitignore.`;
     return { ...result, warnings: [...result.warnings, warning] };
   }
 
@@ -340,7 +340,7 @@ function existsError({ workflow, stages }: RepoState): ConflictError {
   const done = stages.filter(({ status }) => status === 'done').length;
   return new ConflictError(
     'state-exists',
-    `There is a state of '${workflow}' already, with ${done} of ${stages.length} stages done. Go on with tidemark state resume ${workflow}, or put it away with tidemark state complete ${workflow}.`,
+    `There is a state of '${workflow}' already, with ${done} of ${stages.length} stages done. Continue with tidemark state resume ${workflow}, or archive it with tidemark state complete ${workflow}.`,
   );
 }
 

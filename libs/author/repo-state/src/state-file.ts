@@ -110,14 +110,14 @@ export function stateFrom(value: unknown, name: string, file: string, changedMs?
   if (typeof workflow !== 'string' || !Array.isArray(stages)) {
     throw new InvalidError(
       'state-foreign',
-      `${file} is not a state of a workflow (it has no workflow and stages). It was left as it is: move it away, or choose another name.`,
+      `${file} is not a state of a workflow (it has no workflow and stages). It was left as it is: move it elsewhere, or choose another name.`,
       { file },
     );
   }
   if (workflow !== name) {
     throw new InvalidError(
       'state-other-workflow',
-      `${file} holds the state of '${workflow}', not of '${name}'. It was left as it is: give it the name ${workflow}-state.json, or move it away.`,
+      `${file} holds the state of '${workflow}', not of '${name}'. It was left as it is: give it the name ${workflow}-state.json, or move it elsewhere.`,
       { file, workflow },
     );
   }
@@ -132,7 +132,7 @@ export function stateFrom(value: unknown, name: string, file: string, changedMs?
   if (parsed.success) return { ...parsed.data, current_stage: currentStage(parsed.data.stages) };
   const problems = parsed.error.issues.map(({ path, message }) => `${pointer(path)}: ${lowerFirst(message)}`);
   const reported = problems.slice(0, PROBLEMS_REPORTED_MAX).join('; ');
-  throw new InvalidError('state-invalid', `${file} does not fit: ${reported}. It was left as it is: correct it.`, {
+  throw new InvalidError('state-invalid', `${file} is not valid: ${reported}. It was left as it is: correct it.`, {
     file,
   });
 }

@@ -109,7 +109,7 @@ export class StateStore {
     const { own } = this.#options;
     if (own.kind !== 'outside') return [];
     return [
-      `There is no git repository here, so the state is in ${own.folder}, which doesn't outlive a restart of the machine, and is the same for all folders that are in none. Name another place to keep it (--dir).`,
+      `There is no git repository here, so the state is in ${own.folder}, which a restart of the machine may delete, and which all folders outside of repositories share. Name another place to keep it (--dir).`,
     ];
   }
 
@@ -135,7 +135,7 @@ export class StateStore {
 
   async #locked(place: Place, step: StateStep, choice: number | undefined): Promise<Stored> {
     const { files, now } = this.#options;
-    await this.#removeLeftBehind(place);
+    await this.#removeAbandoned(place);
     const read = await readCandidates(files, await this.#readable());
     const judged = judge(read.candidates, choice);
     const before = judged.winner?.state;
@@ -195,7 +195,7 @@ export class StateStore {
     if (place.kind !== 'temporary' || (await files.stat(own.file)).kind === 'absent') return;
     throw new UnavailableError(
       'place-read-only',
-      `${own.file} can't be taken away, for its place can't be written. The state is kept in ${place.file}: put it away once the place can be written.`,
+      `${own.file} can't be removed: its place can't be written. The state is kept in ${place.file}: archive it once the place can be written.`,
       { file: own.file },
     );
   }
@@ -247,7 +247,7 @@ export class StateStore {
   }
 
   /** Only the holder of the lock writes, so a temporary file is a dead writer's. */
-  async #removeLeftBehind(place: Place): Promise<void> {
+  async #removeAbandoned(place: Place): Promise<void> {
     const { files } = this.#options;
     for (const name of await files.list(place.folder)) {
       if (isTemporary(name, path.basename(place.file))) await files.remove(path.join(place.folder, name));
@@ -269,7 +269,7 @@ export class StateStore {
       return [];
     } catch (error) {
       // The state is written; a fault of a file beside it must not fail the call.
-      return [`${shown(place, file)} could not be put right: ${(error as Error).message}`];
+      return [`${shown(place, file)} could not be repaired: ${(error as Error).message}`];
     }
   }
 }

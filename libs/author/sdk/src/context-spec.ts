@@ -91,7 +91,7 @@ export function contextProblems(spec: ContextSpec): readonly DefinitionProblem[]
 function modelProblems({ models = {}, summaryModel }: ContextSpec): DefinitionProblem[] {
   const problems = Object.entries(models)
     .filter(([, model]) => typeof model?.answer !== 'function')
-    .map(([name]) => problem('model-invalid', `models.${name} is no model: make it with model(…) of @tidemark/ai.`));
+    .map(([name]) => problem('model-invalid', `models.${name} is not a model: make it with model(…) of @tidemark/ai.`));
   if (summaryModel !== undefined && !Object.hasOwn(models, summaryModel)) {
     problems.push(problem('model-unknown', `summaryModel '${summaryModel}' is not in models.`));
   }
@@ -119,7 +119,7 @@ function phaseProblems(phases: NonNullable<ContextSpec['phases']>): DefinitionPr
     const problems = [...unknownMembers(`phases.${name}`, options, PHASE_MEMBERS)];
     for (const to of next) {
       if (!Object.hasOwn(phases, to))
-        problems.push(problem('phase-unknown', `phases.${name}.next names '${to}', which is no phase.`));
+        problems.push(problem('phase-unknown', `phases.${name}.next names '${to}', which is not a phase.`));
     }
     if (!Number.isSafeInteger(budgetTokens) || budgetTokens < 1) {
       problems.push(problem('phase-invalid', `phases.${name}.budgetTokens must be a whole number, 1 or more.`));

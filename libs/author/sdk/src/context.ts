@@ -190,7 +190,7 @@ export function typedContext(context: StepContext, rules: ContextRules): AnyCont
   };
 }
 
-/** The step can't mend a value that doesn't fit, and the workflow should not end for it: it waits for a person. */
+/** The step can't correct a value that doesn't fit, and the workflow should not end because of it: it waits for a person. */
 function causeOf({ cause, step }: StepContext, { definition, parseSignal }: ContextRules): CauseOf<Schemas> | null {
   if (cause === null) return null;
   if (cause.kind === 'timer') return { kind: 'timer' };
@@ -259,7 +259,7 @@ function refuseEffect(effect: Effect, { step }: StepContext, { definition, opera
 function refuseOutputs(named: string, { step }: StepContext, { definition, steps }: ContextRules): never {
   throw new InvalidError(
     'step-unknown',
-    `${definition}, step ${step}: ctx.outputs names ${named}, which is no step. Steps: ${[...steps].join(', ')}.`,
+    `${definition}, step ${step}: ctx.outputs names ${named}, which is not a step. Steps: ${[...steps].join(', ')}.`,
     { definition, step, named },
   );
 }

@@ -194,7 +194,7 @@ function formProblems(name: string, schema: unknown): DefinitionProblem[] {
   // Another check refuses what is no schema.
   if (schemaProblems(name, schema).length > 0) return [];
   if (hasSecrets(schema as Schema)) {
-    const message = `approvals.${name} has a secret field: an answer is read by whoever may read the history. Ask for secrets elsewhere.`;
+    const message = `approvals.${name} has a secret field: anyone who may read the history can read an answer. Ask for secrets elsewhere.`;
     return [problem('approval-secret', message)];
   }
   try {
@@ -249,7 +249,7 @@ function referenceProblems(spec: AnySpec): DefinitionProblem[] {
   const unknown = (where: string, names: readonly string[]) =>
     names
       .filter((name) => !isStep(name))
-      .map((name) => problem('reference-unknown', `${where} names ${name}, which is no step. Steps: ${known}.`));
+      .map((name) => problem('reference-unknown', `${where} names ${name}, which is not a step. Steps: ${known}.`));
   return [
     ...unknown('flow', Object.keys(spec.flow)),
     ...Object.entries(spec.flow).flatMap(([step, next]) => unknown(`flow.${step}`, next)),

@@ -95,7 +95,7 @@ export function pending(token: string, detail: unknown = null): PendingResult {
   }
   throw new InvalidError(
     'pending-invalid',
-    `pending() needs a token of 1..${PENDING_TOKEN_MAX_CHARS} characters, which names the request to whoever confirms it; got ${kindOf(token)}.`,
+    `pending() needs a token of 1..${PENDING_TOKEN_MAX_CHARS} characters, which names the request in its confirmation; got ${kindOf(token)}.`,
   );
 }
 
@@ -120,8 +120,7 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
   const parseResponse = parser(spec.response, {
     code: 'effect-response-invalid',
     what: `response of effect ${operation}`,
-    remedy:
-      'Give a response that fits, whoever gives it (call, probe, a person, a web hook), or change the response schema.',
+    remedy: 'Give a response that fits (from call, probe, a person or a web hook), or change the response schema.',
   });
   return {
     operation,

@@ -59,7 +59,10 @@ export async function callModel<Answer extends Schema | undefined>(
   if (found === undefined) throw modelUnknown(where, named, models);
   const given = messagesOf(options as ModelCallOptions<never>, context);
   if (options.bundle === undefined && given.length === 0) {
-    throw new InvalidError('prompt-missing', `${where}: ctx.model asks nothing: give a bundle, a prompt, or both.`);
+    throw new InvalidError(
+      'prompt-missing',
+      `${where}: the call of ctx.model is empty: give a bundle, a prompt, or both.`,
+    );
   }
   const request = {
     model: found,
@@ -131,6 +134,6 @@ function withoutFence(text: string): string {
 const modelUnknown = (where: string, named: string, models: ModelRules['models']): InvalidError =>
   new InvalidError(
     'model-unknown',
-    `${where}: ctx.model asks model '${named}', which isn't declared. Declared in models: ${Object.keys(models).join(', ') || 'none'}.`,
+    `${where}: ctx.model names model '${named}', which isn't declared. Declared in models: ${Object.keys(models).join(', ') || 'none'}.`,
     { model: named },
   );

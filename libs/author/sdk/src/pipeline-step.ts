@@ -64,7 +64,7 @@ export async function performStep(step: PlacedStep, ctx: AnyContext, date: strin
   const parts = { pipeline, step: name, date, input, workflow: ctx.workflow };
   const key = checkKey((step.keyOf ?? defaultKey)(parts), name);
   const plain = step.keyOf === undefined ? plainKey(name, date) : key;
-  const before = step.before === undefined ? undefined : await leftBy(ctx, step.before);
+  const before = step.before === undefined ? undefined : await stepRecordOf(ctx, step.before);
   const inputDigest = checksumOf(input);
   const [given, givenDigest] = before === undefined ? [input, inputDigest] : [before.output, before.checksum];
   const keys = { key, plain, date, given, inputDigest, givenDigest };
@@ -109,7 +109,7 @@ async function skipped(step: PlacedStep, ctx: AnyContext, keys: Keys): Promise<P
   if (found === undefined) return undefined;
   const { output, checksum, workflow, isWithheld, note } = found;
   if (isWithheld === true) {
-    const result = `done before by ${workflow}, whose output looks like a secret and is kept by that run alone: made again`;
+    const result = `done before by ${workflow}, whose output looks like a secret and is kept by that run alone: run again`;
     ctx.log('repeat', { key, checksum, result });
     return undefined;
   }
@@ -166,7 +166,7 @@ function doneRecord(
   if (secret === undefined) return done;
   ctx.log('withheld', {
     key,
-    result: `${secret}. It stands in this run's checkpoint as it is; a later run with this key does the step again.`,
+    result: `${secret}. This run's checkpoint holds it as it is; a later run with this key runs the step again.`,
   });
   return { ...done, output: null, isWithheld: true };
 }
@@ -191,10 +191,10 @@ export async function lastSuccessOf(ctx: AnyContext, pipeline: string): Promise<
 }
 
 /** Output of an earlier step of this run. Throws `InvalidError` (`step-not-done`). */
-export async function leftBy(ctx: AnyContext, step: string): Promise<StepRecord> {
+export async function stepRecordOf(ctx: AnyContext, step: string): Promise<StepRecord> {
   const record = stepRecordIn((await ctx.outputs(step)).at(-1) as Json);
   if (record !== undefined) return record;
-  throw new InvalidError('step-not-done', `Step ${ctx.step}: step ${step} has made nothing yet in this run.`, { step });
+  throw new InvalidError('step-not-done', `Step ${ctx.step}: step ${step} has no output yet in this run.`, { step });
 }
 
 interface Attempt {
@@ -213,7 +213,7 @@ function pipelineContext(step: PlacedStep, ctx: AnyContext, attempt: Attempt): P
     key,
     date,
     input: ctx.input as Json,
-    outputs: async <T = Json>(of: string) => structuredClone((await leftBy(ctx, of)).output) as T,
+    outputs: async <T = Json>(of: string) => structuredClone((await stepRecordOf(ctx, of)).output) as T,
     handoff: (message, artifacts = [], to = step.after ?? 'end') => {
       const handoff = handoffSchema.safeParse({ from: name, to, message, artifacts: [...artifacts] });
       if (handoff.success) handoffs.push(handoff.data);

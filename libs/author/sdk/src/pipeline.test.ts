@@ -272,7 +272,7 @@ describe('a key that is done', () => {
       lastAction: expect.stringMatching(/not kept for later runs: it looks like a secret/),
     });
     const reported = made!.log?.find(({ action }) => action === 'withheld');
-    expect(reported?.detail).toMatchObject({ result: expect.stringMatching(/output\/token .*does the step again/) });
+    expect(reported?.detail).toMatchObject({ result: expect.stringMatching(/output\/token .*runs the step again/) });
     const [remade] = await rowsOf(again);
     const { checksum } = stepRecordIn(made!.output)!;
     expect(remade!.log?.[0]).toMatchObject({ action: 'repeat', detail: { checksum } });
@@ -340,7 +340,7 @@ describe('a last success that holds a secret', () => {
     world = await testWorld({ workflows: [made] });
     await (await world.start(made, {}, { id: 'good' })).result();
     breakIt();
-    await expect((await world.start(made, {})).result()).rejects.toThrow(/no feed .*good, can't stand in/);
+    await expect((await world.start(made, {})).result()).rejects.toThrow(/no feed .*good, can't be used instead/);
   });
 });
 

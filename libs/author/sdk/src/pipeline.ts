@@ -17,7 +17,7 @@ import {
   stepRecord,
   stepRecordSchema,
 } from './pipeline-record.ts';
-import { lastSuccessOf, lastSuccessWrite, leftBy, type PlacedStep, performStep } from './pipeline-step.ts';
+import { lastSuccessOf, lastSuccessWrite, type PlacedStep, performStep, stepRecordOf } from './pipeline-step.ts';
 import type {
   Fed,
   Pipeline,
@@ -170,7 +170,7 @@ async function done(step: PlacedStep, placed: readonly PlacedStep[], ctx: AnyCon
   const made = { output: record, lastAction, tokens: record.tokens, costMicros };
   if (step.after !== undefined) return { ...made, memories, next: [task(step.after, {})] };
   const all: StepRecord[] = [];
-  for (const { name } of placed.slice(0, -1)) all.push(await leftBy(ctx, name));
+  for (const { name } of placed.slice(0, -1)) all.push(await stepRecordOf(ctx, name));
   all.push(record);
   const success: LastSuccess = {
     workflow: ctx.workflow,
@@ -205,7 +205,7 @@ async function fallenBack(
   const message = messageOf(error);
   if (last.withheld?.includes(placed.at(-1)!.name)) {
     throw new FatalError(
-      `${message} (The last success, ${last.workflow}, can't stand in: its output looks like a secret and was not kept.)`,
+      `${message} (The last success, ${last.workflow}, can't be used instead: its output looks like a secret and was not kept.)`,
     );
   }
   const output = last.outputs[step.name] ?? null;

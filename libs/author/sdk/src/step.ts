@@ -161,7 +161,8 @@ function checkedResult(value: unknown, rules: StepRules): RuntimeResult {
     return refuse(`it returned ${kindOf(value)}`, `Return an object of ${MEMBERS.join(', ')}.`);
   }
   const stray = Object.keys(value).find((key) => !MEMBERS.includes(key));
-  if (stray !== undefined) refuse(`it returned ${stray}, which means nothing`, `Known: ${MEMBERS.join(', ')}.`);
+  if (stray !== undefined)
+    refuse(`it returned ${stray}, which is not a member of a step's result`, `Known: ${MEMBERS.join(', ')}.`);
   const result: RuntimeResult = value;
   if (result.next !== undefined) checkTasks(result.next, rules.parseSignal, refuse);
   checkEnding(result, refuse);
@@ -193,7 +194,7 @@ function checkEnding(result: RuntimeResult, refuse: Refuse): void {
     refuse(`it returned both ${member} and next`, remedy);
   }
   if ('done' in result && 'continueAsNew' in result) {
-    refuse('it returned both done and continueAsNew', 'A workflow that is done does not go on: return one of them.');
+    refuse('it returned both done and continueAsNew', 'A workflow either ends or continues: return one of them.');
   }
 }
 
@@ -273,7 +274,7 @@ function explained(error: unknown, { definition, step }: StepRules): unknown {
   if (!(error instanceof TypeError) || !inPlace.test(error.message)) return error;
   return new InvalidError(
     'changed-in-place',
-    `${definition}, step ${step}: something readonly was changed in place (${error.message}). What a step is handed is readonly: copy it, and return belief: (b) => ({ ...b, … }).`,
+    `${definition}, step ${step}: something readonly was changed in place (${error.message}). What a step receives is readonly: copy it, and return belief: (b) => ({ ...b, … }).`,
     { definition, step, cause: error },
   );
 }

@@ -121,7 +121,7 @@ export interface WorkflowSpec<
   /** Default `exclusive`: a partition of its own while it lives; `shared`: one together with others. */
   readonly placement?: 'exclusive' | 'shared' | undefined;
   /**
-   * When a step fails permanently. `park` (default): the workflow waits for a person, who mends the cause and resumes it (`retry`); a
+   * When a step fails permanently. `park` (default): the workflow waits for a person, who fixes the cause and resumes it (`retry`); a
    * failure that you name as final (`FatalError`, or `nonRetryable` of `retry`) ends it as failed. `retry-on-new-build`: the same, and the step resumes by
    * itself, once for each build, when workers of a build announce themselves on which it has not failed. `fail`: any failure ends it.
    * `compensate`: any failure first compensates what it did.

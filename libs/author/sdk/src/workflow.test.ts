@@ -323,7 +323,7 @@ describe('a step', () => {
   it.each<[string, unknown, RegExp]>([
     ['a string', 'x', /it returned a string/],
     ['a list', [], /it returned an array/],
-    ['a misspelt member', { nxt: [] }, /it returned nxt, which means nothing/],
+    ['a misspelt member', { nxt: [] }, /it returned nxt, which is not a member of a step's result/],
     ['done without a value', { done: undefined }, /done is undefined/],
     ['both done and next', { done: {}, next: [task('credit', {})] }, /both done and next/],
     ['null for tasks', { next: null, done: 1 }, /next is null/],

@@ -209,7 +209,7 @@ function beginning({ spec, title, starts, beliefParser }: Parts): Definition['be
   return (input) => {
     const opening = spec.begin(freeze(input));
     if (opening instanceof Promise) {
-      refuse('it is async', 'It runs with whoever starts the workflow; do the work in the first step.');
+      refuse('it is async', 'It runs in the process that starts the workflow; do the work in the first step.');
     }
     if (typeof opening !== 'object' || opening === null || !('belief' in opening) || !('next' in opening)) {
       return refuse(`it returned ${kindOf(opening)}`, "Return { belief, next: [task('name', input)] }.");

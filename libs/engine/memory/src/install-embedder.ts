@@ -66,7 +66,7 @@ export async function installEmbedder(folder: string, { index, onPart }: Install
     throw new ConfigError('embedding-install', 'PIP_INDEX_URL: expected the address of an index, https://HOST/simple.');
   }
   if (existsSync(folder)) {
-    throw new ConfigError('embedding-install', `${folder} is there, and holds no ${MODEL}: name another folder.`, {
+    throw new ConfigError('embedding-install', `${folder} exists and holds no ${MODEL}: name another folder.`, {
       folder,
     });
   }

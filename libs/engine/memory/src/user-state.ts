@@ -59,7 +59,7 @@ function checked(key: string, value: unknown): string {
   }
   const json = JSON.stringify(value) as string | undefined;
   if (json === undefined || Buffer.byteLength(json) > STATE_VALUE_MAX_BYTES) {
-    const message = `The value of ${key} must be JSON of at most ${STATE_VALUE_MAX_BYTES} bytes; keep larger things as artifacts`;
+    const message = `The value of ${key} must be JSON of at most ${STATE_VALUE_MAX_BYTES} bytes; keep larger values as artifacts`;
     throw new InvalidError('state-value', message, { key });
   }
   return json;

@@ -123,14 +123,14 @@ function textOf(texts: Texts, key: string): string {
 function countOf(texts: Texts, key: string): number {
   const text = textOf(texts, key);
   const count = Number(text);
-  sound(/^\d{1,16}$/.test(text) && Number.isSafeInteger(count), `its ${key} is no count`);
+  sound(/^\d{1,16}$/.test(text) && Number.isSafeInteger(count), `its ${key} is not a count`);
   return count;
 }
 
 const foreign = (): CorruptError =>
   new CorruptError(
     'segment-foreign',
-    'This begins and ends as a Parquet file does, and is no segment of a Tidemark log: someone else put it there. Move it away.',
+    'This begins and ends as a Parquet file does, and is not a segment of a Tidemark log: someone else put it there. Move it elsewhere.',
   );
 
 const newer = (version: number): CorruptError =>

@@ -125,16 +125,17 @@ function columnsOf(partition: Partition, records: readonly SegmentRecord[], layo
 /** Throws as `encodeSegment`. */
 function check({ partition, records, chainBefore }: SegmentInput): void {
   checkChain(chainBefore);
-  if (!isCount(partition) || partition > PARTITION_MAX) throw invalid(`partition ${partition} is none`);
+  if (!isCount(partition) || partition > PARTITION_MAX)
+    throw invalid(`partition ${partition} is not a partition number`);
   if (records.length === 0) throw invalid('records: there are none');
   let rawBytes = 0;
   for (const [index, { offset, value, position, rejected }] of records.entries()) {
     const place = `records[${index}]`;
-    if (!isCount(offset)) throw invalid(`${place}.offset: ${offset} is no offset`);
+    if (!isCount(offset)) throw invalid(`${place}.offset: ${offset} is not an offset`);
     if (offset !== records[0]!.offset + index) {
       throw invalid(`${place}.offset: ${offset} does not follow ${records[index - 1]!.offset}`);
     }
-    if (position !== null && !isCount(position)) throw invalid(`${place}.position: ${position} is no position`);
+    if (position !== null && !isCount(position)) throw invalid(`${place}.position: ${position} is not a position`);
     if (rejected !== null && !rejected.isWellFormed()) throw invalid(`${place}.rejected: holds half a surrogate pair`);
     if (position !== null && rejected !== null) throw invalid(`${place}: is both accepted and rejected`);
     rawBytes += value.length;

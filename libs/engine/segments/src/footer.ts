@@ -12,7 +12,7 @@ const TAIL_BYTES = 4 + MAGIC.length;
 
 /** The footer of a file, without its length and the magic. Throws `CorruptError` (`segment-damaged`). */
 export function footerOf(file: Buffer): { readonly at: number; readonly bytes: Buffer } {
-  sound(file.length >= MAGIC.length + TAIL_BYTES, `${file.length} bytes are no Parquet file`);
+  sound(file.length >= MAGIC.length + TAIL_BYTES, `${file.length} bytes are not a Parquet file`);
   const isParquet = file.subarray(0, MAGIC.length).equals(MAGIC) && file.subarray(-MAGIC.length).equals(MAGIC);
   sound(isParquet, 'it does not begin and end as a Parquet file does');
   const end = file.length - TAIL_BYTES;

@@ -124,7 +124,7 @@ export function decodeManifest(name: string, bytes: Uint8Array): SegmentManifest
     issue === undefined ? 'to: is not after from' : `${issue.path.map(String).join('.')}: ${issue.message}`;
   throw new CorruptError(
     'manifest-damaged',
-    `${name} is no manifest of a segment (${parsed === undefined ? 'no JSON, or too large' : problem}). Restore the object from a copy; nothing is trimmed meanwhile.`,
+    `${name} is not a manifest of a segment (${parsed === undefined ? 'not JSON, or too large' : problem}). Restore the object from a copy; nothing is trimmed meanwhile.`,
     { name },
   );
 }

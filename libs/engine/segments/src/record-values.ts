@@ -33,7 +33,7 @@ export class RecordValues {
     const known = this.#layouts.get(text);
     if (known !== undefined) return known;
     const layout = layoutNamed(text);
-    sound(layout !== undefined, 'a layout is none');
+    sound(layout !== undefined, 'a layout is not valid');
     sound(this.#layouts.size < LAYOUTS_MAX, 'it has too many layouts');
     this.#layouts.set(text, layout);
     return layout;

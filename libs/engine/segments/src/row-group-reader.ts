@@ -51,7 +51,7 @@ export class RowGroupReader {
   read<Name extends ColumnName>(name: Name): Cells<Name> {
     const index = segmentColumns.findIndex((column) => column.name === name);
     const about = this.#group.columns[index]!.meta_data;
-    sound(about !== undefined, `column ${name} is not told`);
+    sound(about !== undefined, `column ${name} is not described`);
     const { physical } = segmentColumns[index]!;
     const isIt = about.path_in_schema.length === 1 && about.path_in_schema[0] === name && about.type === physical;
     sound(isIt, `column ${name} is another one`);
@@ -120,7 +120,7 @@ function pageOf({ head, size, packed, codec }: RawPage, isRequired: boolean): Pa
     const values = unpacked(packed.subarray(levelBytes), countOf(size - levelBytes, 'a page'), codec);
     return { count, encoding: v2.encoding, values, ...(!isRequired && { levels: packed.subarray(0, levelBytes) }) };
   }
-  sound(v1 !== undefined, 'a page is none of data');
+  sound(v1 !== undefined, 'a page is not a data page');
   const { encoding } = v1;
   const count = countOf(v1.num_values, 'a page');
   const body = unpacked(packed, size, codec);
@@ -237,7 +237,7 @@ function unpacked(bytes: Buffer, length: number, codec: CompressionCodec): Buffe
 
 export function countOf(value: number | bigint | undefined, what: string): number {
   const count = Number(value);
-  sound(Number.isSafeInteger(count) && count >= 0, `${what} is no count`);
+  sound(Number.isSafeInteger(count) && count >= 0, `${what} is not a count`);
   return count;
 }
 

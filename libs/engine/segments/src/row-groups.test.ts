@@ -131,7 +131,7 @@ describe('a page is not believed', () => {
     ['that cannot hold what it says', pageOf(Buffer.alloc(0), 90_000), 'unpacks to less'],
     ['that holds more than a segment may', pageOf(zstdCompressSync(body), BUDGET_BYTES + 1), 'more than a segment'],
     ['that says 2 GiB', pageOf(zstdCompressSync(body), 2 ** 31 - 1), 'more than a segment'],
-    ['that says less than nothing', pageOf(zstdCompressSync(body), -1), 'no count'],
+    ['that says less than nothing', pageOf(zstdCompressSync(body), -1), 'is not a count'],
     ['whose header does not end', { ...pageOf(zstdCompressSync(body), body.length), lead: 1_100 }, 'ends too early'],
     ['of more rows than there are', pageOf(zstdCompressSync(body), body.length, 2), 'other rows'],
     ['of no rows', pageOf(zstdCompressSync(body), body.length, 0), 'other rows'],

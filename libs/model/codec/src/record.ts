@@ -167,7 +167,7 @@ type EventEntry = LogEntry & { readonly kind: 'event' };
 export const recordUnreadable = ({ envelope, problem = '' }: EventEntry): CorruptError =>
   new CorruptError(
     problem,
-    `The ${envelope.type} of workflow ${envelope.workflow} can't be read (${problem}), and nothing was taken from it. tidemark show ${envelope.workflow} tells what can be done.`,
+    `The ${envelope.type} of workflow ${envelope.workflow} can't be read (${problem}), and nothing was taken from it. tidemark show ${envelope.workflow} shows what can be done.`,
     { workflow: envelope.workflow, type: envelope.type },
   );
 
@@ -299,13 +299,13 @@ export function historyClosed(type: EventType, payload: Uint8Array | string): Co
   if (isInBlob(payload)) {
     return new ConfigError(
       'history-in-blobs',
-      `The payload of a ${type} is large and lies in the blob store, which this process was not given: set TIDEMARK_ARCHIVE_URL as it was set for whoever wrote it.`,
+      `The payload of a ${type} is large and lies in the blob store, which this process was not given: set TIDEMARK_ARCHIVE_URL as the process that wrote it had it.`,
       { type },
     );
   }
   return new ConfigError(
     'history-sealed',
-    `The payload of a ${type} is encrypted, and this process was given no keys: set TIDEMARK_KEYS_URL as it was set for whoever wrote it.`,
+    `The payload of a ${type} is encrypted, and this process was given no keys: set TIDEMARK_KEYS_URL as the process that wrote it had it.`,
     { type },
   );
 }

@@ -108,8 +108,7 @@ function unpacked(form: number | undefined, bytes: Buffer): Buffer {
   if (form !== SNAPPY)
     throw new InvalidError('form-unknown', `What is sealed is packed as ${form}, which is not known here.`);
   // Snappy allocates the claimed length, 7 bits a byte, before it unpacks anything.
-  if (bytes[0]! > 0x7f && bytes[1]! > 0x7f)
-    throw new InvalidError('length-invalid', 'So much is not packed with snappy.');
+  if (bytes[0]! > 0x7f && bytes[1]! > 0x7f) throw new InvalidError('length-invalid', 'It is too large for snappy.');
   return snappyDecompress(bytes);
 }
 
@@ -219,7 +218,7 @@ export function openText(text: string, place: string, key: KeyObject | null): st
     const sealed = Buffer.from(text.slice(TEXT_HEAD_BYTES), 'base64');
     // Node silently skips characters that aren't base64. A regular expression would take 80 ms for a megabyte.
     if (text.slice(TEXT_HEAD_BYTES) !== sealed.toString('base64'))
-      throw new InvalidError('base64-invalid', 'No base64.');
+      throw new InvalidError('base64-invalid', 'It is not base64.');
     return open(sealed, key, Buffer.from(place)).toString();
   } catch (cause) {
     throw wrong(`What is stored at ${place}`, cause);

@@ -61,11 +61,11 @@ function diffObjects(
 export function applyDelta(before: Json | undefined, delta: Delta): Json {
   if ('v' in delta) return delta.v;
   if ('a' in delta) {
-    if (!Array.isArray(before)) mismatch('items are appended to what is no array');
+    if (!Array.isArray(before)) mismatch('items are appended to a value that is not an array');
     return [...before, ...delta.a];
   }
   if (before === undefined || !isObject(before) || !('o' in delta))
-    mismatch('members are changed of what is no object');
+    mismatch('members are changed of a value that is not an object');
   const result: { [key: string]: Json } = { ...before };
   for (const key of delta.x ?? []) delete result[key];
   for (const [key, change] of Object.entries(delta.o)) {

@@ -7,11 +7,11 @@ import type { TaskId, WorkflowId } from '@tidemark/core';
 import type { WorkflowListing } from './rows.ts';
 
 /**
- * `start`: a task awaits a child that doesn't exist yet; `tell`: a task awaits a child that has ended; `end`: a child is open whose parent
+ * `start`: a task awaits a child that doesn't exist yet; `report`: a task awaits a child that has ended; `end`: a child is open whose parent
  * has ended or is being compensated.
  */
-export interface ChildDuty {
-  readonly kind: 'start' | 'tell' | 'end';
+export interface ChildWork {
+  readonly kind: 'start' | 'report' | 'end';
   readonly parent: WorkflowId;
   readonly task: TaskId;
   readonly child: WorkflowId;
@@ -29,7 +29,7 @@ export interface ChildStore {
    * Takes parents in turns: the first of each, then the second of each, so that one parent's thousands don't delay another's one. Parents
    * that are paused or cancelled start no children. `skip`: how many to skip.
    */
-  childDuties(limit: number, skip?: number): Promise<readonly ChildDuty[]>;
+  childWork(limit: number, skip?: number): Promise<readonly ChildWork[]>;
   /** Workflows that tasks of this one have started, in any status, by id; without grandchildren. */
   children(query: ChildQuery): Promise<readonly WorkflowListing[]>;
   /** Workflows that closed to continue as new and whose next run isn't known to have begun; by id, after the given one. */

@@ -22,7 +22,7 @@ export {
   blobReferenceText,
   digestAt,
 } from './blob-store.ts';
-export type { ChildDuty, ChildQuery } from './child-store.ts';
+export type { ChildQuery, ChildWork } from './child-store.ts';
 export type {
   ContextBatch,
   ContextStore,

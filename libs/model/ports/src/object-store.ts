@@ -60,7 +60,7 @@ export function checkObjectName(name: string): string {
   if (isObjectName(name)) return name;
   throw new InvalidError(
     'object-name-invalid',
-    `'${name.slice(0, 100)}' is no name of an object: parts of letters, digits and =._- with slashes between them, each of at most ${OBJECT_NAME_PART_MAX_CHARS} characters and not beginning with a dot, together at most ${OBJECT_NAME_MAX_CHARS}.`,
+    `'${name.slice(0, 100)}' is not a name of an object: parts of letters, digits and =._- with slashes between them, each of at most ${OBJECT_NAME_PART_MAX_CHARS} characters and not beginning with a dot, together at most ${OBJECT_NAME_MAX_CHARS}.`,
     { name: name.slice(0, 100) },
   );
 }

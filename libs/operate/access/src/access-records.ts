@@ -249,7 +249,7 @@ function read<T>(schema: z.ZodType<T>, { key, value }: MemoryRow): T {
   if (parsed.success) return parsed.data;
   throw new CorruptError(
     'access-unreadable',
-    `The record ${key} of who may do what is not as it was written, or a newer release wrote it. Nobody is let in by it.`,
+    `The record ${key} of access was changed, or a newer release wrote it. It admits nobody.`,
     { key },
   );
 }
@@ -259,7 +259,7 @@ function checkedExpiry(expiresMs: number | null, nowMs: number): number | null {
   if (Number.isSafeInteger(expiresMs) && expiresMs > nowMs && expiresMs - nowMs <= KEY_LIFE_MAX_MS) return expiresMs;
   throw new InvalidError(
     'expires-invalid',
-    'expires: give a time to come, within ten years, or say that it never does.',
+    'expires: give a time in the future, within ten years, or null for never.',
     {
       field: 'expires',
     },

@@ -15,7 +15,7 @@ export interface AgedCacheOptions<V> {
 }
 
 interface Answer<V> {
-  readonly askedMs: number;
+  readonly fetchedMs: number;
   readonly value: Promise<V | undefined>;
 }
 
@@ -33,7 +33,7 @@ export class AgedCache<V> {
   get(key: string): Promise<V | undefined> {
     const known = this.#found.get(key) ?? this.#absent.get(key);
     const nowMs = this.#options.clock.monotonicMs();
-    if (known !== undefined && nowMs - known.askedMs < this.#options.ageMaxMs) return this.#used(key, known);
+    if (known !== undefined && nowMs - known.fetchedMs < this.#options.ageMaxMs) return this.#used(key, known);
     return this.#ask(key, nowMs);
   }
 
@@ -48,9 +48,9 @@ export class AgedCache<V> {
     return answer.value;
   }
 
-  #ask(key: string, askedMs: number): Promise<V | undefined> {
+  #ask(key: string, fetchedMs: number): Promise<V | undefined> {
     this.forget(key);
-    const answer: Answer<V> = { askedMs, value: this.#options.load(key) };
+    const answer: Answer<V> = { fetchedMs, value: this.#options.load(key) };
     // Until there is an answer it counts as absent.
     keep(this.#absent, key, answer, this.#options.undefinedMaxCount);
     answer.value.then(

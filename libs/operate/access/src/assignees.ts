@@ -21,7 +21,7 @@ export const assigneeNames = ({ subject, names = [], roles }: Principal): readon
 ];
 
 /** Whether the caller may answer a question to that assignee; null: anybody who may decide. An admin answers for all. */
-export const isAskedFor = (principal: Principal, assignee: string | null): boolean =>
+export const isAssignee = (principal: Principal, assignee: string | null): boolean =>
   assignee === null || mayDo(principal, 'administer') || assigneeNames(principal).includes(assignee);
 
 /** Names in a token of the person it stands for, besides its subject and our roles. */

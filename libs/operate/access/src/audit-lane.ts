@@ -232,6 +232,6 @@ const isOfStream = (error: unknown): boolean => error instanceof FencedError || 
 const unwritable = ({ id, subject, action, target }: AuditRecord, cause: unknown): TidemarkError =>
   new TidemarkError(
     'audit-unwritable',
-    `Entry ${id} (${subject}: ${action} of ${target ?? 'nothing named'}) can't be written down, and what waits for it isn't answered: ${messageOf(cause)}`,
+    `Entry ${id} (${subject}: ${action} of ${target ?? 'nothing named'}) can't be recorded, and the requests that wait for it are not answered: ${messageOf(cause)}`,
     { cause },
   );

@@ -78,6 +78,6 @@ export class AuditTail {
 const unreadable = (workflow: string): CorruptError =>
   new CorruptError(
     'audit-unreadable',
-    `What ${workflow} holds is no audit as this release writes it: a newer one wrote it, or it was changed.`,
+    `${workflow} holds an entry of the audit that this release can't read: a newer one wrote it, or it was changed.`,
     { workflow },
   );

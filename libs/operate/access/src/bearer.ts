@@ -35,7 +35,7 @@ export function refuseCredentialsInQuery(query: Iterable<readonly [string, strin
     if (!QUERY_NAMES.test(name) && !TOKEN_START.test(value) && parseApiKey(value) === undefined) continue;
     throw new InvalidError(
       'credentials-in-query',
-      `query.${printable(name)}: credentials are not taken from addresses, which end up in logs. Send \`Authorization: Bearer …\`, and make this key or token void: it may have been written down.`,
+      `query.${printable(name)}: credentials in an address are not accepted, since addresses end up in logs. Send \`Authorization: Bearer …\`, and revoke this key or token: it may have been logged.`,
     );
   }
 }

@@ -28,7 +28,8 @@ export type Claims = Readonly<Record<string, unknown>>;
 export function tenantIn(claims: Claims, { tenantClaim, tenant, allTenants }: ClaimMapping): TenantId | null {
   if (tenant !== undefined) return callersTenant(tenant);
   const said = claimAt(claims, tenantClaim);
-  if (typeof said !== 'string') throw new InvalidError('tenant-invalid', `${tenantClaim}: the token has no such text.`);
+  if (typeof said !== 'string')
+    throw new InvalidError('tenant-invalid', `${tenantClaim}: the token has no text claim of this name.`);
   return said === allTenants ? null : callersTenant(said);
 }
 

@@ -48,7 +48,7 @@ export function ambiguityOf({
 }: Pick<IncomingMessage, 'rawHeaders' | 'headers' | 'url'>): InvalidError | undefined {
   const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase());
   const twice = SINGLE.find((name) => names.indexOf(name) !== names.lastIndexOf(name));
-  if (twice !== undefined) return ambiguous(`the header ${twice} stands in it more than once`);
+  if (twice !== undefined) return ambiguous(`it has the header ${twice} more than once`);
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
     return ambiguous('of transfer encodings chunked alone is served');

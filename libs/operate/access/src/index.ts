@@ -5,7 +5,8 @@ export {
   type StoredKey,
   type StoredTenant,
 } from './access-records.ts';
-export { assigneeNames, isAskedFor } from './assignees.ts';
+export { ActiveTenants, type ActiveTenantsOptions } from './active-tenants.ts';
+export { assigneeNames, isAssignee } from './assignees.ts';
 export { type AuditPlace, type AuditQuery, auditPage } from './audit-reading.ts';
 export { AUDIT_DEFINITION, type AuditRecord } from './audit-record.ts';
 export { WrittenTrail, type WrittenTrailOptions } from './audit-trail.ts';
@@ -19,4 +20,3 @@ export {
   type OidcAuthenticatorOptions,
   type OidcOptions,
 } from './oidc-authenticator.ts';
-export { StandingTenants, type StandingTenantsOptions } from './standing-tenants.ts';

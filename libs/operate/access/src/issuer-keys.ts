@@ -9,9 +9,9 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } f
 import { isLoopback } from './http-guard.ts';
 import {
   ISSUER_ANSWER_MAX_BYTES,
-  ISSUER_ASKED_AGAIN_MS,
   ISSUER_KEYS_FRESH_MS,
   ISSUER_KEYS_STALE_MAX_MS,
+  ISSUER_REFETCH_MS,
   ISSUER_TIMEOUT_MS,
 } from './limits.ts';
 
@@ -33,7 +33,7 @@ export class IssuerKeys {
   #known: Known | undefined;
   #asking: Promise<Known> | undefined;
   /** When the last fetch began, on the monotonic clock, whatever its outcome. */
-  #askedMs = Number.NEGATIVE_INFINITY;
+  #fetchedMs = Number.NEGATIVE_INFINITY;
 
   /** Throws `ConfigError` (`issuer-invalid`). */
   constructor(options: IssuerKeysOptions) {
@@ -48,7 +48,7 @@ export class IssuerKeys {
     try {
       return await known.find(header, token);
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey) || !this.#mayAskAgain()) throw error;
+      if (!(error instanceof errors.JWKSNoMatchingKey) || !this.#mayRefetch()) throw error;
       return (await this.#ask()).find(header, token);
     }
   };
@@ -59,7 +59,7 @@ export class IssuerKeys {
     const ageMs = this.#nowMs() - known.atMs;
     if (ageMs < ISSUER_KEYS_FRESH_MS) return known;
     // Not every request waits for an issuer that was unreachable a moment ago.
-    if (ageMs < ISSUER_KEYS_STALE_MAX_MS && !this.#mayAskAgain()) return known;
+    if (ageMs < ISSUER_KEYS_STALE_MAX_MS && !this.#mayRefetch()) return known;
     try {
       return await this.#ask();
     } catch (error) {
@@ -68,20 +68,20 @@ export class IssuerKeys {
     }
   }
 
-  #mayAskAgain(): boolean {
-    return this.#asking !== undefined || this.#nowMs() - this.#askedMs >= ISSUER_ASKED_AGAIN_MS;
+  #mayRefetch(): boolean {
+    return this.#asking !== undefined || this.#nowMs() - this.#fetchedMs >= ISSUER_REFETCH_MS;
   }
 
   /** Runs one fetch at a time. */
   #ask(): Promise<Known> {
-    this.#asking ??= this.#askNow().finally(() => {
+    this.#asking ??= this.#fetchNow().finally(() => {
       this.#asking = undefined;
     });
     return this.#asking;
   }
 
-  async #askNow(): Promise<Known> {
-    this.#askedMs = this.#nowMs();
+  async #fetchNow(): Promise<Known> {
+    this.#fetchedMs = this.#nowMs();
     const { issuer } = this.#options;
     try {
       const atMs = this.#nowMs();
@@ -93,7 +93,7 @@ export class IssuerKeys {
       const why = messageOf(cause);
       throw new UnavailableError(
         'issuer-unavailable',
-        `The keys of the issuer ${issuer} can't be had: ${why}. Tokens can't be judged until it answers.`,
+        `The keys of the issuer ${issuer} can't be fetched: ${why}. Tokens can't be checked until it answers.`,
         { issuer },
       );
     }
@@ -127,7 +127,7 @@ async function answerOf(url: string): Promise<object> {
     parts.push(part);
   }
   const parsed: unknown = JSON.parse(Buffer.concat(parts).toString());
-  if (typeof parsed !== 'object' || parsed === null) throw new TypeError('its answer is no JSON object');
+  if (typeof parsed !== 'object' || parsed === null) throw new TypeError('its answer is not a JSON object');
   return parsed;
 }
 

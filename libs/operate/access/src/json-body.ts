@@ -80,7 +80,7 @@ class Share {
     if (!this.#room.hasFor(whose)) {
       throw new LimitError(
         'bodies-too-many',
-        'Bodies of other requests take the room that there is, and those of one caller no more than is still free. Nothing was done: come again later.',
+        "The memory for bodies of requests is in use, or this caller's share of it. Nothing was done: try again later.",
       );
     }
     this.#giveBack();
@@ -248,7 +248,8 @@ class Growing {
 const tooSmall = (): LimitError =>
   new LimitError(
     'body-pieces-too-small',
-    `The body comes in more than ${BODY_PIECES_FREE_COUNT} pieces of less than ${BODY_PIECE_MIN_BYTES} bytes on the average. Send it in larger ones.`,
+    `The body comes in more than ${BODY_PIECES_FREE_COUNT} pieces of less than ${BODY_PIECE_MIN_BYTES} bytes on average. Send it in larger ones.`,
   );
 
-const incomplete = (): InvalidError => new InvalidError('body-incomplete', 'The body ended before its end.');
+const incomplete = (): InvalidError =>
+  new InvalidError('body-incomplete', 'The body ended before all of it was sent. Send it again.');

@@ -4,11 +4,11 @@ import { type TidemarkError, UnavailableError } from '@tidemark/core';
 import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { RecordsInMemory } from './access-fixture.ts';
+import { ActiveTenants } from './active-tenants.ts';
 import { apiKeyText, isSameHash, newApiKey, parseApiKey } from './api-key.ts';
 import { refuseCredentialsInQuery } from './bearer.ts';
 import { KeyAuthenticator } from './key-authenticator.ts';
 import { KEY_AGE_MAX_MS, KEY_USED_PERIOD_MS } from './limits.ts';
-import { StandingTenants } from './standing-tenants.ts';
 
 describe('an API key', () => {
   let clock: SimulatedClock;
@@ -18,7 +18,7 @@ describe('an API key', () => {
   beforeEach(() => {
     clock = new SimulatedClock();
     records = new RecordsInMemory();
-    keys = new KeyAuthenticator({ records, clock, tenants: new StandingTenants({ records, clock }) });
+    keys = new KeyAuthenticator({ records, clock, tenants: new ActiveTenants({ records, clock }) });
     text = apiKeyText(newApiKey());
   });
 

@@ -8,6 +8,7 @@
 import { UnavailableError } from '@tidemark/core';
 import type { AccessChanged, Authenticator, Clock, Credentials, Principal } from '@tidemark/ports';
 import type { AccessRecords, HashedKey } from './access-records.ts';
+import type { ActiveTenants } from './active-tenants.ts';
 import { AgedCache } from './aged-cache.ts';
 import { hashOfSecret, isSameHash, KEY_PREFIX, parseApiKey } from './api-key.ts';
 import { bearerOf } from './bearer.ts';
@@ -18,11 +19,10 @@ import {
   UNKNOWN_REMEMBERED_MAX_COUNT,
 } from './limits.ts';
 import { credentialsExpired, credentialsInvalid } from './refusals.ts';
-import type { StandingTenants } from './standing-tenants.ts';
 
 export interface KeyAuthenticatorOptions {
   readonly records: Pick<AccessRecords, 'key' | 'areKnown' | 'noteUsed'>;
-  readonly tenants: Pick<StandingTenants, 'check' | 'forget'>;
+  readonly tenants: Pick<ActiveTenants, 'check' | 'forget'>;
   readonly clock: Clock;
   /** Called when times of last use could not be stored; the write is retried. */
   readonly onError?: ((where: string, error: unknown) => void) | undefined;

@@ -39,7 +39,7 @@ export const CLOCK_TOLERANCE_S = 30;
 export const ISSUER_KEYS_FRESH_MS = 600_000;
 export const ISSUER_KEYS_STALE_MAX_MS = 3_600_000;
 /** Pause between two fetches for unknown keys that tokens name, in milliseconds: anybody can name a key. */
-export const ISSUER_ASKED_AGAIN_MS = 5_000;
+export const ISSUER_REFETCH_MS = 5_000;
 /** Keys that are tried for a token that names none: each costs a verification, also for forged tokens. */
 export const ISSUER_KEYS_TRIED_MAX_COUNT = 8;
 /** Longest wait for an issuer's answer, in milliseconds, and its largest, in bytes. */

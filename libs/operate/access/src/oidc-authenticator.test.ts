@@ -9,16 +9,16 @@ import { AUDIENCE, TokenIssuer } from '@tidemark/testkit/token-issuer';
 import { generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { RecordsInMemory } from './access-fixture.ts';
-import { assigneeNames, isAskedFor } from './assignees.ts';
+import { ActiveTenants } from './active-tenants.ts';
+import { assigneeNames, isAssignee } from './assignees.ts';
 import {
   CLOCK_TOLERANCE_S,
-  ISSUER_ASKED_AGAIN_MS,
   ISSUER_KEYS_FRESH_MS,
   ISSUER_KEYS_STALE_MAX_MS,
   ISSUER_KEYS_TRIED_MAX_COUNT,
+  ISSUER_REFETCH_MS,
 } from './limits.ts';
 import { OidcAuthenticator, type OidcAuthenticatorOptions } from './oidc-authenticator.ts';
-import { StandingTenants } from './standing-tenants.ts';
 
 const INVALID = { name: 'AccessError', code: 'credentials-invalid' };
 
@@ -45,7 +45,7 @@ const authenticator = (more: Partial<OidcAuthenticatorOptions> = {}) =>
     tenantClaim: 'tenant',
     rolesClaim: 'roles',
     clock,
-    tenants: new StandingTenants({ records, clock }),
+    tenants: new ActiveTenants({ records, clock }),
     ...more,
   });
 const show = (token: string, by = tokens) => by.authenticate({ authorization: `Bearer ${token}` });
@@ -70,12 +70,12 @@ describe('a token of the issuer', () => {
     const ana = await show(await issuer.signed(claims), by);
     const names = ['user:ana@acme.example', 'group:leads', 'group:team:x', 'team:risk', 'team:ops'];
     expect(assigneeNames(ana)).toEqual([ana.subject, ...names, 'role:approver']);
-    for (const name of names) expect(isAskedFor(ana, name)).toBe(true);
+    for (const name of names) expect(isAssignee(ana, name)).toBe(true);
     for (const name of ['team:x', 'group:', 'role:admin', 'user:ANA@acme.example', 'leads']) {
-      expect(isAskedFor(ana, name)).toBe(false);
+      expect(isAssignee(ana, name)).toBe(false);
     }
-    expect(isAskedFor(ana, null)).toBe(true);
-    expect(isAskedFor({ ...ana, roles: ['admin'] }, 'user:bob')).toBe(true);
+    expect(isAssignee(ana, null)).toBe(true);
+    expect(isAssignee({ ...ana, roles: ['admin'] }, 'user:bob')).toBe(true);
     // A claim that isn't there, or is no text, names nobody.
     const none = await show(await issuer.signed({ exp, email: ['a'], roles: {} }), by);
     expect(assigneeNames(none)).toEqual([none.subject]);
@@ -240,7 +240,7 @@ describe('the issuer', () => {
     const old = await issuer.signed({ exp: nowS() + 86_400 });
     await show(old);
     await issuer.rotate();
-    clock.jump(ISSUER_ASKED_AGAIN_MS);
+    clock.jump(ISSUER_REFETCH_MS);
     await show(await issuer.signed({ exp: nowS() + 86_400 }));
     await expect(show(old)).rejects.toMatchObject(INVALID);
   });
@@ -281,7 +281,7 @@ describe('the issuer', () => {
     for (let count = 0; count < 50; count++) {
       const token = new SignJWT({ exp: nowS() + 60 }).setProtectedHeader({ alg: 'ES256', kid: `k${count}` });
       await expect(show(await token.sign(privateKey))).rejects.toMatchObject(INVALID);
-      if (count % 10 === 0) clock.jump(ISSUER_ASKED_AGAIN_MS / 5);
+      if (count % 10 === 0) clock.jump(ISSUER_REFETCH_MS / 5);
     }
     expect(issuer.keysAskedCount - before).toBeLessThanOrEqual(1);
   });

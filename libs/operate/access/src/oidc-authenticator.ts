@@ -10,6 +10,7 @@ import { ConfigError, InvalidError, UnavailableError } from '@tidemark/core';
 import type { AccessChanged, Authenticator, Clock, Credentials, Principal } from '@tidemark/ports';
 import { checkName } from '@tidemark/runtime';
 import { type CryptoKey, errors, type JWTVerifyGetKey, type JWTVerifyResult, jwtVerify } from 'jose';
+import type { ActiveTenants } from './active-tenants.ts';
 import { KEY_PREFIX } from './api-key.ts';
 import { claimedNames } from './assignees.ts';
 import { bearerOf } from './bearer.ts';
@@ -17,7 +18,6 @@ import { type ClaimMapping, rolesIn, tenantIn } from './claims.ts';
 import { IssuerKeys } from './issuer-keys.ts';
 import { CLOCK_TOLERANCE_S, ISSUER_KEYS_TRIED_MAX_COUNT, SUBJECT_MAX_CHARS } from './limits.ts';
 import { credentialsExpired, credentialsInvalid } from './refusals.ts';
-import type { StandingTenants } from './standing-tenants.ts';
 
 /** Algorithms that are accepted; each has a private and a public key. */
 const TOKEN_ALGORITHMS = [
@@ -46,7 +46,7 @@ export interface OidcOptions extends ClaimMapping {
 
 export interface OidcAuthenticatorOptions extends OidcOptions {
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
-  readonly tenants: Pick<StandingTenants, 'check' | 'forget'>;
+  readonly tenants: Pick<ActiveTenants, 'check' | 'forget'>;
 }
 
 export class OidcAuthenticator implements Authenticator {
@@ -58,7 +58,10 @@ export class OidcAuthenticator implements Authenticator {
     this.#options = options;
     this.#keys = new IssuerKeys(options);
     if (options.audience === '') {
-      throw new ConfigError('audience-missing', 'Name the audience: without it, tokens for other services would do.');
+      throw new ConfigError(
+        'audience-missing',
+        'Name the audience: without it, tokens for other services would be accepted.',
+      );
     }
   }
 

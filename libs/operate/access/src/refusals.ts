@@ -5,14 +5,14 @@ import { AccessError } from '@tidemark/core';
 export const credentialsMissing = (): AccessError =>
   new AccessError(
     'credentials-missing',
-    'Say who you are: send the header `Authorization: Bearer …` with an API key (tmk_…) or a token of the configured issuer.',
+    'Authenticate: send the header `Authorization: Bearer …` with an API key (tmk_…) or a token of the configured issuer.',
   );
 
 /** `cause` stays inside the process; it holds no part of the credentials either. */
 export const credentialsInvalid = (why?: string): AccessError =>
   new AccessError(
     'credentials-invalid',
-    'These credentials are not accepted. Send `Authorization: Bearer …` with an API key that stands, or with a token that the configured issuer made for this service.',
+    'These credentials are not accepted. Send `Authorization: Bearer …` with a valid API key, or with a token that the configured issuer made for this service.',
     why === undefined ? {} : { cause: new AccessError('credentials-invalid', why) },
   );
 

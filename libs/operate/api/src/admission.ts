@@ -118,6 +118,6 @@ interface Limited {
 }
 const isOver = (limited: Limited): boolean => !limited.isAllowed && limited.isExceeded === true;
 const tooMany = ({ ttlInSeconds }: Limited): LimitError =>
-  new LimitError('rate-exceeded', 'Too many requests; come again later.', {
+  new LimitError('rate-exceeded', 'Too many requests; try again later.', {
     retryAfterMs: (ttlInSeconds ?? 1) * 1_000,
   });

@@ -32,7 +32,7 @@ export class Answers {
     if (this.#waiting.hasFor(whose)) return;
     throw new LimitError(
       'requests-too-many',
-      `Answers of ${this.#maxBytes} bytes may wait to be read at once, and of one tenant no more than is still free. Read what was asked for, and come again later.`,
+      `At most ${this.#maxBytes} bytes of answers may wait to be read, those of one tenant at most what is still free. Read the answers that you asked for, and try again later.`,
     );
   }
 

@@ -66,7 +66,7 @@ export class Backend {
   get demand(): Demand {
     const { demand } = this.#place;
     if (demand !== undefined) return demand;
-    throw new UnavailableError('demand-unknown', 'No coordinator runs in this process: ask one that does.');
+    throw new UnavailableError('demand-unknown', 'No coordinator runs in this process: send the request to one.');
   }
 
   get isIdle(): boolean {
@@ -122,7 +122,7 @@ export const unknownWorkflow = (id: string): InvalidError =>
   new InvalidError('workflow-unknown', `No workflow has the id '${id.slice(0, 200)}'.`);
 
 const stillStarting = (id: string): UnavailableError =>
-  new UnavailableError('workflow-starting', `Workflow ${id} was started, and isn't known here yet. Ask again.`);
+  new UnavailableError('workflow-starting', `Workflow ${id} was started, and isn't known here yet. Try again.`);
 
 /** The requested tenant: the principal's own, or the named one for a caller of all tenants. Throws `InvalidError` (`tenant-unknown`). */
 export function tenantFor<T extends TenantId | undefined>(
@@ -132,7 +132,7 @@ export function tenantFor<T extends TenantId | undefined>(
 ): TenantId | T {
   if (principal.tenant === null) return named === undefined ? otherwise : tenantId(named);
   if (named === undefined || named === principal.tenant) return principal.tenant;
-  throw new InvalidError('tenant-unknown', `tenant: there is no tenant '${named.slice(0, 200)}' for you.`);
+  throw new InvalidError('tenant-unknown', `tenant: you have no access to a tenant '${named.slice(0, 200)}'.`);
 }
 
 /** The same for changes, which no caller may make in a tenant of the system's own. Throws `InvalidError` (`tenant-invalid`) besides. */

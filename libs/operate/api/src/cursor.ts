@@ -30,7 +30,7 @@ class Order<Place extends object> {
       checkTexts(parts);
       return Object.fromEntries(this.#names.map((name, at) => [name, parts[at]])) as Place;
     } catch {
-      throw new InvalidError('cursor-invalid', 'cursor: give what a page told as next_cursor, or none.');
+      throw new InvalidError('cursor-invalid', 'cursor: give the next_cursor of a page, or leave it out.');
     }
   }
 

@@ -21,7 +21,10 @@ export const ownerAuthenticator: Authenticator = {
     try {
       return { ...LOCAL_PRINCIPAL, subject: decodeURIComponent(name) };
     } catch {
-      throw new AccessError('credentials-invalid', 'The name of whoever asks is not percent-encoded.');
+      throw new AccessError(
+        'credentials-invalid',
+        'The name of the caller (the token of Authorization) is not percent-encoded.',
+      );
     }
   },
 };

@@ -14,7 +14,7 @@ type Written = ApiSchema & {
 };
 
 const INTRODUCTION =
-  'Start, find, follow and steer workflows. Times are ISO 8601, sizes and costs say their unit. Failures are problem documents (RFC 9457) with stable codes. Fields marked `x-content` are given to those alone who may see content; they are absent for others.';
+  'Start, find, follow and steer workflows. Times are ISO 8601, sizes and costs say their unit. Failures are problem documents (RFC 9457) with stable codes. Fields marked `x-content` are present only for callers who may see content.';
 
 /** Defines each schema once, and refers to it by name. */
 class Components {
@@ -120,11 +120,15 @@ export function openApiOf(
 
 /** Problems of every route. No document lists a 500: it is our fault. */
 const REFUSALS: Readonly<Record<string, string>> = {
-  '4XX': 'What was asked is refused',
-  503: 'Servers are away, or it takes longer than a caller waits: what asking again may do, the problem says',
+  '4XX': 'The request is refused',
+  503: 'A server is unavailable, or the request takes too long: the problem says what a retry may do',
 };
 
-const ANSWERS: Readonly<Record<string, string>> = { 200: 'Done', 201: 'Made', 202: 'Taken: it goes on by itself' };
+const ANSWERS: Readonly<Record<string, string>> = {
+  200: 'Done',
+  201: 'Made',
+  202: 'Accepted: it continues in the background',
+};
 
 function parametersOf(place: 'path' | 'query', schema: z.ZodType | undefined): readonly ApiParameter[] {
   if (schema === undefined) return [];

@@ -9,7 +9,7 @@ import type { z } from 'zod';
 import { audited } from './audited.ts';
 import { invalidRequest } from './problem.ts';
 import { checkNumbers, checkQuery } from './query.ts';
-import { hasContent, type Redaction, redactionAsked, redactionOf, redactorOf } from './redaction.ts';
+import { hasContent, type Redaction, redactionOf, redactorOf, requestedRedaction } from './redaction.ts';
 import type { AnyRoute, Call } from './route.ts';
 
 /** The caller's input, unchecked. */
@@ -18,7 +18,7 @@ export type Given = Pick<
   'params' | 'query' | 'body' | 'principal' | 'traceparent' | 'signal'
 >;
 
-export type Asked = Call<unknown, unknown, unknown>;
+export type AnyCall = Call<unknown, unknown, unknown>;
 
 export interface Reached {
   readonly status: number;
@@ -47,7 +47,7 @@ export class Operation {
   ask(
     { params, query, body, principal, traceparent, signal }: Given,
     at: Pick<Call<0, 0, 0>, 'backend' | 'fleet'>,
-  ): Asked {
+  ): AnyCall {
     const { route } = this;
     const request = {
       params: parsed('path', route.params, params),
@@ -60,12 +60,12 @@ export class Operation {
       principal,
       traceparent,
       signal,
-      redaction: redactionAsked(redactionOf(principal), request.query),
+      redaction: requestedRedaction(redactionOf(principal), request.query),
     };
   }
 
   /** Throws as the operation does, and as `AuditTrail.admit`. */
-  async answer(request: Asked, { audit, checksAnswers }: Answering): Promise<Reached> {
+  async answer(request: AnyCall, { audit, checksAnswers }: Answering): Promise<Reached> {
     const { route } = this;
     const { principal, params, query, redaction, backend } = request;
     const showsContent = this.#mayShowContent && redaction.content;
@@ -79,14 +79,14 @@ export class Operation {
   }
 
   /** The JSON of the answer, without what the caller may not see. */
-  text({ redaction }: Asked, { status, body }: Reached): string {
+  text({ redaction }: AnyCall, { status, body }: Reached): string {
     const redact = this.#redactors(status, redaction);
     return JSON.stringify(redact === undefined ? body : redact(body));
   }
 }
 
 /** Throws `AccessError` (`right-missing`). */
-function refuseLacking({ needs = [] }: AnyRoute, request: Asked): void {
+function refuseLacking({ needs = [] }: AnyRoute, request: AnyCall): void {
   const { principal } = request;
   const lacking = needs.find(({ of, when }) => {
     const has = of === 'all-tenants' ? principal.tenant === null : mayDo(principal, of);

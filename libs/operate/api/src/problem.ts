@@ -36,17 +36,17 @@ export interface Reported {
 
 const TITLES: Readonly<Record<number, string>> = {
   400: 'The request is wrong',
-  401: 'Who asks is not known',
-  403: 'This may not be done',
-  404: 'There is no such thing',
+  401: 'The caller is not known',
+  403: 'The caller may not do this',
+  404: 'It was not found',
   405: 'The method is not served here',
-  409: 'Something else came first',
+  409: 'It conflicts with what happened before',
   408: 'The request did not come in time',
   410: 'It was forgotten for good',
   413: 'It is too large',
   414: 'The address is too long',
   415: 'The type of the body is not served',
-  429: 'There is too much at once',
+  429: 'Too much is requested at once',
   431: 'Address and headers are too long',
   500: 'The server failed',
   503: 'The server is not able to do it now',
@@ -89,10 +89,10 @@ function fieldsOf({ fields, found }: TidemarkError['details']): Problem['fields'
 /** Codes of faults of a server behind this one, or of a folder: their messages name hosts, databases, buckets and keys. */
 const BEHIND =
   /^(?:log|store|redis|keys|objects|blobs|files?|issuer)-(?:unavailable|missing|io-error|full|damaged|forbidden|failed)$|^disk-full$/;
-const BEHIND_DETAIL = 'Something that the server needs is away. Come again later; its log says what, and why.';
+const BEHIND_DETAIL = 'Something that the server needs is unavailable. Try again later; its log says what, and why.';
 
 const fault = (code: string): Reported => ({
-  problem: problem(500, code, 'The server could not do it. Its log says why; nothing was changed by half.'),
+  problem: problem(500, code, 'The server could not do it. Its log says why; nothing was half done.'),
   isFault: true,
 });
 
@@ -145,7 +145,7 @@ export function rawAnswer(fault: NodeJS.ErrnoException): string | null {
       ? problem(431, 'headers-too-long', `Address and headers together have more than ${HEADERS_MAX_BYTES} bytes.`)
       : fault.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? problem(408, 'request-late', 'The request did not come in time; send it again.')
-        : problem(400, 'request-malformed', 'What came is no request of HTTP/1.1.');
+        : problem(400, 'request-malformed', 'What was sent is not a request of HTTP/1.1.');
   const body = JSON.stringify(reported);
   return [
     `HTTP/1.1 ${reported.status} ${reported.title}`,

@@ -22,7 +22,7 @@ export const redactionOf = (principal: Pick<Principal, 'roles'>): Redaction => (
 });
 
 /** A caller that requests no content gets none, whatever it may see, and so reads nothing that the audit would record. */
-export const redactionAsked = (redaction: Redaction, query: unknown): Redaction => ({
+export const requestedRedaction = (redaction: Redaction, query: unknown): Redaction => ({
   ...redaction,
   content: redaction.content && (query as { readonly content?: boolean } | undefined)?.content !== false,
 });
@@ -40,14 +40,14 @@ export const content = <S extends z.ZodType>(schema: S) => schema.optional().met
  * with every row of a list, and showing it is no read that the audit records.
  */
 export const words = () =>
-  z.string().meta({ [WORDS]: true, description: 'In words; empty for who may not see content.' });
+  z.string().meta({ [WORDS]: true, description: 'Empty for callers who may not see content.' });
 
 /** Marks a token under which a receiver has accepted a call. */
 export const token = () =>
   z
     .string()
     .optional()
-    .meta({ [TOKEN]: true, description: 'Absent for who may not confirm (the right to report).' });
+    .meta({ [TOKEN]: true, description: 'Absent for callers who may not confirm (the right to report).' });
 
 const isMarked = (schema: z.ZodType, mark: string): boolean => z.globalRegistry.get(schema)?.[mark] === true;
 
@@ -138,6 +138,6 @@ function partsOf(schema: z.ZodType): readonly z.ZodType[] {
   if (schema instanceof z.ZodUnion) return schema.options as readonly z.ZodType[];
   if (LEAVES.has(schema.def.type)) return [];
   throw new TypeError(
-    `An answer's schema can't be of the kind '${schema.def.type}': nobody knows what to leave out of it.`,
+    `An answer's schema can't be of the kind '${schema.def.type}': what to leave out of it is not defined.`,
   );
 }

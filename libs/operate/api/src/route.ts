@@ -44,7 +44,7 @@ export interface Reported {
 }
 
 /** A request and its answer; undefined: none. */
-export interface Asked {
+export interface RequestParts {
   readonly params: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
@@ -55,7 +55,7 @@ export interface Need {
   /** Another right, or to be of all tenants. */
   readonly of: Right | 'all-tenants';
   /** Absent: for every request. */
-  readonly when?: ((asked: Asked) => boolean) | undefined;
+  readonly when?: ((asked: RequestParts) => boolean) | undefined;
   /** The refusal, for people: the field, and why. */
   readonly why: string;
 }
@@ -73,7 +73,7 @@ export interface RouteFacts {
   /** Codes of problems, beside those of every route. */
   readonly problems?: readonly string[] | undefined;
   /** Its targets, where the address doesn't name the only one: each has an entry in the audit. */
-  readonly reports?: ((asked: Asked) => readonly Reported[]) | undefined;
+  readonly reports?: ((asked: RequestParts) => readonly Reported[]) | undefined;
 }
 
 export interface Route<

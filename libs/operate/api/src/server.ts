@@ -38,7 +38,7 @@ import { redactionOf } from './redaction.ts';
 import type { AnyRoute } from './route.ts';
 import { allRoutes, allStreams } from './routes.ts';
 import { addSafeHeaders, SAFE_HEADERS } from './safe-headers.ts';
-import { judgeAgain } from './standing.ts';
+import { reauthorise } from './standing.ts';
 import type { AnyStream, Follow } from './stream-route.ts';
 import { OWN_VERSION } from './version.ts';
 import { Work } from './work.ts';
@@ -276,7 +276,7 @@ function serveStream(
         if (following === null) return reply.code(204).header('cache-control', 'no-store').send();
         reply.hijack();
         const sink = streams.open(reply.raw);
-        judgeAgain({ authenticator: options.authenticator, credentials: credentialsOf(request), principal, sink });
+        reauthorise({ authenticator: options.authenticator, credentials: credentialsOf(request), principal, sink });
         await following(sink).catch((error: unknown) => sink.fail(error, options.onError));
       } finally {
         release();
@@ -289,7 +289,7 @@ function serveStream(
 function gone(reply: FastifyReply): AbortSignal {
   const left = new AbortController();
   reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) left.abort(new TidemarkError('caller-gone', 'The caller has left.'));
+    if (!reply.raw.writableFinished) left.abort(new TidemarkError('caller-gone', 'The caller has disconnected.'));
   });
   return left.signal;
 }

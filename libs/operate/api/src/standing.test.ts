@@ -4,7 +4,7 @@ import { AccessError, type TenantId, UnavailableError } from '@tidemark/core';
 import type { Principal } from '@tidemark/ports';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { FOLLOWER_JUDGED_MS } from './limits.ts';
-import { judgeAgain } from './standing.ts';
+import { reauthorise } from './standing.ts';
 
 const ANA: Principal = { subject: 'key:a', tenant: 'acme' as TenantId, roles: ['operator'], kind: 'key' };
 
@@ -18,7 +18,7 @@ beforeEach(() => {
   failures = [];
   askedCount = 0;
   answer = async () => ANA;
-  judgeAgain({
+  reauthorise({
     authenticator: {
       authenticate: () => {
         askedCount++;

@@ -5,7 +5,7 @@ import { type Authenticator, type Credentials, mayDo, type Principal, RIGHTS } f
 import type { EventSink } from './events/sink.ts';
 import { FOLLOWER_JUDGED_MS } from './limits.ts';
 
-export interface StandingFollower {
+export interface AuthorisedFollower {
   readonly authenticator: Authenticator;
   readonly credentials: Credentials;
   readonly principal: Principal;
@@ -13,7 +13,7 @@ export interface StandingFollower {
 }
 
 /** Runs until the connection is gone. While nobody can judge the credentials the stream continues: they were good at its start. */
-export function judgeAgain({ authenticator, credentials, principal, sink }: StandingFollower): void {
+export function reauthorise({ authenticator, credentials, principal, sink }: AuthorisedFollower): void {
   const timer = setInterval(() => {
     authenticator.authenticate(credentials).then(
       (now) => {
@@ -33,4 +33,4 @@ const isSame = (now: Principal, before: Principal): boolean =>
   now.tenant === before.tenant &&
   RIGHTS.every((right) => mayDo(now, right) === mayDo(before, right));
 
-const changed = (): AccessError => new AccessError('rights-changed', 'What you may do has changed. Follow again.');
+const changed = (): AccessError => new AccessError('rights-changed', 'Your rights have changed. Follow again.');

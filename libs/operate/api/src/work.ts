@@ -21,10 +21,10 @@ export class Work {
    */
   async do<T>(whose: Whose, signal: AbortSignal, begin: () => Promise<T>): Promise<T> {
     if (this.#left.countOf(whose) >= WORK_LEFT_MAX_COUNT)
-      throw tooMany(`${WORK_LEFT_MAX_COUNT} requests that nobody waits for any more are not done yet`);
+      throw tooMany(`${WORK_LEFT_MAX_COUNT} requests whose callers have gone are still in progress`);
     if (!this.#inHand.hasFor(whose))
       throw tooMany(
-        `${WORK_MAX_COUNT} requests are in hand at once at most, and of one tenant no more than are still free`,
+        `At most ${WORK_MAX_COUNT} requests are handled at once, those of one tenant at most as many as are still free`,
       );
     const ends = [this.#inHand.take(whose)];
     let isOver = false;
@@ -45,7 +45,7 @@ export class Work {
 async function inTime<T>(working: Promise<T>, signal: AbortSignal): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    const message = `There was no answer within ${HANDLER_TIMEOUT_MS} ms; servers behind this one may be away. It may still be done: ask again with the same id or key; without one it may be done twice.`;
+    const message = `There was no answer within ${HANDLER_TIMEOUT_MS} ms; servers behind this one may be unavailable. It may still be done: repeat it with the same id or key; without one it may be done twice.`;
     timer = setTimeout(() => reject(new UnavailableError('answer-late', message)), HANDLER_TIMEOUT_MS);
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
   });
@@ -59,5 +59,5 @@ async function inTime<T>(working: Promise<T>, signal: AbortSignal): Promise<T> {
 const tooMany = (bound: string): LimitError =>
   new LimitError(
     'requests-too-many',
-    `${bound}; servers behind this one may be away. Nothing of this one has begun: come again later.`,
+    `${bound}; servers behind this one may be unavailable. Nothing of this one has begun: try again later.`,
   );

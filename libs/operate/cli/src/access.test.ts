@@ -54,6 +54,6 @@ it('makes, lists and revokes keys, and tells a secret once', async (context) => 
   expect((await call('access', 'resume-tenant', 'acme', '--by', 'ana', '--why', 'paid')).code).toBe(0);
   expect((await call('access', 'tenants')).out).toContain('let in');
   const audited = await call('audit');
-  expect(audited.out).toBe('Nothing was written down that fits.\n');
+  expect(audited.out).toBe('No entry matches.\n');
   expect(audited.err).toContain('--tenant names another');
 });

@@ -20,7 +20,7 @@ it('is listed with its form, and answered once', async (context) => {
       { workflow: 'r2', form: { properties: { cents: { maximum: 500 } } } },
     ],
   });
-  expect((await here('approvals', '--assignee', 'bob')).out).toBe('Nobody is asked for an approval.\n');
+  expect((await here('approvals', '--assignee', 'bob')).out).toBe('No task waits for an approval.\n');
   expect((await here('approvals')).out).toMatch(/How much\? {2}refund r1, task 0\.0; asks ana/);
   expect((await here('show', 'r1')).out).toMatch(/asks ana for approval \(amount\)/);
 
@@ -36,5 +36,5 @@ it('is listed with its form, and answered once', async (context) => {
   expect((await here('approve', 'r2', '--task', '0.0', ...why)).err).toMatch(/Give --task and --value/);
   expect((await here('watch', 'r2')).code).toBe(0);
   const late = await here('reject', 'r1', '--task', '0.0', '--by', 'bob', '--why', 'no');
-  expect(late.err).toMatch(/was approved by ana before/);
+  expect(late.err).toMatch(/was already approved by ana/);
 });

@@ -50,7 +50,7 @@ describe('history', () => {
     expect((await call('du', '--by', 'workflow')).out).toMatch(/one +1 +0 B/);
     const { changed_ago: _, ...rest } = await json('show', 'one', '--checkpoints');
     expect({ ...before, ...rest }).toEqual(before);
-    expect((await call('admin', 'restore', 'one')).out).toContain('is at hand');
+    expect((await call('admin', 'restore', 'one')).out).toContain('is available');
     expect(await json('admin', 'restore', 'one')).toEqual({ api_version: 'v1', workflow: 'one', state: 'here' });
 
     const { checks } = await json('admin', 'doctor', '--rows');
@@ -174,7 +174,7 @@ describe('keys', () => {
     await rename(file!, away!);
     expect(await call('admin', 'doctor')).toMatchObject({
       code: 78,
-      out: expect.stringContaining(`${file} is not there`),
+      out: expect.stringContaining(`${file} does not exist`),
     });
     expect(await readdir(cwd)).not.toContain('keys.json');
     await rename(away!, file!);
@@ -190,7 +190,7 @@ describe('keys', () => {
     expect(await call('admin', 'forget', ...why)).toMatchObject({ code: 65 });
     expect(await call('admin', 'forget', '--workflow', 'nobody', ...why)).toMatchObject({ code: 65 });
     const nobody = await call('admin', 'forget', '--user', 'anna', ...why);
-    expect([nobody.code, nobody.err]).toEqual([65, expect.stringContaining('knows no anna')]);
+    expect([nobody.code, nobody.err]).toEqual([65, expect.stringContaining('has no user anna')]);
     expect(await json('admin', 'forget', '--user', 'ana', ...why)).toMatchObject({
       of: 'user:ana',
       keys: [expect.any(String)],

@@ -79,7 +79,7 @@ describe('bundle', () => {
     };
     expect(await asked('--at', '1')).toEqual([
       65,
-      expect.stringMatching(/The step of checkpoint 1 in t2 hasn't asked a model/),
+      expect.stringMatching(/The step of checkpoint 1 in t2 hasn't called a model/),
     ]);
     expect(await asked('--at', '9')).toEqual([
       65,

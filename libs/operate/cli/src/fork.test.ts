@@ -112,7 +112,9 @@ describe('a fork', () => {
       /^Started: fork of base at #0, effects replay\. tidemark watch .* --state state follows it\.$/m,
     );
     const refused = async (...args: string[]) => (await call('fork', ...args)).err;
-    expect(await refused('base', '--at', '3')).toContain('nothing was left to be done. Fork it at an earlier one.');
+    expect(await refused('base', '--at', '3')).toContain(
+      'no task was pending at checkpoint 3. Fork it at an earlier one.',
+    );
     expect(await refused('base', '--at', '1', '--version', '7')).toContain('v7 must be known here');
     expect(await refused('base', '--at', '1', '--with', 'nowhere.json')).toContain('there is no such file');
     const wrong = await call('fork', 'base', '--at', '1', '--with', '{"carries":"many"}');
@@ -129,7 +131,7 @@ describe('a fork', () => {
     expect(JSON.parse(stopped.err)).toMatchObject({ error: { code: 'workflow-parked' } });
     expect(await bought()).toHaveLength(2);
     const { out } = await call('show', 'stopped');
-    expect(out).toContain('effect-not-recorded: shop.buy was asked for what base never recorded after checkpoint 1');
+    expect(out).toContain('effect-not-recorded: base recorded no such call of shop.buy after checkpoint 1');
     expect(out).toContain('tidemark approve stopped --state state --as done --response JSON --why TEXT');
     expect(out).not.toContain('--as not-done');
 
@@ -178,7 +180,7 @@ describe('a fork', () => {
   it('says how it goes on where nobody runs workflows', async () => {
     const { out, err } = await call('fork', 'base', '--at', '0', '--id', 'later');
     expect(out).toBe('later\n');
-    expect(err).toContain('effects replay. It goes on with the next tidemark dev or run on state:');
+    expect(err).toContain('effects replay. It runs with the next tidemark dev or run on state:');
     expect(err).toContain('tidemark run errand --id later --state state --workflows MODULES');
     expect(JSON.parse((await run('later', '--workflows', AGENTS, '--json')).out)).toMatchObject({
       output: base.output,

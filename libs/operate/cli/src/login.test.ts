@@ -36,7 +36,7 @@ const authenticator: Authenticator = {
   async authenticate({ authorization }) {
     const shown = authorization?.replace('Bearer ', '') ?? '';
     const principal = PRINCIPALS[shown] ?? tokenHolder(shown);
-    if (principal === undefined) throw new AccessError('credentials-invalid', 'Who asks is not known.');
+    if (principal === undefined) throw new AccessError('credentials-invalid', 'The caller is not known.');
     return principal;
   },
 };
@@ -206,7 +206,7 @@ describe('the file of contexts', () => {
     await chmod(file, 0o600);
     const text = await readFile(file, 'utf8');
     await writeFile(file, text.slice(0, -10));
-    expect((await call(['ls'])).err).toContain('it is no JSON');
+    expect((await call(['ls'])).err).toContain('it is not JSON');
     await writeFile(file, text.replace('"key"', '"keys"'));
     const wrong = await call(['ls']);
     expect([wrong.code, wrong.err]).toEqual([78, expect.stringContaining('not as tidemark login writes it')]);

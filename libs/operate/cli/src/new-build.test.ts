@@ -51,7 +51,7 @@ test('a mended file and a new start: the run goes on where it failed, by itself'
   expect(shown.out).toContain('no price for 5');
   expect(shown.out).toContain(`order.ts:${line}:`);
   expect(shown.out).toContain('"cents": 5');
-  expect(shown.out).toContain('goes on by itself');
+  expect(shown.out).toContain('resumes by itself');
 
   // The same code is no new build.
   const same = cli.start('dev', '--workflows', 'order.ts', '--port', '0');

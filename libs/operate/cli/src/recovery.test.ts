@@ -31,7 +31,7 @@ describe('a workflow that waits for a person', () => {
     const plan = await here('recover', 't1', '--dry-run', '--probe');
     expect(plan.code).toBe(0);
     expect(plan.out).toMatch(
-      /bank\.wire:0: irreversible, intended, of pending task 1\.0; its probe was asked now and said 'unknown'\n {4}so it cannot tell → a person is asked/,
+      /bank\.wire:0: irreversible, intended, of pending task 1\.0; its probe was called now and returned 'unknown'\n {4}so it cannot tell → it needs a person/,
     );
     expect(plan.out).toMatch(/it waits for a person: [\s\S]*Nothing was changed\.\n$/);
     const json = JSON.parse((await here('recover', 't1', '--dry-run', '--json')).out);
@@ -63,7 +63,7 @@ describe('a workflow that waits for a person', () => {
     ]);
     const again = ['approve', 't1', '--as', 'retry', '--by', 'Bo', '--why', 'x', '--question', question.question_id];
     const late = await here(...again);
-    expect([late.code, late.err]).toEqual([65, expect.stringContaining('was answered by Ada before: compensate')]);
+    expect([late.code, late.err]).toEqual([65, expect.stringContaining('was already answered by Ada: compensate')]);
 
     const undone = await here('run', 'trip', '--id', 't1', '--workflows', AGENTS);
     expect([undone.code, undone.err]).toEqual([
@@ -100,7 +100,7 @@ describe('beside a process that holds the folder', () => {
     const differing = await here('confirm', 'p1', 'shop-1', '--response', '{"parcel":"P8"}');
     expect([differing.code, differing.err]).toEqual([65, expect.stringMatching(/confirmed/)]);
     const otherwise = await here('confirm', 'p1', 'shop-1', '--failed', 'lost');
-    expect([otherwise.code, otherwise.err]).toEqual([65, expect.stringContaining('was confirmed as done before')]);
+    expect([otherwise.code, otherwise.err]).toEqual([65, expect.stringContaining('was already confirmed as done')]);
     const both = await here('confirm', 'p1', 'shop-1');
     expect([both.code, both.err]).toEqual([65, expect.stringContaining('Give either --response')]);
 
@@ -141,9 +141,9 @@ describe('beside a process that holds the folder', () => {
     const plan = await here('recover', 'c1', '--dry-run');
     expect(plan.out).toMatch(/continues with task 0\.0 \(tick\)/);
     const revoked = await here('recover', 'c1');
-    expect(revoked.err).toMatch(/^c1 is held by worker-\S+ \(epoch 1\); its lease is taken away now\.$/m);
+    expect(revoked.err).toMatch(/^c1 is held by worker-\S+ \(epoch 1\); its lease is revoked now\.$/m);
     expect(revoked.out).toMatch(
-      /^What that holder still does no longer counts\. It goes on with the next free worker\.$/m,
+      /^What that holder still does no longer counts\. It resumes with the next free worker\.$/m,
     );
     await dev.says(/c1 +lease revoked \(asked\)/);
     await writeFile(gate, '');

@@ -10,9 +10,9 @@ it('is made, fired, listed and changed, and begins runs', async (context) => {
   const { start, here } = await cliFolder(context);
   const set = ['schedule', 'set', 'nightly', 'order', '--workflows', MODULE];
   const bad = await here(...set, '--cron', 'every day');
-  expect([bad.code, bad.err]).toEqual([65, expect.stringMatching(/cron: 'every day' is no pattern/)]);
+  expect([bad.code, bad.err]).toEqual([65, expect.stringMatching(/cron: 'every day' is not a cron pattern/)]);
   const made = await here(...set, '--cron', '0 2 * * *', '--time-zone', 'Europe/Berlin');
-  expect([made.code, made.out]).toEqual([0, 'nightly is made; tidemark schedule tells when it comes.\n']);
+  expect([made.code, made.out]).toEqual([0, 'nightly is made; tidemark schedule shows when it is due.\n']);
 
   const dev = start('dev', '--workflows', MODULE);
   await dev.says(/Ctrl-C/);

@@ -168,7 +168,7 @@ export class Run {
 const REPEATABLE = { isRepeatable: true } as const;
 
 function notCompleted({ workflow, status, reason, error }: Answer<`GET ${One}/result`>): TidemarkApiError {
-  const why = error?.message ?? reason ?? 'it says no more';
+  const why = error?.message ?? reason ?? 'without further details';
   const words =
     status === 'parked'
       ? `waits for a person (${why})`

@@ -60,11 +60,11 @@ const settings = {
 /** Settings that narrowed access and are read no more: a process that was given one must not start as if it were not there. */
 const gone = {
   TIDEMARK_API_CLIENT_CERTIFICATES: z
-    .enum(['', 'off'], { error: 'it is read no more; TIDEMARK_API_TLS_CA alone makes the API require certificates' })
+    .enum(['', 'off'], { error: 'it is no longer read; TIDEMARK_API_TLS_CA alone makes the API require certificates' })
     .optional(),
   TIDEMARK_AUTH_OIDC_ALGORITHMS: z
     .literal('', {
-      error: 'it is read no more; every asymmetric algorithm of a key that the issuer publishes is accepted',
+      error: 'it is no longer read; every asymmetric algorithm of a key that the issuer publishes is accepted',
     })
     .optional(),
 };
@@ -97,7 +97,7 @@ export function apiConfigFromEnv(env: Readonly<Record<string, string | undefined
   if (access === null && !isLoopback(host)) {
     throw new ConfigError(
       'auth-missing',
-      'TIDEMARK_AUTH=off lets everybody do everything, and TIDEMARK_API_HOST is not of this machine alone: nothing is served so. Take TIDEMARK_AUTH=off away, or set TIDEMARK_API_HOST=127.0.0.1.',
+      'TIDEMARK_AUTH=off lets everybody do everything, and TIDEMARK_API_HOST is not of this machine alone, so nothing is served. Remove TIDEMARK_AUTH=off, or set TIDEMARK_API_HOST=127.0.0.1.',
     );
   }
   if (access !== null && !access.keys && access.oidc === null) {

@@ -2,7 +2,7 @@
 
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { type AccessRecords, KeyAuthenticator, StandingTenants } from '@tidemark/access';
+import { type AccessRecords, ActiveTenants, KeyAuthenticator } from '@tidemark/access';
 import { DEFAULT_TENANT, SYSTEM_TENANT, type TenantId } from '@tidemark/core';
 import { systemClock } from '@tidemark/runtime';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -42,7 +42,7 @@ it('a key is told once, opens what it may, and is revoked for good', async () =>
   expect(await records.areKnown()).toBe(true);
   const stored = await records.key(key.id);
   expect(JSON.stringify(stored)).not.toContain(text.slice(-52));
-  const tenants = new StandingTenants({ records, clock: systemClock });
+  const tenants = new ActiveTenants({ records, clock: systemClock });
   const keys = new KeyAuthenticator({ records, tenants, clock: systemClock });
   const show = () => keys.authenticate({ authorization: `Bearer ${text}` });
   expect(await show()).toMatchObject({ tenant: 'acme', roles: ['operator'] });
@@ -122,7 +122,7 @@ it('keys, revocations and tenants outlive the loss of all rows (I6); a key that 
 
   host = await at.openIdle();
   records = accessRecords(host);
-  const tenants = new StandingTenants({ records, clock: systemClock });
+  const tenants = new ActiveTenants({ records, clock: systemClock });
   const keys = new KeyAuthenticator({ records, tenants, clock: systemClock });
   const show = (text: string) => keys.authenticate({ authorization: `Bearer ${text}` });
   await expect(show(stands.text)).rejects.toMatchObject({ name: 'UnavailableError', code: 'keys-unknown' });

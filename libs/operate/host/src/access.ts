@@ -2,10 +2,10 @@
 
 import {
   AccessRecords,
+  ActiveTenants,
   Authenticators,
   KeyAuthenticator,
   OidcAuthenticator,
-  StandingTenants,
   type Taking,
   WrittenTrail,
 } from '@tidemark/access';
@@ -35,7 +35,7 @@ export interface Access {
 export function openAccess(host: Host, config: AccessConfig, role: HostRole = {}): Access {
   const { clock } = host.ports;
   const records = accessRecords(host);
-  const tenants = new StandingTenants({ records, clock });
+  const tenants = new ActiveTenants({ records, clock });
   const ways: Taking[] = [];
   const keys = config.keys ? new KeyAuthenticator({ records, tenants, clock, onError: role.onError }) : undefined;
   if (keys !== undefined) ways.push(keys);

@@ -104,8 +104,9 @@ const settings = {
   /** Modules that export workflows, separated by commas. */
   TIDEMARK_WORKFLOWS: z.string().default(''),
   /**
-   * What its deployer calls the code that a worker runs, such as an image with its tag: with a digest of the workflows' modules it tells a new
-   * build from the one before, on which tasks go on that failed there (`onFailure: 'retry-on-new-build'`); empty: the digest alone.
+   * What its deployer calls the code that a worker runs, such as an image with its tag: with a digest of the workflows' modules it
+   * distinguishes a new build from the one before: tasks that failed on that one resume on the new one (`onFailure:
+   * 'retry-on-new-build'`); empty: the digest alone.
    */
   TIDEMARK_BUILD: z
     .string()

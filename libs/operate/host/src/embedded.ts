@@ -138,7 +138,7 @@ async function refuseLostLog(folder: string, log: EventLog, rows: Parameters<typ
   if (lost === undefined) return;
   throw new CorruptError(
     'log-replaced',
-    `The log in ${path.join(folder, 'log')} ends before what its rows hold (partition ${lost.partition}: ${lost.end} of ${lost.next} events): it was deleted, cut or replaced. Nothing was changed. Restore that folder from a copy; or delete ${path.join(folder, 'rows')} to go on with what the log still has.`,
+    `The log in ${path.join(folder, 'log')} ends before what its rows hold (partition ${lost.partition}: ${lost.end} of ${lost.next} events): it was deleted, cut or replaced. Nothing was changed. Restore that folder from a copy; or delete ${path.join(folder, 'rows')} to continue with what the log still has.`,
     { folder, ...lost },
   );
 }

@@ -77,7 +77,7 @@ test('tells that the event loop stands still, while it does', async () => {
     body: {
       status: 'not live',
       checks: [
-        { name: 'event loop', ok: false, reason: expect.stringMatching(/stood still for [\d.]+ s, at most 0\.4 s/) },
+        { name: 'event loop', ok: false, reason: expect.stringMatching(/blocked for [\d.]+ s, at most 0\.4 s/) },
       ],
     },
   });

@@ -54,5 +54,5 @@ function loopCheck(maxMs: number): HealthCheck {
   const silentMs = performance.now() - reportedMs;
   if (silentMs <= maxMs) return { name: 'event loop' };
   const [is, most] = [silentMs, maxMs].map((ms) => `${Math.round(ms / 100) / 10} s`);
-  return { name: 'event loop', reason: `it has stood still for ${is}, at most ${most}` };
+  return { name: 'event loop', reason: `it has been blocked for ${is}, at most ${most}` };
 }

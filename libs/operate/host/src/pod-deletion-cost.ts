@@ -19,7 +19,7 @@ const PAUSE_MAX_MS = 320_000;
 /** Kubernetes takes 32 bits. */
 const COST_MAX = 2_147_483_647;
 
-/** One for each workflow in hand, and one for each second that steps under way have run: an idle worker costs nothing. */
+/** One for each workflow that is held, and one for each second that steps under way have run: an idle worker costs nothing. */
 export const costOf = ({ workflowCount, stepMs }: Uncheckpointed): number =>
   Math.min(workflowCount + Math.round(stepMs / 1_000), COST_MAX);
 
@@ -38,7 +38,7 @@ export function inClusterApi(env: Readonly<Record<string, string | undefined>>):
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
   if (host === undefined || host === '' || port === undefined) {
     const message =
-      'TIDEMARK_POD_NAME is set, and this is no pod of Kubernetes: KUBERNETES_SERVICE_HOST is missing. Leave it empty.';
+      'TIDEMARK_POD_NAME is set, and this is not a pod of Kubernetes: KUBERNETES_SERVICE_HOST is missing. Leave it empty.';
     throw new ConfigError('not-in-cluster', message);
   }
   return { host, port: Number(port), accountFolder: ACCOUNT_FOLDER };

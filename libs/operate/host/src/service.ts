@@ -61,7 +61,7 @@ export async function runService(name: string, start: (life: ServiceLife) => Pro
     // It holds nothing yet, so it hands nothing over.
     if (service === undefined) process.exit(EXIT.ok);
     const stopTimeout = (): never => {
-      logLine('error', `${name} could not let go in time`, { code: 'stop-timeout' });
+      logLine('error', `${name} did not stop in time`, { code: 'stop-timeout' });
       process.exit(EXIT.unavailable);
     };
     probes?.report();

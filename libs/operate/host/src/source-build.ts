@@ -1,7 +1,7 @@
 /**
  * Owns the name of the build that a worker runs: what the deployer calls it, with a digest of the code of its workflows. The code is what their
  * modules import, by relative paths and from packages that are no one else's (outside of `node_modules`), with the lock file of what
- * they install. What they read otherwise (a prompt, a binary) is not in it: then the deployer's name tells builds apart.
+ * they install. What they read otherwise (a prompt, a binary) is not in it: then the deployer's name distinguishes builds.
  */
 
 import { createHash } from 'node:crypto';
@@ -22,7 +22,7 @@ const CODE = /\.[cm]?[jt]sx?$/;
 const LOCKS = ['package-lock.json', 'npm-shrinkwrap.json', 'pnpm-lock.yaml', 'yarn.lock', 'bun.lock'];
 
 /**
- * The same for the same code, wherever it lies. Undefined where no definition goes on by itself on a new build, and no name is given.
+ * The same for the same code, wherever it lies. Undefined where no definition resumes by itself on a new build, and no name is given.
  * Definitions that were not loaded from modules are taken for code of the program that runs.
  */
 export async function buildOf(

@@ -42,9 +42,7 @@ export function tlsFromEnv(env: Env, nowMs: number = Date.now()): TlsConfig {
     const hasOwn = FILES.some((file) => (env[`${own}_${file}`] ?? '') !== '');
     if (!(switchOf(env, own) ?? (hasOwn || isOnForAll))) {
       if (service !== 'API' || (env.TIDEMARK_API_TLS_CA ?? '') === '') return undefined;
-      throw wrong(
-        'TIDEMARK_API_TLS is off, and TIDEMARK_API_TLS_CA asks callers for certificates; take one of them away',
-      );
+      throw wrong('TIDEMARK_API_TLS is off, and TIDEMARK_API_TLS_CA asks callers for certificates; remove one of them');
     }
     const setting = (file: (typeof FILES)[number]): string => {
       // A certificate and its key come from one place.
@@ -64,11 +62,11 @@ export function tlsFromEnv(env: Env, nowMs: number = Date.now()): TlsConfig {
     checkPair({ cert: setting('CERT'), key: setting('KEY') }, { cert, key }, nowMs);
     if (service === 'PRESENCE' && (ca === undefined || cert === undefined)) {
       if (switchOf(env, own) === undefined && !hasOwn) return undefined;
-      throw wrong(`${own}: both sides show a certificate; name TIDEMARK_TLS_CA, …_CERT and …_KEY`);
+      throw wrong(`${own}: both sides present a certificate; name TIDEMARK_TLS_CA, …_CERT and …_KEY`);
     }
     if (service === 'API' && cert === undefined) {
       if (switchOf(env, own) === undefined && !hasOwn) return undefined;
-      throw wrong(`${own}: who listens shows a certificate; name ${own}_CERT and ${own}_KEY`);
+      throw wrong(`${own}: the side that listens presents a certificate; name ${own}_CERT and ${own}_KEY`);
     }
     return { ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert, key }) };
   };
@@ -125,7 +123,7 @@ function checkPair(
   if (fits) return;
   throw new ConfigError(
     'tls-key-unfit',
-    `${names.key}: it is no private key in PEM without a passphrase, or not that of the certificate in ${names.cert}.`,
+    `${names.key}: it is not a private key in PEM without a passphrase, or not that of the certificate in ${names.cert}.`,
     { setting: names.key },
   );
 }

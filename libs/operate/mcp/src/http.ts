@@ -87,13 +87,13 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
 
 function requireToken(host: string, token: string | undefined): void {
   if (token !== undefined && token.length < TOKEN_MIN_CHARS) {
-    const message = `TIDEMARK_MCP_TOKEN has ${token.length} characters; give at least ${TOKEN_MIN_CHARS}, by chance.`;
+    const message = `TIDEMARK_MCP_TOKEN has ${token.length} characters; give at least ${TOKEN_MIN_CHARS}, chosen at random.`;
     throw new ConfigError('mcp-token-short', message);
   }
   if (token !== undefined || isLoopback(host)) return;
   throw new ConfigError(
     'mcp-token-missing',
-    `On ${host} other machines reach this server: set TIDEMARK_MCP_TOKEN to a token that clients are to show.`,
+    `On ${host} other machines reach this server: set TIDEMARK_MCP_TOKEN to a token that clients send.`,
   );
 }
 
@@ -125,7 +125,7 @@ async function answer(
   if (refusal !== undefined) return refuse(response, 403, refusal.message);
   if (token !== undefined && !isShown(token, request.headers.authorization)) {
     response.setHeader('WWW-Authenticate', 'Bearer');
-    return refuse(response, 401, 'Show the token of this server: Authorization: Bearer …');
+    return refuse(response, 401, 'Send the token of this server: Authorization: Bearer …');
   }
   if (request.url?.split('?', 1)[0] !== PATH) {
     return refuse(response, 404, `There is nothing here; the server is at ${PATH}.`);

@@ -51,7 +51,7 @@ const recall = defineTool({
         value: z.unknown().optional(),
       }),
     ),
-    continuation: z.string().optional().describe('The summaries as a text to go on with'),
+    continuation: z.string().optional().describe('The summaries as a text for a prompt'),
   }),
   hints: READS,
   async run({ query, limit, kinds, user, about }, context) {

@@ -19,7 +19,7 @@ import { ADDS, defineTool, READS, REPLACES, type Tool, type ToolContext } from '
 
 const name = z.string().min(1).max(NAME_MAX_CHARS).describe('Name of the workflow; its file is <name>-state.json');
 const agent = z.string().min(1).max(NAME_MAX_CHARS).optional().describe('Who does it; default: the client');
-const note = z.string().min(1).max(TEXT_MAX_CHARS).optional().describe('Something that whoever goes on needs to know');
+const note = z.string().min(1).max(TEXT_MAX_CHARS).optional().describe('Something that the next agent needs to know');
 const check = z
   .string()
   .min(1)
@@ -95,13 +95,13 @@ const checkpoint = defineTool({
   name: 'state_checkpoint',
   title: 'Say how far a workflow is',
   description:
-    'Says what became of stages, and keeps evidence, artifacts and notes. Call it when a stage begins and when it ends. A stage with a check becomes done only when the check passes; `passed` says whether it did.',
+    'Records how stages ended, and keeps evidence, artifacts and notes. Call it when a stage begins and when it ends. A stage with a check becomes done only when the check passes; `passed` says whether it did.',
   input: z.strictObject({
     name,
     stages: z.array(stageId).optional(),
     status: z.enum(STAGE_STATUSES).optional().describe('What these stages are now'),
     evidence: jsonMap.optional().describe('What shows it'),
-    artifacts: jsonMap.optional().describe('What was made, such as paths, by name; null takes one away'),
+    artifacts: jsonMap.optional().describe('What was made, such as paths, by name; null removes one'),
     check: check.optional(),
     note,
     agent,
@@ -136,9 +136,9 @@ const asRecord = (value: unknown): Readonly<Record<string, Json>> | undefined =>
 
 const resume = defineTool({
   name: 'state_resume',
-  title: 'Find out where to go on',
+  title: 'Find out where to resume',
   description:
-    'Tells from which stage to go on, with all notes, artifacts and evidence so far. Puts damage and conflicts right. Call it first, before any work. With `stages` it begins the workflow where there is none.',
+    'Returns the stage from which to resume, with all notes, artifacts and evidence so far. Repairs damage and conflicts. Call it first, before any work. With `stages` it begins the workflow where there is none.',
   input: z.strictObject({
     name,
     stages: plan.optional(),
@@ -161,7 +161,7 @@ const resume = defineTool({
 
 const show = defineTool({
   name: 'state_show',
-  title: 'Look at a workflow of this repository',
+  title: 'Show a workflow of this repository',
   description: 'Shows the state of a workflow, or without a name the names of all there are. Changes nothing.',
   input: z.strictObject({ name: name.optional() }),
   output: z.object({
@@ -187,7 +187,7 @@ const update = defineTool({
   name: 'state_update',
   title: 'Change the blackboard of a workflow',
   description:
-    'Joins a JSON merge patch (RFC 7396) to a state that several agents share: fields of your own, artifacts, notes; null takes a field away. Nothing that others wrote meanwhile is lost. Stages are changed by state_checkpoint.',
+    'Joins a JSON merge patch (RFC 7396) to a state that several agents share: fields of your own, artifacts, notes; null removes a field. Nothing that others wrote meanwhile is lost. Stages are changed by state_checkpoint.',
   input: z.strictObject({ name, patch: jsonMap.describe('What to set, by field') }),
   output: z.object(kept),
   hints: { ...REPLACES, idempotentHint: true },
@@ -199,14 +199,14 @@ const update = defineTool({
 
 const complete = defineTool({
   name: 'state_complete',
-  title: 'Put a finished workflow away',
+  title: 'Archive a finished workflow',
   description: 'Puts a finished state into the archive. Refused while stages are open, unless `open` is true.',
   input: z.strictObject({ name, open: z.boolean().optional().describe('Also when stages are not done') }),
   output: z.object({ ...kept, archived: z.string() }),
   hints: { ...REPLACES, idempotentHint: false },
   async run({ name: of, open: alsoOpen }, context) {
     const result = await open(context, of).complete({ open: alsoOpen });
-    return { data: { ...result }, text: withWarnings(`${of} is put away in ${result.archived}.`, result.warnings) };
+    return { data: { ...result }, text: withWarnings(`${of} is archived in ${result.archived}.`, result.warnings) };
   },
 });
 

@@ -36,7 +36,7 @@ export interface McpOptions {
   /** Whether checks of stages, which are commands, may be set and run. */
   readonly checks: boolean;
   /**
-   * Lends an API client: of a server, or of a folder for the time of the work. Where the folder holds nothing yet, `look` throws
+   * Lends an API client: of a server, or of a folder for the time of the work. Where the folder holds nothing yet, `read` throws
    * `ConfigError` (`state-missing`), and `write` creates it. Throws refusals as errors of Tidemark's own.
    */
   readonly withMemory: <T>(how: 'read' | 'write', work: (client: Client) => Promise<T>) => Promise<T>;
@@ -46,9 +46,9 @@ export interface McpOptions {
 
 const TOOLS: readonly Tool[] = [...REPO_STATE_TOOLS, ...SESSION_TOOLS, ...BUNDLE_TOOLS, ...MEMORY_TOOLS];
 
-const INSTRUCTIONS = `Tidemark keeps what you know and how far you are, so that whoever comes after you (or you, after an interruption) can go on.
+const INSTRUCTIONS = `Tidemark keeps what you know and how far you are, so that the next agent (or you, after an interruption) can continue.
 Work in stages: call state_resume first, state_checkpoint when a stage begins and when it ends, state_complete at the end.
-For a session of a Tidemark agent: session_resume tells all that is needed to go on; session_continue starts its next workflow where none is live; session_handover passes it to somebody else.
+For a session of a Tidemark agent: session_resume returns all that is needed to continue; session_continue starts its next workflow where none is live; session_handover passes it to somebody else.
 recall finds what earlier sessions of a user left; remember keeps facts; user_state_* are standing preferences. Never store secrets.`;
 
 export class McpSession {

@@ -32,8 +32,8 @@ function headLine({ session, is_live, workflow = null, user }: Session): string 
   const { workflow: id, definition, definition_version, status, reason } = workflow;
   const how = `${definition} v${definition_version}, ${status}${reason === null ? '' : `: ${reason}`}`;
   return is_live
-    ? `Session ${session}${whose} goes on in workflow ${id} (${how}).`
-    : `Session ${session}${whose} has no workflow that goes on; the newest was ${id} (${how}).`;
+    ? `Session ${session}${whose} continues in workflow ${id} (${how}).`
+    : `Session ${session}${whose} has no live workflow; the newest was ${id} (${how}).`;
 }
 
 function handOverText({ from, to, message, artifacts, at }: NonNullable<Session['handovers']>[number]): string {
@@ -69,10 +69,10 @@ function frontierLines({ frontier, pending_task_count, next_task }: Workflow): r
 
 function taskLine(of: Workflow['frontier'][number], next: string | null): string {
   const { task, step, state, why, effects, failure_count } = of;
-  const stands = why ?? (task === next ? `${state}, the next one` : state);
+  const blocked = why ?? (task === next ? `${state}, the next one` : state);
   const failed = failure_count === 0 ? '' : `; failed ${failure_count} ${failure_count === 1 ? 'time' : 'times'}`;
   const begun = effects.map(({ operation, status }) => `; effect ${operation} is ${status}`).join('');
-  return `- ${task} ${step}: ${stands}${failed}${begun}`;
+  return `- ${task} ${step}: ${blocked}${failed}${begun}`;
 }
 
 function valueText(value: unknown): string {

@@ -54,9 +54,9 @@ const sessionOutput = z.looseObject({
 
 const resume = defineTool({
   name: 'session_resume',
-  title: 'Go on with a session',
+  title: 'Read a session, to continue it',
   description:
-    'Gives everything needed to go on with a session: its live workflow, status, goal, constraints, belief, last action, pending tasks and what each is blocked on, the question if it waits for a person, summaries, and hand-overs (newest first). Changes nothing.',
+    'Gives everything needed to continue a session: its live workflow, status, goal, constraints, belief, last action, pending tasks and what each is blocked on, the question if it waits for a person, summaries, and hand-overs (newest first). Changes nothing.',
   input: z.strictObject({ session: sessionField }),
   output: sessionOutput,
   hints: READS,
@@ -71,7 +71,7 @@ const advance = defineTool({
   name: 'session_continue',
   title: 'Resume a session, or start its next workflow',
   description:
-    'Gives the live workflow of a session, or, where all of its workflows have ended, starts the next one (of the same definition, with the same input, unless others are given), which sees what was said and remembered. Answers its id and, as session_resume does, how it stands.',
+    'Gives the live workflow of a session, or, where all of its workflows have ended, starts the next one (of the same definition, with the same input, unless others are given), which sees what was said and remembered. Returns its id and, as session_resume does, its state.',
   input: z.strictObject({
     session: sessionField,
     definition: nameField.optional().describe('What is started; default: the definition of the newest workflow'),
@@ -115,10 +115,10 @@ const handOver = defineTool({
   name: 'session_handover',
   title: 'Hand a session over',
   description:
-    'Says who goes on with a session and what they need to know: another agent or a person. session_resume and the next workflow of the session tell it to them.',
+    'Says who continues a session and what they need to know: another agent or a person. session_resume and the next workflow of the session show it to them.',
   input: z.strictObject({
     session: sessionField,
-    to: nameField.describe('Who goes on'),
+    to: nameField.describe('Who continues'),
     message: z
       .string()
       .trim()

@@ -19,7 +19,7 @@ interface ToolFailure {
 /** By what the caller does next. */
 const REMEDIES: Readonly<Record<string, string>> = {
   InvalidError: 'Correct what is named, and call again.',
-  ConflictError: 'Read the state again, decide anew, and call again.',
+  ConflictError: 'Read the state again, decide again, and call again.',
   UnavailableError: 'Wait a moment, and call again; nothing was lost.',
   LimitError: 'Make it smaller, and call again.',
   AccessError: 'Tell the person who runs this server: its credential is not good, or has no right to this.',

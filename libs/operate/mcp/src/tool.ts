@@ -22,7 +22,7 @@ export interface ToolContext {
   /** Whether checks of stages, which are commands, may be set and run. */
   readonly checks: boolean;
   /**
-   * Lends an API client: of a server, or of a folder for the time of the work. Where the folder holds nothing yet, `look` throws
+   * Lends an API client: of a server, or of a folder for the time of the work. Where the folder holds nothing yet, `read` throws
    * `ConfigError` (`state-missing`), and `write` creates it.
    */
   withMemory<T>(how: 'read' | 'write', work: (client: Client) => Promise<T>): Promise<T>;

@@ -20,10 +20,8 @@ const childState = (parent: string, onClose: string): string =>
 
 export function testChildren(under: StoreUnderTest): void {
   describe('children', () => {
-    const duties = async () =>
-      (await under.store.childDuties(100)).map(({ kind, parent, task, child }) =>
-        [kind, parent, task, child].join(' '),
-      );
+    const pendingWork = async () =>
+      (await under.store.childWork(100)).map(({ kind, parent, task, child }) => [kind, parent, task, child].join(' '));
     let offset = 1;
     /** Each workflow in a partition of its own. */
     const add = async (workflow: string, partition: number, row: Partial<StreamRow> = {}) =>
@@ -46,7 +44,7 @@ export function testChildren(under: StoreUnderTest): void {
       offset = 1;
       await under.partitions(2);
       await add('p', 0);
-      expect(await duties()).toEqual([]);
+      expect(await pendingWork()).toEqual([]);
       await under.store.apply(
         rows.batch({
           partitions: [rows.advance(0, offset, ++offset)],
@@ -56,15 +54,15 @@ export function testChildren(under: StoreUnderTest): void {
           ],
         }),
       );
-      expect(await duties()).toEqual(['start p 1.0 p~1.0']);
+      expect(await pendingWork()).toEqual(['start p 1.0 p~1.0']);
       for (const reason of ['paused', 'cancelling']) {
         await change('p', 0, { reason });
-        expect(await duties()).toEqual([]);
+        expect(await pendingWork()).toEqual([]);
       }
       await change('p', 0, { status: 'parked', reason: 'question' });
-      expect(await duties()).toEqual(['start p 1.0 p~1.0']);
+      expect(await pendingWork()).toEqual(['start p 1.0 p~1.0']);
       await change('p', 0, { status: 'compensating' });
-      expect(await duties()).toEqual([]);
+      expect(await pendingWork()).toEqual([]);
     });
 
     test('are told of once they have ended', async () => {
@@ -76,12 +74,12 @@ export function testChildren(under: StoreUnderTest): void {
       );
       await add('p~1.0', 1, { state: childState('p', 'cancel') });
       offset = 1;
-      expect(await duties()).toEqual([]);
+      expect(await pendingWork()).toEqual([]);
       await change('p~1.0', 1, { status: 'compensating', state: childState('p', 'cancel') });
-      expect(await duties()).toEqual([]);
+      expect(await pendingWork()).toEqual([]);
       for (const status of ['completed', 'failed', 'compensated'] as const) {
         await change('p~1.0', 1, { status, state: childState('p', 'cancel') });
-        expect(await duties()).toEqual(['tell p 1.0 p~1.0']);
+        expect(await pendingWork()).toEqual(['report p 1.0 p~1.0']);
       }
     });
 
@@ -94,16 +92,16 @@ export function testChildren(under: StoreUnderTest): void {
       );
       const state = childState('p', 'cancel');
       await add('p~1.0', 1, { status: 'completed', reason: 'continued', state });
-      expect(await duties()).toEqual([]);
+      expect(await pendingWork()).toEqual([]);
       await add('p~1.0~2', 2, { state });
-      expect(await duties()).toEqual([]);
+      expect(await pendingWork()).toEqual([]);
       offset = 1;
       await change('p~1.0~2', 2, { status: 'failed', reason: 'continued', state });
-      expect(await duties()).toEqual(['tell p 1.0 p~1.0']);
+      expect(await pendingWork()).toEqual(['report p 1.0 p~1.0']);
       await change('p~1.0~2', 2, { state });
       offset = 2;
       await change('p', 0, { status: 'failed' });
-      expect(await duties()).toEqual(['end p 1.0 p~1.0~2']);
+      expect(await pendingWork()).toEqual(['end p 1.0 p~1.0~2']);
     });
 
     test('are to be ended once their parents have ended, but for those that are left alone', async () => {
@@ -112,14 +110,14 @@ export function testChildren(under: StoreUnderTest): void {
       await add('p', 0);
       await add('p~1.0', 1, { state: childState('p', 'terminate') });
       await add('p~1.1', 2, { state: childState('p', 'abandon') });
-      expect(await duties()).toEqual([]);
+      expect(await pendingWork()).toEqual([]);
       await change('p', 0, { status: 'compensating' });
-      expect(await duties()).toEqual(['end p 1.0 p~1.0']);
+      expect(await pendingWork()).toEqual(['end p 1.0 p~1.0']);
       await change('p', 0, { status: 'failed' });
-      expect(await duties()).toEqual(['end p 1.0 p~1.0']);
+      expect(await pendingWork()).toEqual(['end p 1.0 p~1.0']);
       offset = 1;
       await change('p~1.0', 1, { reason: 'cancelling', state: childState('p', 'terminate') });
-      expect(await duties()).toEqual([]);
+      expect(await pendingWork()).toEqual([]);
     });
 
     test('are owed by turns of their parents, and page by page', async () => {
@@ -130,9 +128,9 @@ export function testChildren(under: StoreUnderTest): void {
       const put = [...tasks.map((task) => waiting('p', task)), waiting('q'), waiting('r', tasks[0])];
       await under.store.apply(rows.batch({ partitions: [rows.advance(0, 1, 2)], tasksPut: put }));
       const all = ['p~1.9', 'q~1.0', 'r~2.0', 'p~1.10', 'p~2.0'];
-      expect((await under.store.childDuties(100)).map(({ child }) => child)).toEqual(all);
-      expect((await under.store.childDuties(2, 2)).map(({ child }) => child)).toEqual(all.slice(2, 4));
-      expect(await under.store.childDuties(2, 5)).toEqual([]);
+      expect((await under.store.childWork(100)).map(({ child }) => child)).toEqual(all);
+      expect((await under.store.childWork(2, 2)).map(({ child }) => child)).toEqual(all.slice(2, 4));
+      expect(await under.store.childWork(2, 5)).toEqual([]);
     });
 
     test('that are to go on are owed until it is known that they do', async () => {

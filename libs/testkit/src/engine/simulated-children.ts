@@ -9,7 +9,7 @@ import {
   taskOrder,
   type WorkflowId,
 } from '@tidemark/core';
-import type { ChildDuty, StreamRow, TaskRow } from '@tidemark/ports';
+import type { ChildWork, StreamRow, TaskRow } from '@tidemark/ports';
 
 interface Rows {
   readonly stream: StreamRow;
@@ -19,22 +19,22 @@ interface Rows {
 const isLive = ({ status }: StreamRow): boolean => status === 'open' || status === 'parked';
 
 /** A page of parents at a time, each one's in the order of its tasks. */
-export function dutiesIn(all: ReadonlyMap<WorkflowId, Rows>): readonly ChildDuty[] {
+export function childWorkIn(all: ReadonlyMap<WorkflowId, Rows>): readonly ChildWork[] {
   const pending = [...all.values()].flatMap((rows) => [...pendingOfParent(all, rows), ...pendingOfChild(all, rows)]);
   const turns = [...Map.groupBy(pending, ({ parent }) => parent).values()].flatMap((of) =>
-    of.sort(inOrder).map((duty, turn) => ({ duty, turn })),
+    of.sort(inOrder).map((work, turn) => ({ work, turn })),
   );
-  const byTurn = turns.sort((a, b) => a.turn - b.turn || (a.duty.child < b.duty.child ? -1 : 1));
-  return byTurn.map(({ duty }) => duty);
+  const byTurn = turns.sort((a, b) => a.turn - b.turn || (a.work.child < b.work.child ? -1 : 1));
+  return byTurn.map(({ work }) => work);
 }
 
-function inOrder(a: ChildDuty, b: ChildDuty): number {
+function inOrder(a: ChildWork, b: ChildWork): number {
   const [first, second] = [rankOf(a), rankOf(b)];
   return first[0] - second[0] || first[1] - second[1] || (a.child < b.child ? -1 : 1);
 }
 
 /** Children to be ended come first. */
-const rankOf = ({ kind, task }: ChildDuty) => (kind === 'end' ? ([0, 0] as const) : taskOrder(task));
+const rankOf = ({ kind, task }: ChildWork) => (kind === 'end' ? ([0, 0] as const) : taskOrder(task));
 
 const isGoingOn = ({ status, reason }: StreamRow): boolean => status === 'completed' && reason === CONTINUED;
 
@@ -44,21 +44,21 @@ function lastIn(all: ReadonlyMap<WorkflowId, Rows>, child: WorkflowId): StreamRo
   return row !== undefined && isGoingOn(row) ? (lastIn(all, continuationId(child)) ?? row) : row;
 }
 
-function pendingOfParent(all: ReadonlyMap<WorkflowId, Rows>, { stream, tasks }: Rows): readonly ChildDuty[] {
+function pendingOfParent(all: ReadonlyMap<WorkflowId, Rows>, { stream, tasks }: Rows): readonly ChildWork[] {
   if (!isLive(stream)) return [];
-  return [...tasks.values()].flatMap(({ task, state }): readonly ChildDuty[] => {
+  return [...tasks.values()].flatMap(({ task, state }): readonly ChildWork[] => {
     const { when } = JSON.parse(state) as TaskState;
     const waited = when.find((one): one is Extract<Condition, { kind: 'child' }> => one.kind === 'child');
     if (waited === undefined) return [];
     const child = lastIn(all, waited.child);
     const about = { parent: stream.workflow, task, child: waited.child };
     if (child !== undefined)
-      return isLive(child) || child.status === 'compensating' || isGoingOn(child) ? [] : [{ kind: 'tell', ...about }];
+      return isLive(child) || child.status === 'compensating' || isGoingOn(child) ? [] : [{ kind: 'report', ...about }];
     return stream.reason === 'cancelling' || stream.reason === 'paused' ? [] : [{ kind: 'start', ...about }];
   });
 }
 
-function pendingOfChild(all: ReadonlyMap<WorkflowId, Rows>, { stream }: Rows): readonly ChildDuty[] {
+function pendingOfChild(all: ReadonlyMap<WorkflowId, Rows>, { stream }: Rows): readonly ChildWork[] {
   if (!isLive(stream) || stream.reason === 'cancelling' || stream.state === '') return [];
   const { parent } = JSON.parse(stream.state) as StreamState;
   const of = parent === undefined ? undefined : all.get(parent.workflow)?.stream;

@@ -9,8 +9,8 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import {
-  type ChildDuty,
   type ChildQuery,
+  type ChildWork,
   type ParkedCount,
   type QueueCount,
   type SpentHour,
@@ -20,7 +20,7 @@ import {
   type WorkflowSearch,
   type WorkflowSummary,
 } from '@tidemark/ports';
-import { dutiesIn } from './simulated-children.ts';
+import { childWorkIn } from './simulated-children.ts';
 import { summaryOf } from './simulated-rows.ts';
 import { SimulatedTiers } from './simulated-tiers.ts';
 
@@ -82,9 +82,9 @@ export abstract class SimulatedSearch extends SimulatedTiers {
     return Array.from(this.rows.values(), summaryOf).filter(isMoving).slice(0, limit);
   }
 
-  async childDuties(limit: number, skip = 0): Promise<readonly ChildDuty[]> {
-    await this.enter('childDuties');
-    return dutiesIn(this.rows).slice(skip, skip + limit);
+  async childWork(limit: number, skip = 0): Promise<readonly ChildWork[]> {
+    await this.enter('childWork');
+    return childWorkIn(this.rows).slice(skip, skip + limit);
   }
 
   async pendingContinuations(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {

@@ -155,7 +155,7 @@ const acceptedAll = (...events: Parameters<typeof entryOf>[0][]) => ({
   verdicts: events.map((_, at) => ({ kind: 'accepted' as const, position: (at + 1) as never })),
 });
 
-describe('undoing', () => {
+describe('undoFor', () => {
   const entry = (receiver: LedgerEntry['receiver'], ref: string, at: number): LedgerEntry => ({
     receiver,
     workflow: receiver === 'undo' ? 'w~undo' : 'w',

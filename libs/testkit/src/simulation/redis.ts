@@ -160,8 +160,8 @@ export class SimulatedRedis {
   /** The current marker, which this keeps, and all beats that count. */
   view(): { readonly marker: number } & Pick<LivenessView, 'holders' | 'builds'> {
     const { nowMs } = this.#scheduler;
-    const stands = this.#marker !== undefined && this.#marker.untilMs > nowMs;
-    const name = stands ? this.#marker!.name : ++this.#markerCount;
+    const isKept = this.#marker !== undefined && this.#marker.untilMs > nowMs;
+    const name = isKept ? this.#marker!.name : ++this.#markerCount;
     this.#marker = { name, untilMs: nowMs + MARKER_TTL_MS };
     for (const [holder, { untilMs }] of this.#beats) if (untilMs <= nowMs) this.#beats.delete(holder);
     const builds = buildsOf([...this.#beats.values()].map(({ announced }) => announced));

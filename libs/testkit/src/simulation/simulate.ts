@@ -221,7 +221,7 @@ async function judged(seed: number, fleet: Fleet): Promise<SimulationResult> {
     ...[...witness.histories.values()].flatMap(checkDeaths),
     ...checkDurability(witness, witness.acknowledged, store.seen, fleet.begun, endings),
     ...checkLedger(outside.ledger, witness.effects),
-    ...checkCompensated(undoneOf(endings), outside.ledger, witness.effects),
+    ...checkCompensated(compensatedOf(endings), outside.ledger, witness.effects),
     ...checkUndoWorkflows(witness.histories.values()),
     ...checkEndings(options.starts, endings),
     ...checkSignals(witness.histories.values()),
@@ -244,7 +244,7 @@ async function judged(seed: number, fleet: Fleet): Promise<SimulationResult> {
   };
 }
 
-const undoneOf = (endings: ReturnType<typeof endingsOf>): readonly string[] =>
+const compensatedOf = (endings: ReturnType<typeof endingsOf>): readonly string[] =>
   [...endings.values()].flatMap(({ workflow, status }) => (status === 'compensated' ? [workflow] : []));
 
 function onUnhandled(report: (error: unknown) => void): () => void {

@@ -103,7 +103,7 @@ function readFormat(folder: string, file: string, data: string): Format | undefi
   if (found.postgres < POSTGRES_MAJOR) {
     throw new ConfigError(
       'store-older',
-      `${folder} was made by an older version of Tidemark. It is derived from the log: delete it and it is built again`,
+      `${folder} was made by an older version of Tidemark. It is derived from the log: delete it, and it is rebuilt`,
       { folder, found },
     );
   }
@@ -124,7 +124,7 @@ function checkVersion(folder: string, data: string): void {
 const damaged = (folder: string, problem: string): CorruptError =>
   new CorruptError(
     'store-damaged',
-    `${folder} is damaged: ${problem}. It is derived from the log: delete it and it is built again`,
+    `${folder} is damaged: ${problem}. It is derived from the log: delete it, and it is rebuilt`,
     { folder },
   );
 

@@ -167,7 +167,7 @@ export class PgliteThread {
   }
 
   #damaged(message: string): Error {
-    const remedy = 'It is derived from the log: delete it and it is built again';
+    const remedy = 'It is derived from the log: delete it, and it is rebuilt';
     return new CorruptError('store-damaged', `PGlite can't open ${this.#shown}. ${remedy}. It says: ${message}`, {
       address: this.#shown,
     });

@@ -42,13 +42,13 @@ export const roomEvent = (question: EventId): EventId => eventId(`room:${questio
 
 export class BudgetRoom {
   readonly #options: BudgetRoomOptions;
-  readonly #duties: Reconcilers;
+  readonly #reconcilers: Reconcilers;
   /** What was read of parked workflows; valid until their position changes. */
   #pauses = new Map<WorkflowId, Pause>();
 
   constructor(options: BudgetRoomOptions) {
     this.#options = options;
-    this.#duties = new Reconcilers({
+    this.#reconcilers = new Reconcilers({
       clock: options.ports.clock,
       atOnce: BUDGET_RESUMES_AT_ONCE,
       retryMs: BUDGET_RESUME_RETRY_MS,
@@ -67,11 +67,11 @@ export class BudgetRoom {
     const due: Due[] = [];
     for (const row of paused.reverse()) {
       const { question, want } = this.#pauses.get(row.workflow)!;
-      if (want === null || !this.#duties.isDue(question)) continue;
+      if (want === null || !this.#reconcilers.isDue(question)) continue;
       if (await room.take(row, want)) due.push({ row, question });
     }
     const serve = ({ row, question }: Due): Promise<void> => this.#resume(row, question);
-    await this.#duties.serve(due, ({ question }) => question, serve);
+    await this.#reconcilers.serve(due, ({ question }) => question, serve);
   }
 
   /** Newest first. A workflow that can't be read does not hold up the others. */

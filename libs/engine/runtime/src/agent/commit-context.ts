@@ -172,7 +172,7 @@ export function memoryWrite(update: MemoryUpdate, where: string): MemoryWrite {
   if (subject.startsWith(ACCESS_SUBJECT)) {
     throw new InvalidError(
       'memory-reserved',
-      `${where}: ${subject} says who may do what. Change it with tidemark access.`,
+      `${where}: ${subject} holds rights of access. Change it with tidemark access.`,
     );
   }
   if (subject === QUEUES_SUBJECT) {

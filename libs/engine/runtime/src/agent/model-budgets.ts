@@ -91,7 +91,7 @@ function checkOne(of: string, budget: Budget, { settled, reserved }: Spends, cal
 const unpriced = (of: string, { key }: Call): ParkError =>
   new ParkError(
     'model-unpriced',
-    `The budget of ${of} is in money, and the model has no price: nobody could say whether it holds. Give the model a price (priceTable), or budget tokens, and answer with retry.`,
+    `The budget of ${of} is in money, and the model has no price, so the budget can't be enforced. Give the model a price (priceTable), or budget tokens, and answer with retry.`,
     null,
     { budget: of, key },
   );

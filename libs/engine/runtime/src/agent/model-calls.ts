@@ -191,7 +191,7 @@ class ModelCall {
     const texts = new Map<Sha256, string>();
     const { origin, bundle } = await this.#originFor(recorded, texts);
     this.#bundle = bundle;
-    this.#checkAsked();
+    this.#requireContent();
     const { prompt, texts: said, stored } = this.#chain.add(this.#messages());
     for (const [digest, text] of said) texts.set(digest, text);
     this.#addText(texts, canonicalJson(this.#tools()));
@@ -236,7 +236,7 @@ class ModelCall {
     return (this.#bundle?.messages ?? []) as unknown as Json;
   }
 
-  #checkAsked(): void {
+  #requireContent(): void {
     if ((this.#bundle?.messages.length ?? 0) + this.#messages().length > 0) return;
     throw new InvalidError(
       'prompt-missing',
@@ -369,6 +369,6 @@ const describe = ({ provider, modelId }: Model): string => `${provider} ${modelI
 const inUndo = (definition: string): InvalidError =>
   new InvalidError(
     'model-in-undo',
-    `${definition} compensates another workflow: what it does follows from records, and it asks no model.`,
+    `${definition} compensates another workflow: it follows what is recorded, and can't call a model.`,
     { definition },
   );

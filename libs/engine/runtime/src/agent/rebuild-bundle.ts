@@ -95,7 +95,7 @@ export async function rebuildCalls(
   }
   if (number > 0) return { calls, nextFrom: null };
   const step = found.sequence === null ? 'No step that is under way' : `The step of checkpoint ${at}`;
-  const message = `at: ${step} in ${workflow} ${found.sequence === null ? 'has' : "hasn't"} asked a model.`;
+  const message = `at: ${step} in ${workflow} ${found.sequence === null ? 'has called no' : "hasn't called a"} model.`;
   throw new InvalidError('no-model-call', message, { workflow, sequence: at });
 }
 
@@ -137,10 +137,14 @@ async function rebuilt(
   const { store, digest } = sources;
   const { workflow, key, task, status } = effect;
   if (effect.request === null) {
-    throw new CorruptError('rows-incomplete', `Workflow ${workflow}: what call ${key} asked is missing.`, {
-      workflow,
-      key,
-    });
+    throw new CorruptError(
+      'rows-incomplete',
+      `Workflow ${workflow}: the request of model call ${key} is missing. Rebuild the rows from the log.`,
+      {
+        workflow,
+        key,
+      },
+    );
   }
   const { request, bundle: origin, prompt } = decodePayload('EffectIntended', effect.request);
   const { provider, model } = request as { readonly provider: string; readonly model: string };

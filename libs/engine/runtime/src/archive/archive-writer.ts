@@ -201,7 +201,7 @@ export class ArchiveWriter {
     const { place } = this.#options.archive.warm;
     return new CorruptError(
       'archive-differs',
-      `Partition ${partition}: the segment of offsets ${from} to ${to} in ${place} is not what the log holds (${field}): it is another log's, or was changed. Nothing is trimmed. Give this log an archive of its own, or move the foreign objects away.`,
+      `Partition ${partition}: the segment of offsets ${from} to ${to} in ${place} is not what the log holds (${field}): it is another log's, or was changed. Nothing is trimmed. Give this log an archive of its own, or move the foreign objects elsewhere.`,
       { partition, from, to, object, field, place },
     );
   }

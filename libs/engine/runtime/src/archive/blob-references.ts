@@ -196,6 +196,6 @@ const logReplaced = (partition: Partition, next: Offset, end: Offset): CorruptEr
 const chainBroken = ({ partition, from, to }: KnownManifest): CorruptError =>
   new CorruptError(
     'chain-broken',
-    `Partition ${partition}: the manifest at ${to} does not follow on the one at ${from}: one of the two was changed or replaced. No blob is removed. Run \`tidemark admin verify\`, and restore what was changed from a copy.`,
+    `Partition ${partition}: the manifest at ${to} does not follow the one at ${from}: one of the two was changed or replaced. No blob is removed. Run \`tidemark admin verify\`, and restore what was changed from a copy.`,
     { partition, from, to },
   );

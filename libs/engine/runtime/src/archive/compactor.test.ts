@@ -350,7 +350,7 @@ describe('nothing is trimmed', () => {
     at.objects.lose(name);
     await at.objects.create(name, Buffer.from('{"v":1'));
     at.errors = [];
-    await nothingTrimmed('manifest-damaged', /no manifest/);
+    await nothingTrimmed('manifest-damaged', /is not a manifest/);
     at.objects.lose(name);
     await thenAll();
   });

@@ -14,7 +14,15 @@ import { ConfigError, type Offset, type Partition, TidemarkError, UnavailableErr
 import { type EventLog, type PartitionFloor, RANGE_COUNT, type SegmentRow } from '@tidemark/ports';
 import { MEMORY_DEFINITION } from '../agent/index.ts';
 import { RANGE_RENEW_PERIOD_MS, RANGE_TTL_MS } from '../coordinator/index.ts';
-import { dutyCheck, failingCheck, type Health, type Loop, type Pace, type Ports, startLoop } from '../kernel/index.ts';
+import {
+  failingCheck,
+  type Health,
+  type Loop,
+  type Pace,
+  type Ports,
+  progressCheck,
+  startLoop,
+} from '../kernel/index.ts';
 import type { BlobStores } from '../views/index.ts';
 import type { Archive, KnownManifest } from './archive.ts';
 import { ArchiveWriter, type SegmentEncoder } from './archive-writer.ts';
@@ -148,7 +156,7 @@ export class Compactor {
     if (compaction === undefined) return { ready: [], live: [] };
     return {
       ready: [failingCheck(COMPACTION, compaction, READY_COMPACTION_FAILING_MS)],
-      live: [dutyCheck(COMPACTION, compaction)],
+      live: [progressCheck(COMPACTION, compaction)],
     };
   }
 
@@ -247,7 +255,7 @@ export class Compactor {
     if (apartMs <= CLOCKS_APART_MAX_MS) return Math.min(storeMs, beforeMs);
     throw new UnavailableError(
       'clocks-apart',
-      `The clocks of this machine and of the store are ${Math.round(apartMs / 1_000)} s apart: which history is old enough is unknown. Nothing is archived or trimmed until they agree to ${CLOCKS_APART_MAX_MS / 1_000} s.`,
+      `The clocks of this machine and of the store are ${Math.round(apartMs / 1_000)} s apart: which history is old enough is unknown. Nothing is archived or trimmed until they agree within ${CLOCKS_APART_MAX_MS / 1_000} s.`,
       { apartMs, maxMs: CLOCKS_APART_MAX_MS },
     );
   }
@@ -363,7 +371,7 @@ function refusePolicy({ hotMs }: CompactorPolicy): void {
   if (Number.isFinite(hotMs) && hotMs > 0) return;
   throw new ConfigError(
     'retention-invalid',
-    `hot: ${hotMs} ms is no time that closed workflows stay in the log. Nothing is archived or trimmed. Give a positive duration, such as 7d.`,
+    `hot: ${hotMs} ms is not a time for which closed workflows can stay in the log. Nothing is archived or trimmed. Give a positive duration, such as 7d.`,
     { field: 'hot', hotMs },
   );
 }

@@ -108,7 +108,7 @@ export function refuseElsewhere(
   if (whose === tenant) return;
   throw new InvalidError(
     'hold-elsewhere',
-    `workflow: ${workflow} is tenant ${whose}'s, and a hold of tenant ${tenant}'s would not keep it. Set the hold for tenant ${whose} (--tenant ${whose}).`,
+    `workflow: ${workflow} belongs to tenant ${whose}, and a hold of tenant ${tenant} would not keep it. Set the hold for tenant ${whose} (--tenant ${whose}).`,
     { field: 'workflow', workflow, tenant: whose },
   );
 }

@@ -248,7 +248,7 @@ export class Retention {
 const unreported = ({ object }: Deletion): UnavailableError =>
   new UnavailableError(
     'deletion-untold',
-    `${object} must be deleted, but rows don't show the record of its deletion yet. It stays; coordinators have to run for that.`,
+    `${object} must be deleted, but rows don't show the record of its deletion yet. It was not deleted yet; start a coordinator, which writes that row.`,
     { object },
   );
 

@@ -55,7 +55,7 @@ function decoded(name: string, bytes: Uint8Array, place: string): SweepNote {
   }
   throw new CorruptError(
     'sweep-note-damaged',
-    `${name} in ${place} is no note of a sweep: it was cut short or changed, or a newer release wrote it. No blob is removed. Restore it from a copy, or remove all of ${PREFIX}: sweeps then start over.`,
+    `${name} in ${place} is not a note of a sweep: it was cut short or changed, or a newer release wrote it. No blob is removed. Restore it from a copy, or remove all of ${PREFIX}: sweeps then start over.`,
     { name, place },
   );
 }

@@ -34,7 +34,7 @@ function reading(store: ProjectionStore, restorer: Restorer, name: (typeof READS
   return async (workflow: WorkflowId, ...rest: readonly unknown[]): Promise<unknown> => {
     const found = await read(workflow, ...rest);
     if (!isEmpty(found)) return found;
-    return whileTakenAway(restorer, [workflow], async () => ({ found: await read(workflow, ...rest), gone: [] }));
+    return withRestored(restorer, [workflow], async () => ({ found: await read(workflow, ...rest), gone: [] }));
   };
 }
 
@@ -42,7 +42,7 @@ function reading(store: ProjectionStore, restorer: Restorer, name: (typeof READS
  * Reads once the missing rows were restored, by this process or another. A compactor that completes an earlier pass may drop them again
  * meanwhile: then it repeats, but not for ever.
  */
-async function whileTakenAway<T>(
+async function withRestored<T>(
   restorer: Restorer,
   gone: readonly WorkflowId[],
   read: () => Promise<{ readonly found: T; readonly gone: readonly WorkflowId[] }>,
@@ -73,7 +73,7 @@ function loadingStreams(store: ProjectionStore, restorer: Restorer): ProjectionS
     const snapshots = await store.loadStreams(workflows);
     const gone = withoutRows(snapshots);
     if (gone.length === 0) return snapshots;
-    return whileTakenAway(restorer, gone, async () => {
+    return withRestored(restorer, gone, async () => {
       const found = await store.loadStreams(workflows);
       return { found, gone: withoutRows(found) };
     });

@@ -158,14 +158,14 @@ async function verifyPartition(
   verdict.chains.push({ partition, to: before.to, chain: before.chainAfter, manifest: before.ownDigest });
 }
 
-type Tell = (code: string, message: string) => void;
+type Report = (code: string, message: string) => void;
 
-function checkNeighbours(before: KnownManifest | undefined, manifest: KnownManifest, problem: Tell): void {
+function checkNeighbours(before: KnownManifest | undefined, manifest: KnownManifest, problem: Report): void {
   const expected = before?.chainAfter ?? CHAIN_START;
   if (manifest.chainBefore !== expected || manifest.previous !== (before?.ownDigest ?? null)) {
     problem(
       'chain-broken',
-      `The manifest at ${manifest.from} does not follow on the one before it: one of the two was changed or replaced.`,
+      `The manifest at ${manifest.from} does not follow the one before it: one of the two was changed or replaced.`,
     );
   }
 }
@@ -175,7 +175,7 @@ async function verifySegment(
   audit: Audit,
   manifest: KnownManifest,
   state: PartitionState | undefined,
-  problem: Tell,
+  problem: Report,
 ): Promise<PartitionState | undefined> {
   const { archive, blobs, verdict } = audit;
   verdict.eventCount += manifest.to - manifest.from;
@@ -200,7 +200,7 @@ async function verifySegment(
 }
 
 /** Anyone with access to the object store can write a tombstone: an event of the log must record the deletion of this very segment. */
-async function verifyDeletion({ verdict, reportedOf }: Audit, manifest: KnownManifest, problem: Tell): Promise<void> {
+async function verifyDeletion({ verdict, reportedOf }: Audit, manifest: KnownManifest, problem: Report): Promise<void> {
   const tenant = tenantOf(manifest);
   try {
     if (tenant === undefined || !(await reportedOf(tenant)).covers(manifest)) throw unproved(manifest);
@@ -217,7 +217,7 @@ function checkFacts(
   manifest: KnownManifest,
   records: readonly SegmentRecord[],
   builder: SegmentBuilder,
-  problem: Tell,
+  problem: Report,
 ): void {
   const field = differingField(manifest, builder);
   if (field === 'generation' || field === 'streams') {
@@ -243,7 +243,7 @@ function checkFacts(
 }
 
 /** Checks that every referenced large payload exists and has its digest. */
-async function verifyBlobs(blobs: Blobs, records: readonly StoredRecord[], problem: Tell): Promise<void> {
+async function verifyBlobs(blobs: Blobs, records: readonly StoredRecord[], problem: Report): Promise<void> {
   for (const { offset, value } of records) {
     const blob = recordBlob(value);
     if (blob === undefined) continue;

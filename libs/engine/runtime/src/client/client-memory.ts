@@ -104,7 +104,10 @@ export class ClientMemory {
   async #write(memories: readonly MemoryWrite[], options: RememberOptions): Promise<void> {
     const [first] = memories;
     if (memories.some(({ subject }) => subject !== first!.subject)) {
-      throw new InvalidError('memory-invalid', 'memories: one write is about one subject; write the others apart.');
+      throw new InvalidError(
+        'memory-invalid',
+        'memories: one write is about one subject; write the others separately.',
+      );
     }
     await this.#writeInto(first!.subject, memories, options);
   }
@@ -160,7 +163,7 @@ export class ClientMemory {
   async handOver(tenant: TenantId, session: string, handOver: SessionHandOver): Promise<void> {
     for (const field of ['from', 'to', 'message'] as const) {
       if (typeof handOver[field] !== 'string' || handOver[field].trim() === '') {
-        throw new InvalidError('handover-invalid', `${field}: say it in words; a hand-over has from, to and message.`, {
+        throw new InvalidError('handover-invalid', `${field}: give a text; a hand-over has from, to and message.`, {
           field,
         });
       }

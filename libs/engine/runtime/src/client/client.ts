@@ -344,7 +344,11 @@ export class Client {
    */
   watch(workflow: string, listener: (inbox: ModelChunk) => void): Promise<() => Promise<void>> {
     const { watch } = this.#options.ports;
-    if (watch === undefined) throw new ConfigError('watch-unavailable', 'These ports have nothing to watch through.');
+    if (watch === undefined)
+      throw new ConfigError(
+        'watch-unavailable',
+        'This client was opened without a feed of changes (watch): it can only be asked. Open it with one.',
+      );
     return watch.subscribe(workflowId(workflow), (message) => listener(JSON.parse(message) as ModelChunk));
   }
 

@@ -179,7 +179,7 @@ async function refuseUnknown({ memory }: ForgettingOptions, tenant: TenantId, us
   if (certificates.some(({ of }) => of === `user:${user}`)) return;
   throw new InvalidError(
     'user-unknown',
-    `user: tenant ${tenant} knows no ${user}: there is no workflow, memory or key of theirs, and nothing was forgotten. Check the name and the tenant.`,
+    `user: tenant ${tenant} has no user ${user}: no workflow, memory or key is theirs. Nothing was forgotten; check the name and the tenant.`,
     { field: 'user', tenant, user },
   );
 }
@@ -217,7 +217,7 @@ async function keysOf({ keyStore }: ForgettingOptions, tenant: TenantId, workflo
 const stillOpen = (what: string, them: string, details: object): ConflictError =>
   new ConflictError(
     'workflow-open',
-    `${what}: what is written next would have a key again. End ${them} first; nothing was forgotten.`,
+    `${what}: what it writes next would create a key again. End ${them} first; nothing was forgotten.`,
     { ...details },
   );
 

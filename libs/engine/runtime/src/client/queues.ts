@@ -78,7 +78,7 @@ export class Queues {
     const { clock } = this.#ports;
     const { all } = await this.#held.poll();
     if (all.some((held) => isSame(held, queue))) return { ...queue, changed: false, held: true };
-    if (scope !== undefined && scope.isFuture !== true) await this.#mustBeKnown(queue, scope);
+    if (scope !== undefined && scope.isFuture !== true) await this.#requireKnown(queue, scope);
     checkRoom(queue, all);
     const { definition, tenant } = queue;
     await this.#write(queue, HELD_PREFIX, { definition, tenant, by: ask.by, why: ask.why, sinceMs: clock.nowMs() });
@@ -87,14 +87,13 @@ export class Queues {
     return { ...queue, changed: true, held: true };
   }
 
-  async #mustBeKnown({ definition }: QueueName, { definitions, tenant }: QueueScope): Promise<void> {
+  async #requireKnown({ definition }: QueueName, { definitions, tenant }: QueueScope): Promise<void> {
     if (definitions.some(({ name }) => name === definition)) return;
     const [workflow] = await this.#ports.store.workflows({ definition, limit: 1, ...(tenant !== null && { tenant }) });
     if (workflow !== undefined) return;
     const known = [...new Set(definitions.map(({ name }) => name))].sort().join(', ');
     const list = known === '' ? '' : ` Known here: ${known}.`;
-    const remedy =
-      tenant === null ? ' Say that it is meant for the future (future, --future) to pause it all the same.' : '';
+    const remedy = tenant === null ? ' To pause it before its first workflow, set future (--future).' : '';
     const message = `definition: nothing is named '${definition}' here, and no workflow of it was ever started.${list}${remedy}`;
     throw new InvalidError('definition-unknown', message, { field: 'definition' });
   }

@@ -138,7 +138,7 @@ export class Schedules {
   async fire(id: string, options: { readonly key?: string | undefined } = {}): Promise<void> {
     const row = await this.#client.run(id).summary();
     if (row !== undefined && !row.definition.endsWith(SCHEDULE_SUFFIX)) {
-      throw new InvalidError('schedule-unknown', `${id} is no schedule, but a run of ${row.definition}.`, {
+      throw new InvalidError('schedule-unknown', `${id} is not a schedule but a run of ${row.definition}.`, {
         workflow: id,
       });
     }

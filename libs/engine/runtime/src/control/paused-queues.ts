@@ -76,7 +76,7 @@ type Reads = Pick<Ports, 'store' | 'clock'>;
 export class QueuePauses {
   readonly #ports: Reads;
   #known: { readonly set: PausedQueues; readonly atMs: number } | undefined;
-  #looking: Promise<PausedQueues> | undefined;
+  #reading: Promise<PausedQueues> | undefined;
   #next: Promise<PausedQueues> | undefined;
 
   constructor(ports: Reads) {
@@ -87,7 +87,7 @@ export class QueuePauses {
   async known(): Promise<PausedQueues> {
     const { clock } = this.#ports;
     if (this.#known !== undefined && clock.monotonicMs() - this.#known.atMs <= QUEUES_KNOWN_MS) return this.#known.set;
-    return this.#looking ?? this.poll();
+    return this.#reading ?? this.poll();
   }
 
   /** Whether the work must not be claimed now (Q2). Throws what `known` throws. */
@@ -97,13 +97,13 @@ export class QueuePauses {
 
   /** Reads the paused queues after the call. Callers during a running read share the one after it. */
   poll(): Promise<PausedQueues> {
-    if (this.#looking === undefined) {
-      this.#looking = this.#read().finally(() => {
-        this.#looking = undefined;
+    if (this.#reading === undefined) {
+      this.#reading = this.#read().finally(() => {
+        this.#reading = undefined;
       });
-      return this.#looking;
+      return this.#reading;
     }
-    this.#next ??= this.#looking
+    this.#next ??= this.#reading
       .catch(() => {})
       .then(() => {
         this.#next = undefined;

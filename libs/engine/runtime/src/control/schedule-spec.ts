@@ -32,7 +32,7 @@ export function checkedSpec(value: unknown): ScheduleSpec {
   if (typeof timeZone !== 'string' || !isTimeZone(timeZone)) {
     refuse(
       'timeZone',
-      `'${String(timeZone).slice(0, 60)}' is no time zone; give an IANA name, such as 'Europe/Berlin' or 'UTC'`,
+      `'${String(timeZone).slice(0, 60)}' is not a time zone; give an IANA name, such as 'Europe/Berlin' or 'UTC'`,
     );
   }
   if (!OVERLAPS.includes(overlap)) refuse('overlap', `give one of ${OVERLAPS.join(', ')}`);
@@ -46,7 +46,7 @@ export function checkedSpec(value: unknown): ScheduleSpec {
       refuse('slotField', 'the input must be an object to have fields');
     }
   }
-  if (nextSlot(spec, 0) === null) refuse('cron', `'${spec.cron}' never comes`);
+  if (nextSlot(spec, 0) === null) refuse('cron', `'${spec.cron}' never matches a time`);
   return spec;
 }
 
@@ -68,7 +68,7 @@ function cronOf(cron: unknown): string {
     const why = isMiscounted
       ? 'five or six parts are needed'
       : (error as Error).message.replace(/^\w+: |(?<!\.)\.+$/g, '');
-    refuse('cron', `'${cron}' is no pattern: ${why}`);
+    refuse('cron', `'${cron}' is not a cron pattern: ${why}`);
   }
   return cron as string;
 }

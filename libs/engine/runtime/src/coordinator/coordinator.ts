@@ -10,13 +10,13 @@ import { QUEUES_PERIOD_MS, QueuePauses } from '../control/index.ts';
 import { Starter } from '../inbox/index.ts';
 import {
   check,
-  dutyCheck,
   type Health,
   type LamportClock,
   type Loop,
   type LoopOptions,
   type Ports,
   pollRestMs,
+  progressCheck,
   recentCheck,
   startLoop,
   UNREADABLE,
@@ -85,7 +85,7 @@ export class Coordinator {
   readonly #budgets: BudgetRoom;
   #revoking: Loop | undefined;
   #readiness: Loop | undefined;
-  #undoing: Loop | undefined;
+  #compensationLoop: Loop | undefined;
   #parenting: Loop | undefined;
   #continuing: Loop | undefined;
   #retrying: Loop | undefined;
@@ -123,7 +123,7 @@ export class Coordinator {
         // While rows are rebuilt they show leases that ended long ago.
         if (!this.#isStoreReady) this.#readiness?.wake();
         if (this.#leases.applied(streams) && this.#isStoreReady) this.#revoking?.wake();
-        if (this.#compensations.applied(streams)) this.#undoing?.wake();
+        if (this.#compensations.applied(streams)) this.#compensationLoop?.wake();
         if (streams.some(({ state }) => hasChildWork(state))) this.#parenting?.wake();
         if (this.#continuations.applied(streams)) this.#continuing?.wake();
         if (this.#newBuilds.applied(streams)) this.#retrying?.wake();
@@ -166,7 +166,7 @@ export class Coordinator {
     const sweep = this.#loop('sweep', { periodMs: SWEEP_PERIOD_MS, firstMs: SWEEP_PERIOD_MS }, () => this.#sweepLog());
     const later = (where: string, periodMs: number, body: () => Promise<void>): Loop =>
       this.#loop(where, { periodMs, firstMs: POLLS_BEGIN_MS }, body);
-    this.#undoing = later('compensations', COMPENSATION_PERIOD_MS, () => this.#compensations.poll());
+    this.#compensationLoop = later('compensations', COMPENSATION_PERIOD_MS, () => this.#compensations.poll());
     this.#parenting = later('children', CHILD_PERIOD_MS, () => this.#children.poll());
     this.#continuing = later('continuations', CONTINUATION_PERIOD_MS, () => this.#continuations.poll());
     this.#retrying = this.#loop('builds', { periodMs: Number.POSITIVE_INFINITY }, () => this.#newBuilds.poll());
@@ -207,8 +207,8 @@ export class Coordinator {
         check('projection', isBehind && `${eventCount} events behind the log, at most ${READY_LAG_MAX_EVENTS}`),
       ],
       live: [
-        dutyCheck('projection', this.#projector.state()),
-        ...Array.from(this.#loops, ([name, loop]) => dutyCheck(name, loop.state())),
+        progressCheck('projection', this.#projector.state()),
+        ...Array.from(this.#loops, ([name, loop]) => progressCheck(name, loop.state())),
       ],
     };
   }
@@ -261,9 +261,9 @@ export class Coordinator {
 
   async #shareRanges(): Promise<void> {
     const { store, clock } = this.#options.ports;
-    const askedMs = clock.monotonicMs();
+    const startedMs = clock.monotonicMs();
     const ranges = await store.shareRanges(this.#options.name, RANGE_TTL_MS);
-    this.#sharedMs = askedMs;
+    this.#sharedMs = startedMs;
     // Events that came while others owned the partitions gave no hint here.
     if (!this.#projector.own(ranges)) return;
     this.#newBuilds.forget();

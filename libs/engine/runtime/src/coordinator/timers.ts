@@ -25,13 +25,13 @@ export interface TimersOptions {
 export class Timers {
   readonly #options: TimersOptions;
   /** Bounds repetition: a fired timer stays in rows until they follow, and one that can't be written stays due until it can. */
-  readonly #duties: Reconcilers;
+  readonly #reconcilers: Reconcilers;
   /** Where the last poll ended if it found nothing to fire in as many pages as it may read. */
   #passed: DueTimer | undefined;
 
   constructor(options: TimersOptions) {
     this.#options = options;
-    this.#duties = new Reconcilers({
+    this.#reconcilers = new Reconcilers({
       clock: options.ports.clock,
       atOnce: TIMER_PAGE_COUNT,
       retryMs: TIMER_RETRY_MS,
@@ -43,7 +43,7 @@ export class Timers {
 
   /** Fires the timers that are due now. */
   async fire(): Promise<void> {
-    const fired = this.#duties.serve(await this.#due(), nameOf, (timer) => this.#fire(timer));
+    const fired = this.#reconcilers.serve(await this.#due(), nameOf, (timer) => this.#fire(timer));
     const isOver = new AbortController();
     // A partition that accepts no writes delays the timers of others by no more than this.
     await Promise.race([
@@ -61,7 +61,7 @@ export class Timers {
     for (let after of starts) {
       for (let page = 0; page < TIMER_PAGES_MAX; page++) {
         const due = await store.dueTimers(nowMs, TIMER_PAGE_COUNT, after);
-        const fresh = due.filter((timer) => this.#duties.isDue(nameOf(timer)));
+        const fresh = due.filter((timer) => this.#reconcilers.isDue(nameOf(timer)));
         if (fresh.length > 0 || due.length < TIMER_PAGE_COUNT) return fresh;
         after = due.at(-1);
       }

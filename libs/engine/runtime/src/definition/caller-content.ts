@@ -23,7 +23,7 @@ const sealed = (field: string, place: string): InvalidError => {
   const shown = place.slice(0, NAME_MAX_CHARS);
   return new InvalidError(
     'secret-sealed',
-    `${field}${shown}: this is the text of a sealed secret field, which nobody can give. Give the value itself.`,
+    `${field}${shown}: this is the text of a sealed secret field, which callers can't send. Send the value itself.`,
     { field, place: shown },
   );
 };

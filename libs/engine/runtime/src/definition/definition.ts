@@ -405,7 +405,7 @@ export interface Definition<Input = unknown, Output = unknown> {
   /** A schema of the definition, or of an effect that it lists, marks fields as secret. */
   readonly hasSecrets?: boolean | undefined;
   /** Set for the definition of an undo: makes the same undo from a view of the definition that it compensates. */
-  readonly undoing?: ((view: (of: CompensatedDefinition) => CompensatedDefinition) => Definition) | undefined;
+  readonly undoFor?: ((view: (of: CompensatedDefinition) => CompensatedDefinition) => Definition) | undefined;
   readonly begin: (input: Json) => {
     readonly belief: unknown;
     readonly next: readonly TaskRequest[];
@@ -416,5 +416,5 @@ export interface Definition<Input = unknown, Output = unknown> {
 /** What an undo needs of the definition whose workflows it compensates. */
 export type CompensatedDefinition = Pick<
   Definition,
-  'name' | 'version' | 'effects' | 'steps' | 'upcasters' | 'hasSecrets' | 'onSecret' | 'undoing'
+  'name' | 'version' | 'effects' | 'steps' | 'upcasters' | 'hasSecrets' | 'onSecret' | 'undoFor'
 >;

@@ -63,7 +63,7 @@ export class SuspendedError extends TidemarkError {
   override readonly name = 'SuspendedError';
 
   constructor(key: EffectKey) {
-    super('suspended', `Effect ${key} waits for its confirmation; the step runs again when it has come.`, { key });
+    super('suspended', `Effect ${key} waits for its confirmation; the step runs again when it arrives.`, { key });
   }
 }
 
@@ -124,7 +124,7 @@ export class ContendedError extends TidemarkError {
   override readonly name = 'ContendedError';
 
   constructor(of: string, exceeded: Json) {
-    const message = `Calls under way have reserved what is left of the budget of ${of}.`;
+    const message = `Calls in progress have reserved the rest of the budget of ${of}.`;
     super('budget-contended', message, { exceeded });
   }
 }

@@ -15,7 +15,7 @@ export interface TimeLimits {
 }
 
 /** What the call receives. */
-export interface Asked {
+export interface CallControl {
   /** Aborts with the caller's signal, and when the call has exceeded a time limit. */
   readonly signal: AbortSignal;
   readonly heartbeat: () => void;
@@ -32,7 +32,7 @@ export async function answerInTime<T>(
   clock: Clock,
   outer: AbortSignal,
   limits: TimeLimits,
-  ask: (asked: Asked) => Promise<T>,
+  ask: (asked: CallControl) => Promise<T>,
 ): Promise<T> {
   outer.throwIfAborted();
   const call = new AbortController();

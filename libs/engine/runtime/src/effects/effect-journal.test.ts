@@ -339,7 +339,9 @@ describe('an effect', () => {
       expect(stream.confirmed.question).toMatchObject({ code: 'outcome-too-large', key: 'w:0.0:pay:0' });
       const { error, evidence } = (await payloadsOf(log, 'WorkflowParked')).at(-1) as unknown as Parked;
       expect(error.message).toMatch(/was called and has answered.*1100\d{3} bytes.*at most 1048576 fit/);
-      expect(error.message).toMatch(/Give large payloads a place \(TIDEMARK_ARCHIVE_URL\).*as the response \(done\)/);
+      expect(error.message).toMatch(
+        /With a store for large payloads \(TIDEMARK_ARCHIVE_URL\).*as the response \(done\)/,
+      );
       expect(error.message.includes('(retry)')).toBe(kind === 'idempotent');
       expect(evidence).toMatchObject({ operation: 'pay', maxBytes: 1_048_576 });
       expect(evidence.beginning).toMatch(/^"x{9999}$/);

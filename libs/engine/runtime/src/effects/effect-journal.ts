@@ -290,7 +290,7 @@ export class EffectJournal {
       }
       if (!this.#signal.aborted) return true;
       // The call was not made, and the record tells the next holder so.
-      await this.#recordNotDone(effect, key, request, new NotDoneError('The worker had to go before the call.'));
+      await this.#recordNotDone(effect, key, request, new NotDoneError('The worker stopped before the call.'));
       throw this.#signal.reason;
     } finally {
       decided();

@@ -132,7 +132,7 @@ function undecided(
 ): CompensateError | ParkError {
   const isResolved = left.status === 'done';
   const code = isResolved ? 'effect-invalid' : 'effect-unknown';
-  const said = answer === 'none' ? 'there is no probe to ask' : `its probe says '${answer}'`;
+  const said = answer === 'none' ? 'it has no probe' : `its probe says '${answer}'`;
   const what = isResolved
     ? `Effect ${key} is recorded as done, but ${said}.`
     : `Effect ${key} was intended, and whether it happened is unknown: ${said}. It can't be repeated harmlessly.`;
@@ -156,7 +156,7 @@ export function fitting(effect: EffectDefinition, key: EffectKey, known: Json): 
   try {
     return effect.parseResponse(known);
   } catch (error) {
-    const message = `Effect ${key} is done, and what is recorded as its response doesn't fit: ${errorNote(error).message} A person may give the right one (done), or mend the schema and go on (retry).`;
+    const message = `Effect ${key} is done, and what is recorded as its response doesn't fit: ${errorNote(error).message} A person may give the right one (done), or fix the schema and answer with retry.`;
     throw new ParkError('response-unfit', message, key, { operation: effect.operation, response: excerpt(known) });
   }
 }

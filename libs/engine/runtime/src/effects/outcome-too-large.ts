@@ -14,7 +14,7 @@ const CODE = 'outcome-too-large';
 export const answerTooLarge = ({ operation }: EffectDefinition, cause: LimitError): LimitError =>
   new LimitError(
     CODE,
-    `${said(operation, cause)} What it cost is recorded, and no other attempt is made by itself. ${place(cause)}Ask for a shorter answer (maxOutputTokens), or in several calls.`,
+    `${said(operation, cause)} Its cost is recorded, and it is not retried automatically. ${place(cause)}Ask for a shorter answer (maxOutputTokens), or in several calls.`,
     { ...cause.details, cause },
   );
 
@@ -28,11 +28,11 @@ export function responseTooLarge(
   response: Json,
   cause: LimitError,
 ): ParkError {
-  const again = kind === 'irreversible' ? '' : ', or mend it and call again with the same key (retry)';
+  const again = kind === 'irreversible' ? '' : ', or fix it and call it again with the same key (retry)';
   const { sizeBytes = null, maxBytes = null } = cause.details as { readonly [name: string]: Json };
   return new ParkError(
     CODE,
-    `${said(operation, cause)} ${place(cause)}Let the effect answer less, or with a reference. The evidence has the beginning of this response: give what is needed of it as the response (done)${again}.`,
+    `${said(operation, cause)} ${place(cause)}Make the effect return less, or a reference. The evidence has the beginning of this response: give the part that is needed as the response (done)${again}.`,
     key,
     { operation, sizeBytes, maxBytes, beginning: JSON.stringify(response).slice(0, BEGINNING_MAX_CHARS) },
   );
@@ -44,5 +44,5 @@ const said = (operation: string, { message }: LimitError): string =>
 /** The advice to configure a place for large payloads; empty if the log has one already. */
 const place = ({ details: { maxBytes } }: LimitError): string =>
   typeof maxBytes === 'number' && maxBytes <= EVENT_MAX_BYTES
-    ? 'Give large payloads a place (TIDEMARK_ARCHIVE_URL), and 64 MiB fit. '
+    ? 'With a store for large payloads (TIDEMARK_ARCHIVE_URL) 64 MiB fit. '
     : '';

@@ -30,7 +30,7 @@ export function refuseRepeats(
   if (count < repeatsMax + (isCounted ? 1 : 0)) return;
   throw new ParkError(
     RUN_AWAY_LOOP,
-    `Workflow ${workflow} has asked ${what} the same question ${count} times, which is the limit (repeatsMax): it runs in circles. Answer with retry to let it go on, or fail.`,
+    `Workflow ${workflow} has asked ${what} the same question ${count} times, which is the limit (repeatsMax): it is probably in a loop. Answer with retry to let it continue, or with fail.`,
     null,
     { what, count, question, key },
   );

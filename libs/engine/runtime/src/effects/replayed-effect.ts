@@ -82,7 +82,7 @@ function notRecorded({ base }: Replay, operation: string, key: EffectKey): ParkE
   const { workflow, sequence } = base;
   return new ParkError(
     EFFECT_NOT_RECORDED,
-    `${operation} was asked for what ${workflow} never recorded after checkpoint ${sequence}, so there is no answer, and nothing is called. A person may give one (done), let it look again (retry), or end it (fail); a fork with live effects calls it.`,
+    `${workflow} recorded no such call of ${operation} after checkpoint ${sequence}, so its replay has no response, and calls nothing. A person may give one (done), have the record read again (retry), or fail it (fail); a fork with live effects calls it.`,
     key,
     { operation, base: workflow, sequence },
   );

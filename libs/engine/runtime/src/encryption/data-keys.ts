@@ -328,7 +328,7 @@ class Rewrap {
     const done: StoredKey[] = [];
     let failure: unknown;
     for (let at = 0; at < keys.length && failure === undefined; at += REWRAPS_AT_ONCE) {
-      const calls = keys.slice(at, at + REWRAPS_AT_ONCE).map((key) => this.#wrappedAnew(key));
+      const calls = keys.slice(at, at + REWRAPS_AT_ONCE).map((key) => this.#rewrapped(key));
       for (const call of await Promise.allSettled(calls)) {
         if (call.status === 'rejected') failure ??= call.reason;
         else if (call.value !== undefined) done.push(call.value);
@@ -340,7 +340,7 @@ class Rewrap {
   }
 
   /** Undefined: it can't be unwrapped. */
-  async #wrappedAnew(stored: StoredKey): Promise<StoredKey | undefined> {
+  async #rewrapped(stored: StoredKey): Promise<StoredKey | undefined> {
     let key: Uint8Array | undefined;
     try {
       key = await this.#provider.unwrap(stored, stored);

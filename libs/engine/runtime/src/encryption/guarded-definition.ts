@@ -28,7 +28,7 @@ import { guardOf, overridden, type SecretGuard, type SecretPorts } from '../kern
 
 /** An undo stores only what was stored before. Errors pass the policy where the run records them. */
 export function guardedDefinition(definition: Definition, ports: SecretPorts): Definition {
-  if (isSystemDefinition(definition.name) || definition.undoing !== undefined) return definition;
+  if (isSystemDefinition(definition.name) || definition.undoFor !== undefined) return definition;
   const guard = guardOf(definition.name, [definition], ports);
   const parsing = (where: 'input' | 'belief' | 'output', parse: Parse): Parse => taking(guard, where, where, parse);
   return {

@@ -282,7 +282,7 @@ describe('catching up', () => {
     index.apply = async () => ({ isApplied: false });
     await expect(listed(store)).rejects.toMatchObject({
       code: 'keys-unavailable',
-      message: expect.stringContaining('moved 100 times'),
+      message: expect.stringContaining('moved the index of keys 100 times'),
     });
   });
 });

@@ -101,7 +101,7 @@ export class ProjectedKeyStore implements KeyStore {
     const revived = new Set<string>();
     for (let moves = 0; !(await this.#applyAll(revived)); moves++) {
       if (moves === INDEX_MOVES_MAX) {
-        const message = `The index of keys was moved ${moves} times by others while it was to be caught up.`;
+        const message = `Other processes moved the index of keys ${moves} times while this one was catching up.`;
         throw new UnavailableError('keys-unavailable', message);
       }
     }

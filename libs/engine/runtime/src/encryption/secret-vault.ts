@@ -38,7 +38,7 @@ const keyMissing = (key: string): CorruptError =>
 const misplaced = (purpose: string, path: SecretPath): InvalidError =>
   new InvalidError(
     'secret-misplaced',
-    `${purpose}: at ${shown(path) || 'its root'} stands the text of a sealed secret field that belongs elsewhere. It is not opened there. Give the value itself.`,
+    `${purpose}: ${shown(path) || 'its root'} holds the text of a sealed secret field that belongs elsewhere, which is not opened there. Give the value itself.`,
     { purpose, place: shown(path) },
   );
 

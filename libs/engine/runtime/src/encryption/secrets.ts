@@ -22,7 +22,7 @@ import type {
 } from '../definition/index.ts';
 import { originOf } from '../history/index.ts';
 import { type FieldKeys, overridden, type Ports, type SecretPorts } from '../kernel/index.ts';
-import { undoneBy } from '../lease/index.ts';
+import { compensatedBy } from '../lease/index.ts';
 import type { Reads } from '../projection/index.ts';
 import { type ContentTransform, transformedStore } from '../views/index.ts';
 import { guardedDefinition } from './guarded-definition.ts';
@@ -59,7 +59,7 @@ export function checkSecrets(definitions: readonly Definition[], { secrets }: Ke
 const unconfigured = ({ name, version }: Pick<Definition, 'name' | 'version'>): ConfigError =>
   new ConfigError(
     'secrets-unconfigured',
-    `${name} v${version} marks fields as secret, and no key for them is named. Set TIDEMARK_SECRETS_KEYS_URL to a key that only those may use who may read them (file:///PATH/secrets.json, aws-kms:KEY?region=REGION, transit:https://HOST/MOUNT/KEY?tokenFile=PATH).`,
+    `${name} v${version} marks fields as secret, and no key for them is named. Set TIDEMARK_SECRETS_KEYS_URL to a key that only those can use who may read them (file:///PATH/secrets.json, aws-kms:KEY?region=REGION, transit:https://HOST/MOUNT/KEY?tokenFile=PATH).`,
     { definition: name, version },
   );
 
@@ -73,7 +73,7 @@ export async function ownerOf(
 ): Promise<RecordOwner> {
   let done = workflow;
   // An undo can itself be compensated.
-  for (let before = undoneBy(done); before !== undefined; before = undoneBy(done)) done = before;
+  for (let before = compensatedBy(done); before !== undefined; before = compensatedBy(done)) done = before;
   const origin = await originOf((of, options) => store.checkpoints(of, options), done);
   return { tenant, workflow: origin?.shares.at(-1)?.workflow ?? done, user: user ?? null };
 }
@@ -143,7 +143,7 @@ const MASKING: ContentTransform = {
 
 /** An undo's inputs were sealed by the workflow that it compensates, and stay sealed until a compensation is called. */
 const sealedDefinition = (definition: Definition, vault: Vault): Definition =>
-  definition.undoing?.((of) => sealedUndone(of, vault)) ?? sealedPlain(definition, vault);
+  definition.undoFor?.((of) => sealedCompensated(of, vault)) ?? sealedPlain(definition, vault);
 
 function sealedPlain(definition: Definition, vault: Vault): Definition {
   const { open, sealing } = vault;
@@ -173,9 +173,9 @@ function sealedPlain(definition: Definition, vault: Vault): Definition {
 }
 
 /** The compensated definition, with effects and steps whose compensations receive the values. */
-const sealedUndone = (of: CompensatedDefinition, vault: Vault): CompensatedDefinition => {
-  const undoing = of.undoing?.((before) => sealedUndone(before, vault));
-  if (undoing !== undefined) return undoing;
+const sealedCompensated = (of: CompensatedDefinition, vault: Vault): CompensatedDefinition => {
+  const undoFor = of.undoFor?.((before) => sealedCompensated(before, vault));
+  if (undoFor !== undefined) return undoFor;
   return {
     ...of,
     effects: of.effects.map((effect) => sealedEffect(effect, vault)),

@@ -148,7 +148,7 @@ describe('a fork that replays', () => {
     const parked = (await world.ports.store.events(workflow, 100)).find(({ type }) => type === 'WorkflowParked')!;
     const { evidence, error } = JSON.parse(parked.payload);
     expect(evidence).toEqual({ operation: 'pay', base: 'base', sequence: 1 });
-    expect(error.message).toMatch(/^pay was asked for what base never recorded after checkpoint 1/);
+    expect(error.message).toMatch(/^base recorded no such call of pay after checkpoint 1/);
     expect(parked.payload).not.toMatch(/always the same|"part"/);
 
     // The control: the same fork with live effects continues, and calls.
@@ -188,7 +188,7 @@ describe('what can’t be forked', () => {
     ['base', 7, 'sequence-unknown', 'has checkpoints 1 to 6 (0 is its opening), and none with sequence 7'],
     ['base', -1, 'sequence-unknown', 'a whole number from 0'],
     ['base', 1.5, 'sequence-unknown', 'a whole number from 0'],
-    ['base', 6, 'fork-nothing-left', 'at checkpoint 6 nothing was left to be done. Fork it at an earlier one.'],
+    ['base', 6, 'fork-nothing-left', 'no task was pending at checkpoint 6. Fork it at an earlier one.'],
   ])('%s at %s: %s', async (of, at, code, message) => {
     await world.worker([order]);
     await ended(order);

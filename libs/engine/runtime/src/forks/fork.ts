@@ -172,7 +172,7 @@ export async function isSameFork(
   }
   const what =
     known === undefined
-      ? 'a workflow that is no fork'
+      ? 'a workflow that is not a fork'
       : `a fork of ${known.workflow} at ${known.sequence} with effects '${known.effects}'`;
   throw new ConflictError('workflow-differs', `Workflow id ${id} is ${what}. Choose another id.`, { workflow: id });
 }
@@ -229,15 +229,15 @@ async function checkBase({ store }: Pick<Ports, 'store'>, { state, content }: Pa
     );
   }
   if (frontier.tasks.find(({ when }) => when.some(({ kind }) => kind === 'child')) !== undefined) {
-    refuse('fork-of-parent', 'a task waits for a child there, which is its own. Fork it at another checkpoint.');
+    refuse(
+      'fork-of-parent',
+      'a task waits for a child there, and a child has one parent. Fork it at another checkpoint.',
+    );
   }
   const row = await store.workflow(workflow);
   const isLast = row?.status === 'completed' && row.sequence === head.sequence;
   if (isLast || frontier.tasks.size === 0) {
-    refuse(
-      'fork-nothing-left',
-      `at checkpoint ${head.sequence} nothing was left to be done. Fork it at an earlier one.`,
-    );
+    refuse('fork-nothing-left', `no task was pending at checkpoint ${head.sequence}. Fork it at an earlier one.`);
   }
 }
 

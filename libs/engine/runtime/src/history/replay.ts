@@ -29,7 +29,7 @@ export interface ReplayReads extends PlaceReads {
 }
 
 /** An effect of the fork that needs an outcome. */
-export interface Asked {
+export interface ReplayedCall {
   readonly task: TaskId;
   readonly key: EffectKey;
   readonly operation: string;
@@ -87,7 +87,7 @@ export class Replay {
   }
 
   /** Undefined: the base has no (further) record that answers it. */
-  async find(asked: Asked): Promise<Recorded | undefined> {
+  async find(asked: ReplayedCall): Promise<Recorded | undefined> {
     this.#answered ??= this.#load();
     const answered = await this.#answered;
     const key = answered.get(asked.key) ?? (await this.#choose(asked, answered));
@@ -107,7 +107,7 @@ export class Replay {
   }
 
   /** Chooses a record in the same turn in which it finds it unused (R2). */
-  async #choose(asked: Asked, answered: Map<EffectKey, EffectKey>): Promise<EffectKey | undefined> {
+  async #choose(asked: ReplayedCall, answered: Map<EffectKey, EffectKey>): Promise<EffectKey | undefined> {
     const there = await this.#places.taskOf(asked.task);
     const same = there && this.#sameKey(asked.task, asked.key, there);
     const rows = there === undefined ? [] : await this.#reads.base(there);
@@ -127,7 +127,7 @@ export class Replay {
     return take(await this.#equal(asked));
   }
 
-  async #equal(asked: Asked): Promise<readonly EffectKey[]> {
+  async #equal(asked: ReplayedCall): Promise<readonly EffectKey[]> {
     return ((await this.#questions!).get(questionOf(asked)) ?? []).map(({ key }) => key);
   }
 

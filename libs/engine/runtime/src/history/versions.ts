@@ -75,7 +75,7 @@ export function resolveTask(definition: Definition, version: number, step: strin
   let task: { readonly step: string; readonly input: unknown } = { step, input };
   if (version < definition.version) task = upcastTask(definition, version, step, input);
   const found = definition.steps.get(task.step);
-  if (found === undefined) throw stepGone(definition, version, step, task.step);
+  if (found === undefined) throw missingStep(definition, version, step, task.step);
   // The input was validated when this version stored it.
   if (version >= definition.version) return { step: found, input };
   return orPark(definition, version, `input of step ${step}`, 'task-not-upcast', () => ({
@@ -109,7 +109,7 @@ export function orPark<T>(definition: Definition, version: number, what: string,
   }
 }
 
-function stepGone({ name, version: now }: Definition, version: number, step: string, became: string): ParkError {
+function missingStep({ name, version: now }: Definition, version: number, step: string, became: string): ParkError {
   const what = step === became ? `step '${step}'` : `step '${became}', which upcast makes of '${step}'`;
   const raise = version < now ? 'Add' : 'Raise the version and add';
   const message = `A pending task, added by ${name} v${version}, needs ${what}, and v${now} has none of that name. ${raise} upcast.${version}.tasks.${step}, or run it with a version that has it.`;

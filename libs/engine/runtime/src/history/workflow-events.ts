@@ -42,8 +42,8 @@ export class StreamFold {
   constructor(place: StreamPlacement, stream?: StreamState) {
     this.#place = place;
     // The fold skips the unreadable record at which the stream stopped, whatever is decided about it.
-    const stands = stream?.unreadable?.problem !== undefined;
-    this.#stream = stands ? { ...stream, unreadable: null } : stream;
+    const hasStopped = stream?.unreadable?.problem !== undefined;
+    this.#stream = hasStopped ? { ...stream, unreadable: null } : stream;
   }
 
   get stream(): StreamState | undefined {

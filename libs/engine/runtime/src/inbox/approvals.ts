@@ -128,18 +128,21 @@ export class Approvals {
       .filter((one) => one.task === task)
       .slice(-1);
     if (given?.approved === answer.approved && given.by === answer.by) {
-      const stands = decodePayload('ApprovalGiven', given.payload).value as unknown as GivenApproval;
+      const recorded = decodePayload('ApprovalGiven', given.payload).value as unknown as GivenApproval;
       const value = toJson(answer.value ?? null, 'value of the approval');
-      if (canonicalJson(stands.value) === canonicalJson(value)) return { changed: false };
+      if (canonicalJson(recorded.value) === canonicalJson(value)) return { changed: false };
     }
     if (given !== undefined) {
       const what = given.approved ? 'approved' : 'rejected';
-      const message = `Task ${task} of ${workflow} was ${what} by ${given.by} before. That stands.`;
+      const message = `Task ${task} of ${workflow} was already ${what} by ${given.by}. The first answer counts.`;
       throw new ConflictError('already-answered', message, { workflow, task, by: given.by, approved: given.approved });
     }
     const { row, state } = await this.#inbox.exactly(workflow);
     if (isClosed(state)) throw closed(row);
-    throw new ConflictError('not-asked', `Task ${task} of ${workflow} waits for no approval.`, { workflow, task });
+    throw new ConflictError('not-asked', `Task ${task} of ${workflow} is not waiting for an approval.`, {
+      workflow,
+      task,
+    });
   }
 }
 
@@ -202,5 +205,5 @@ const PROBLEMS_REPORTED_COUNT = 10;
 
 function refusedForm(value: unknown): null {
   if (value === undefined || value === null) return null;
-  throw new InvalidError('approval-unfit', 'value: an approval that is rejected has none. Say why instead.');
+  throw new InvalidError('approval-unfit', 'value: a rejection has none. Leave it out, and give the reason in why.');
 }

@@ -124,7 +124,7 @@ describe('what is said to a workflow', () => {
       await expect(second).rejects.toMatchObject({
         name: 'ConflictError',
         code: 'already-decided',
-        message: `Question ${question} of w was answered by Ada before: done. That stands.`,
+        message: `Question ${question} of w was already answered by Ada: done. The first answer counts.`,
       });
       await first;
       await world.until(W, 'completed');

@@ -123,7 +123,7 @@ export class Decisions {
     const before = events.filter(({ atMs }) => atMs < openAtMs);
     if (asked !== undefined && answerIn(before, asked) === undefined) return { ...decision, question: asked };
     if (question === null) return decision;
-    const message = `Workflow ${workflow} asks ${question.id} (${question.code}), and asked nothing at ${isoTime(openAtMs)}.`;
+    const message = `Workflow ${workflow} asks ${question.id} (${question.code}) only since after ${isoTime(openAtMs)}, when the job began. Answer it on its own.`;
     throw new ConflictError('not-asked', message, { workflow, question: question.id });
   }
 
@@ -138,7 +138,7 @@ export class Decisions {
       return { workflow, question: answer.question, resolution: answer.resolution };
     }
     if (answer !== undefined) {
-      const message = `Question ${asked} of ${workflow} was answered by ${answer.by} before: ${answer.resolution}. That stands.`;
+      const message = `Question ${asked} of ${workflow} was already answered by ${answer.by}: ${answer.resolution}. The first answer counts.`;
       throw new ConflictError('already-decided', message, { workflow, ...answer });
     }
     if (isClosed(state)) throw closed(row);
@@ -146,7 +146,7 @@ export class Decisions {
       const message = `question: ${workflow} doesn't ask ${asked}, but ${state.question.id} (${state.question.code}).`;
       throw new ConflictError('question-differs', message, { workflow, question: state.question.id });
     }
-    const message = `Workflow ${workflow} waits for no person: it is ${state.status}.`;
+    const message = `Workflow ${workflow} is not waiting for a person: it is ${state.status}.`;
     throw new ConflictError('not-asked', message, { workflow, status: state.status });
   }
 
@@ -178,7 +178,7 @@ export class Decisions {
     const event = eventId(`confirm:${effect.pending!.id}:${responseDigest}`);
     if (await this.#inbox.write(row, event, 'EffectConfirmed', control, payload)) return;
     if (await this.#wasConfirmed(row, token, confirmation, effects)) return;
-    throw new ConflictError('already-confirmed', `What became of '${token}' was decided otherwise meanwhile.`, {
+    throw new ConflictError('already-confirmed', `The outcome of '${token}' was decided otherwise meanwhile.`, {
       token,
     });
   }
@@ -198,7 +198,7 @@ export class Decisions {
     const said = 'error' in confirmation ? 'failed' : 'done';
     const guard = this.#guard(row);
     if (said === outcome && (said === 'failed' || isSameResponse(before, confirmation, effects, guard))) return true;
-    const message = `token: '${token}' was confirmed as ${outcome} before${said === outcome ? ', with another response' : ''}. That stands.`;
+    const message = `token: '${token}' was already confirmed as ${outcome}${said === outcome ? ', with another response' : ''}. The first confirmation counts.`;
     throw new ConflictError('already-confirmed', message, { workflow, token, outcome });
   }
 
@@ -221,7 +221,7 @@ export class Decisions {
       // If a new run continues the workflow meanwhile, the signal goes to that run.
       before = row.workflow;
     }
-    const message = `Workflow ${id} holds ${SIGNALS_MAX} signals that nobody has waited for, or ${SIGNALS_MAX_BYTES} bytes of them with this one, and takes no more. Send it again when some were taken.`;
+    const message = `Workflow ${id} holds ${SIGNALS_MAX} signals that no task has received, or would hold more than ${SIGNALS_MAX_BYTES} bytes of them with this one, and accepts no more. Send it again when some were received.`;
     throw new LimitError('signals-full', message, { workflow: id });
   }
 

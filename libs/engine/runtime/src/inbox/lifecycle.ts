@@ -58,7 +58,7 @@ export class Lifecycle {
     if (now.row.workflow !== row.workflow) return this.ask(id, act, ask);
     if (isInState(now.state, act)) return { workflow: row.workflow, changed: false };
     refuse(now.row, now.state, act);
-    throw new ConflictError('not-asked', `Workflow ${id} is ${now.state.status}: '${act}' was not taken.`, {
+    throw new ConflictError('not-asked', `Workflow ${id} is ${now.state.status}: '${act}' was not accepted.`, {
       workflow: id,
     });
   }

@@ -42,7 +42,7 @@ export class RecordJudgements {
       });
     }
     if (judgement === 'skip' && type === 'WorkflowOpened') {
-      const message = `Workflow ${id} can't do without its opening, which is what can't be read (${problem}): it stays as it is, and nothing runs.`;
+      const message = `The opening of workflow ${id} can't be read (${problem}), and can't be skipped: nothing of it runs. Restore what is missing, or start another workflow.`;
       throw new InvalidError('opening-not-skipped', message, { workflow, problem });
     }
     if (judgement === 'take' && problem === PLAIN_REFUSED) {
@@ -59,7 +59,7 @@ export class RecordJudgements {
     if (outcome === 'resumed') return { workflow, offset, problem };
     throw new ConflictError(
       'record-unreadable',
-      `Workflow ${id}: the ${type} at offset ${offset} still can't be read (${problem}). Put back what is lacking and take it again, or skip it.`,
+      `Workflow ${id}: the ${type} at offset ${offset} still can't be read (${problem}). Restore what is missing and take it again, or skip it.`,
       { workflow, offset, problem },
     );
   }

@@ -150,7 +150,7 @@ export class Starter {
     if (await this.#openings.isAccepted({ placement, offset, value: record.value, before: await rows })) return;
     throw new UnavailableError(
       'start-in-doubt',
-      `The opening of ${placement.workflow} was not taken; start it again.`,
+      `The opening of ${placement.workflow} was not accepted; start it again.`,
       {
         workflow: placement.workflow,
       },

@@ -8,8 +8,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { READY_LAG_KNOWN_MS, READY_LAG_MAX_EVENTS } from '../coordinator/limits.ts';
 import { BEAT_STALL_MS } from '../worker/limits.ts';
 import { startLoop } from './backoff.ts';
-import { dutyCheck, type Health } from './health.ts';
-import { DUTY_UNMOVED_MAX_MS } from './limits.ts';
+import { type Health, progressCheck } from './health.ts';
+import { UNMOVED_MAX_MS } from './limits.ts';
 
 const PARTITIONS = 4;
 
@@ -89,28 +89,28 @@ describe('health', () => {
   it('of a duty: given up when it does not move, and not while it moves, fails or pauses', async () => {
     const { clock } = world.ports;
     const reasonOf = (loop: { state(): ReturnType<ReturnType<typeof startLoop>['state']> }) =>
-      dutyCheck('x', loop.state()).reason;
+      progressCheck('x', loop.state()).reason;
     const options = { clock, periodMs: 1_000, onError: () => {} };
     let end = (): void => {};
     const stuck = startLoop(() => new Promise<void>((resolve) => (end = resolve)), options);
     const slow = startLoop(async (moved) => {
       for (let at = 0; at < 20; at++) {
-        await clock.sleep(DUTY_UNMOVED_MAX_MS / 10);
+        await clock.sleep(UNMOVED_MAX_MS / 10);
         moved();
       }
     }, options);
     const failing = startLoop(() => Promise.reject(new Error('away')), options);
     const pausing = startLoop(async () => {}, options);
-    await clock.run(DUTY_UNMOVED_MAX_MS - 1_000);
+    await clock.run(UNMOVED_MAX_MS - 1_000);
     expect(reasonOf(stuck)).toBeUndefined();
     await clock.run(2_000);
-    expect(reasonOf(stuck)).toMatch(/hasn't moved for 60[01]\.?\d* s, at most 600 s/);
+    expect(reasonOf(stuck)).toMatch(/it has made no progress for 60[01]\.?\d* s, at most 600 s/);
     for (const loop of [slow, failing, pausing]) expect(reasonOf(loop)).toBeUndefined();
-    expect(failing.state().failingMs).toBeGreaterThan(DUTY_UNMOVED_MAX_MS - 1_000);
+    expect(failing.state().failingMs).toBeGreaterThan(UNMOVED_MAX_MS - 1_000);
     expect(pausing.state().failingMs).toBeUndefined();
     end();
     const ended = Promise.all([stuck, slow, failing, pausing].map((loop) => loop.stop()));
-    await clock.run(DUTY_UNMOVED_MAX_MS * 2);
+    await clock.run(UNMOVED_MAX_MS * 2);
     await ended;
   });
 });

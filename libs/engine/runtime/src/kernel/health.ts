@@ -4,7 +4,7 @@
  */
 
 import type { LoopState } from './backoff.ts';
-import { DUTY_UNMOVED_MAX_MS } from './limits.ts';
+import { UNMOVED_MAX_MS } from './limits.ts';
 
 export interface HealthCheck {
   readonly name: string;
@@ -34,15 +34,15 @@ export function recentCheck(
   return check(name, agoMs > maxMs && `${what}: not for ${seconds(agoMs)}, at most ${seconds(maxMs)}`);
 }
 
-/** Fails when a duty runs without making progress. */
-export const dutyCheck = (name: string, { unmovedMs = 0 }: LoopState): HealthCheck =>
+/** Fails when a loop runs without making progress. */
+export const progressCheck = (name: string, { unmovedMs = 0 }: LoopState): HealthCheck =>
   check(
     `duty ${name}`,
-    unmovedMs > DUTY_UNMOVED_MAX_MS &&
-      `it hasn't moved for ${seconds(unmovedMs)}, at most ${seconds(DUTY_UNMOVED_MAX_MS)}`,
+    unmovedMs > UNMOVED_MAX_MS &&
+      `it has made no progress for ${seconds(unmovedMs)}, at most ${seconds(UNMOVED_MAX_MS)}`,
   );
 
-/** Fails when a duty has kept failing for longer than `maxMs`. */
+/** Fails when a loop has kept failing for longer than `maxMs`. */
 export const failingCheck = (name: string, { failingMs = 0 }: LoopState, maxMs: number): HealthCheck =>
   check(name, failingMs > maxMs && `it has failed for ${seconds(failingMs)}, at most ${seconds(maxMs)}`);
 

@@ -16,7 +16,7 @@ export const BACKOFF_FIRST_MS = 50;
 export const BACKOFF_MAX_MS = 2_000;
 /** Period of the report of the log's growth, in milliseconds. */
 export const GROWTH_PERIOD_MS = 60_000;
-/** A duty without progress for this long, in milliseconds, counts as hung. It is far longer than any wait for an unavailable server. */
-export const DUTY_UNMOVED_MAX_MS = 600_000;
+/** A loop without progress for this long, in milliseconds, counts as hung. It is far longer than any wait for an unavailable server. */
+export const UNMOVED_MAX_MS = 600_000;
 /** Causes of an error that are followed; real chains are shorter. */
 export const ERROR_CAUSES_MAX_COUNT = 8;

@@ -1,6 +1,6 @@
 /**
- * Owns when duties run: several at once, each independent of the others, and one that keeps failing ever more rarely. It does not know what
- * a duty does.
+ * Owns when pending work is served: several items at once, each independent of the others, and one that keeps failing ever more rarely. It
+ * does not know what serving an item does.
  */
 
 import type { Clock } from '@tidemark/ports';
@@ -8,42 +8,42 @@ import { backoffMs } from './retry.ts';
 
 const FORGET_PERIOD_MS = 1_000;
 
-export interface DutyOptions {
+export interface ReconcilerOptions {
   readonly clock: Clock;
   readonly atOnce: number;
   /** Delay after the first failure; each further failure doubles it. */
   readonly retryMs: number;
   readonly retryMaxMs: number;
-  /** How long a duty rests after a success, because rows may still show it as due. */
+  /** How long an item rests after a success, because rows may still show it as due. */
   readonly restMs: number;
   readonly onError: (error: unknown) => void;
 }
 
 export class Reconcilers {
-  readonly #options: DutyOptions;
+  readonly #options: ReconcilerOptions;
   readonly #noted = new Map<string, Noted>();
   readonly #underWay = new Set<string>();
   #forgotMs = 0;
 
-  constructor(options: DutyOptions) {
+  constructor(options: ReconcilerOptions) {
     this.#options = options;
   }
 
-  /** Whether the duty may run: it is not running, and its rest or back-off is over. */
+  /** Whether the item may be served: it is not in progress, and its rest or back-off is over. */
   isDue(name: string): boolean {
     if (this.#underWay.has(name)) return false;
     return (this.#noted.get(name)?.untilMs ?? 0) <= this.#options.clock.monotonicMs();
   }
 
-  /** Resolves once each duty has succeeded or failed. A duty that fails does not keep the others waiting. */
-  async serve<T>(due: readonly T[], nameOf: (duty: T) => string, serve: (duty: T) => Promise<void>): Promise<void> {
+  /** Resolves once each item has succeeded or failed. One that fails does not keep the others waiting. */
+  async serve<T>(due: readonly T[], nameOf: (item: T) => string, serve: (item: T) => Promise<void>): Promise<void> {
     this.#forgetOld();
     const left = [...due].reverse();
-    for (const duty of due) this.#underWay.add(nameOf(duty));
+    for (const item of due) this.#underWay.add(nameOf(item));
     const serveNext = async (): Promise<void> => {
-      for (let duty = left.pop(); duty !== undefined; duty = left.pop()) {
-        const name = nameOf(duty);
-        await serve(duty).then(
+      for (let item = left.pop(); item !== undefined; item = left.pop()) {
+        const name = nameOf(item);
+        await serve(item).then(
           () => this.#note(name, 0),
           (error: unknown) => {
             this.#note(name, (this.#noted.get(name)?.failureCount ?? 0) + 1);
@@ -62,7 +62,7 @@ export class Reconcilers {
     this.#noted.set(name, { untilMs: clock.monotonicMs() + waitMs, failureCount });
   }
 
-  /** A failed duty is remembered for one longest back-off more, so that its count survives until the next attempt. */
+  /** A failed item is remembered for one longest back-off more, so that its count survives until the next attempt. */
   #forgetOld(): void {
     const { clock, retryMaxMs } = this.#options;
     const nowMs = clock.monotonicMs();

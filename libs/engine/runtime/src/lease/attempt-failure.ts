@@ -144,8 +144,8 @@ function stepFailed({ task, error, build, input, onFailure }: FailedAttempt, att
   const times = attempt === 1 ? '' : ` at attempt ${attempt}`;
   const isByItself = onFailure === 'retry-on-new-build' && build !== undefined;
   const remedy = isByItself
-    ? 'Mend it and start a worker with the new build: it goes on by itself. Or let it go on (retry)'
-    : 'Mend it and let it go on (retry)';
+    ? 'Fix it and start a worker with the new build: it resumes by itself. Or answer with retry'
+    : 'Fix it and answer with retry';
   const evidence = { step: task.step, attempt, code, ...(build !== undefined && { build }) };
   return new ParkError(
     'step-failed',

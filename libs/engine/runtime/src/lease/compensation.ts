@@ -13,13 +13,13 @@ import { COMPENSATION_DEPTH_MAX } from './limits.ts';
 export const undoId = (workflow: WorkflowId): WorkflowId => workflowId(`${workflow}${UNDO_SUFFIX}`);
 
 /** The id of the workflow that this undo compensates; undefined if the id is not that of an undo. */
-export const undoneBy = (undo: WorkflowId): WorkflowId | undefined =>
+export const compensatedBy = (undo: WorkflowId): WorkflowId | undefined =>
   undo.endsWith(UNDO_SUFFIX) ? workflowId(undo.slice(0, -UNDO_SUFFIX.length)) : undefined;
 
 /** The number of nested undos in the id: 0 for an ordinary workflow. */
 export function depthOf(workflow: WorkflowId): number {
-  const undone = undoneBy(workflow);
-  return undone === undefined ? 0 : depthOf(undone) + 1;
+  const compensated = compensatedBy(workflow);
+  return compensated === undefined ? 0 : depthOf(compensated) + 1;
 }
 
 /** The definition under which jobs of this one are queued: workers of a definition also run its undos and its schedules. */

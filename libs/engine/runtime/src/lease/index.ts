@@ -1,6 +1,6 @@
 /** The entry point of the room: what other rooms of the engine may use. */
 export { failureDrafts, isOpenForGood, openCalls, openEffect, parkDraft } from './attempt-failure.ts';
-export { compensationDraft, depthOf, mayUndo, queuedAs, undoId, undoneBy } from './compensation.ts';
+export { compensatedBy, compensationDraft, depthOf, mayUndo, queuedAs, undoId } from './compensation.ts';
 export {
   type Confirmation,
   checkDecision,

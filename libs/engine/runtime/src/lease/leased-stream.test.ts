@@ -133,11 +133,11 @@ describe('a held stream', () => {
     let nowMs = 1_000;
     const clock = { ...systemClock, nowMs: () => systemClock.nowMs(), monotonicMs: () => nowMs };
     const stream = hold('h1', opened, 1, clock);
-    const lookedMs: number[] = [stream.lookedMs];
+    const polledMs: number[] = [stream.polledMs];
     const looked = async (work: () => Promise<unknown>): Promise<void> => {
-      nowMs = (lookedMs.length + 1) * 1_000;
+      nowMs = (polledMs.length + 1) * 1_000;
       await work();
-      lookedMs.push(stream.lookedMs);
+      polledMs.push(stream.polledMs);
     };
     await looked(() => write(stream, claim));
     await looked(async () => {});
@@ -150,7 +150,7 @@ describe('a held stream', () => {
       return base;
     };
     await looked(() => write(stream, commit(stream, '0.0')));
-    expect(lookedMs).toEqual([1_000, 2_000, 2_000, 4_000, 5_000]);
+    expect(polledMs).toEqual([1_000, 2_000, 2_000, 4_000, 5_000]);
   });
 
   it('knows without a read that an append was accepted when its offset is the next', async () => {

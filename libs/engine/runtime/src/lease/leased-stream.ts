@@ -95,7 +95,7 @@ export class LeasedStream {
   #settling: Promise<void> = Promise.resolve();
   #fenced: Error | undefined;
   #traced: { readonly epoch: Epoch; readonly parent: string } | undefined;
-  #lookedMs: number;
+  #polledMs: number;
 
   constructor(state: StreamState, next: Offset, options: LeasedStreamOptions) {
     this.#options = options;
@@ -103,7 +103,7 @@ export class LeasedStream {
     this.#speculative = state;
     this.#next = next;
     this.#limits = eventLimits(options.ports.log);
-    this.#lookedMs = options.ports.clock.monotonicMs();
+    this.#polledMs = options.ports.clock.monotonicMs();
   }
 
   /** The fold of the log as far as this holder has read it. */
@@ -125,8 +125,8 @@ export class LeasedStream {
    * When the newest answered append or read to the end of this holder was sent (monotonic milliseconds): everything that others had written
    * by then is folded. Before the first answer, it is the time at which this view was created.
    */
-  get lookedMs(): number {
-    return this.#lookedMs;
+  get polledMs(): number {
+    return this.#polledMs;
   }
 
   /** Whether this holder has the lease, as far as the log was read: it has neither released nor lost it. */
@@ -256,7 +256,7 @@ export class LeasedStream {
   async #settle(batch: readonly Unsettled[], base: Offset, sentMs: number): Promise<void> {
     if (this.#fenced !== undefined) return;
     if (base > this.#next) await this.#foldGap(base);
-    this.#lookedMs = Math.max(this.#lookedMs, sentMs);
+    this.#polledMs = Math.max(this.#polledMs, sentMs);
     for (const [index, entry] of batch.entries()) {
       const at = base + index;
       if (at < this.#next) continue;
@@ -299,7 +299,7 @@ export class LeasedStream {
         throw streamUnreadable(
           entry.workflow,
           entry.type,
-          `of version ${entry.v}, which this process can't read; a newer one goes on`,
+          `of version ${entry.v}, which this process can't read; a newer one continues`,
         );
       } else this.#next = (this.#next + 1) as Offset;
     }
@@ -323,7 +323,7 @@ export class LeasedStream {
         if (result === undefined) return;
         this.#foldRecords(result.records, result.end);
         // A read that ended at its limit of bytes has not reached the end.
-        if (this.#next >= result.end) this.#lookedMs = Math.max(this.#lookedMs, sentMs);
+        if (this.#next >= result.end) this.#polledMs = Math.max(this.#polledMs, sentMs);
       })
       .catch((error: unknown) => {
         if (!(error instanceof UnavailableError)) this.#fence(error);

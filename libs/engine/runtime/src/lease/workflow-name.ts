@@ -47,13 +47,13 @@ export function checkedWorkflowId(id: string, definition = ''): WorkflowId {
   if (/~\d+\.\d+$/.test(id)) {
     throw new InvalidError(
       'workflow-id-reserved',
-      `id: '${id.slice(0, WORKFLOW_ID_MAX_CHARS)}' ends as ids of children do, with '~' and a task. Choose another.`,
+      `id: '${id.slice(0, WORKFLOW_ID_MAX_CHARS)}' ends with '~' and a task, as ids of children do. Choose another.`,
     );
   }
   if (isContinuationId(id)) {
     throw new InvalidError(
       'workflow-id-reserved',
-      `id: '${id.slice(0, WORKFLOW_ID_MAX_CHARS)}' ends as ids of workflows that go on with a fresh history do, with '~' and a number. Choose another.`,
+      `id: '${id.slice(0, WORKFLOW_ID_MAX_CHARS)}' ends with '~' and a number, as ids of continued workflows do. Choose another.`,
     );
   }
   if (!VISIBLE.test(id) || id.length > WORKFLOW_ID_MAX_CHARS || /\p{Cc}/u.test(id)) {
@@ -64,7 +64,7 @@ export function checkedWorkflowId(id: string, definition = ''): WorkflowId {
   }
   // A browser resolves these as steps within the path, so nobody could reach the workflow's address.
   if (id === '.' || id === '..') {
-    throw new InvalidError('workflow-id-invalid', `id: '${id}' can't stand in an address. Choose another.`);
+    throw new InvalidError('workflow-id-invalid', `id: '${id}' can't be a part of an address. Choose another.`);
   }
   return workflowId(id);
 }

@@ -234,7 +234,7 @@ export class RowsRebuild {
     if (known.length === 0) {
       throw new UnavailableError(
         'rows-missing',
-        'The rows in use know of no partition: there is nothing to be rebuilt beside them. Start a coordinator (or open the folder), which makes them from log and archive.',
+        'The rows in use have no partition yet, so there is nothing to rebuild. Start a coordinator (or open the folder), which makes them from log and archive.',
       );
     }
     return new Map([...(await this.#log.bounds(known))].map(([partition, { end }]) => [partition, end]));

@@ -64,7 +64,7 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
   if (open !== undefined) {
     throw new InvalidError(
       'effect-open',
-      `Step ${step.name} ended while the outcome of ${open.key} is open. It is tried again, and the effect decided first.`,
+      `Step ${step.name} ended while the outcome of ${open.key} is open. It is retried once the effect's outcome is decided.`,
       { key: open.key },
     );
   }

@@ -65,14 +65,14 @@ export function completed(
     control: {
       ...(control as unknown as Opening['control']),
       pinned,
-      continues: leftOf(state),
+      continues: carriedState(state),
       ...(deadline !== undefined && { timeoutMs: Math.max(1, Math.ceil(deadline.anchorMs + deadline.delayMs - atMs)) }),
     },
     payload: { ...payload, ...(state.signals.length > 0 && { signals: values }) },
   };
 }
 
-function leftOf({ workflow, signals, inbox, paused, continued, raised }: StreamState): Continues {
+function carriedState({ workflow, signals, inbox, paused, continued, raised }: StreamState): Continues {
   const taken = inbox.filter((id) => id.startsWith('signal:'));
   return {
     workflow,
@@ -101,7 +101,7 @@ function valuesOf(
     signals.map(({ event, name }) => {
       const value = values.get(event);
       if (value !== undefined) return [event, value];
-      const message = `Workflow ${workflow} goes on, and the signal ${name} that came to it can't be read any more. Restore its history from segments.`;
+      const message = `Workflow ${workflow} continues as a new run, and its signal ${name} can't be read any more. Restore its history from segments.`;
       throw new CorruptError('rows-incomplete', message, { workflow, signal: name });
     }),
   );
@@ -117,6 +117,6 @@ const secret = ({ name }: Definition): InvalidError =>
 const tooLong = (as: WorkflowId): InvalidError =>
   new InvalidError(
     'continue-id-too-long',
-    `The id of the workflow that goes on, ${as}, would have more than ${WORKFLOW_ID_MAX_CHARS} characters. Start such workflows with shorter ids.`,
+    `The id of the next run, ${as}, would have more than ${WORKFLOW_ID_MAX_CHARS} characters. Start such workflows with shorter ids.`,
     { workflow: as },
   );

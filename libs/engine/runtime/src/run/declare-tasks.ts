@@ -109,7 +109,7 @@ function conditions({ when }: TaskRequest, task: TaskId, nowMs: number, where: s
     }
     const delayMs = delayOf(wait, nowMs);
     if (!Number.isSafeInteger(delayMs) || delayMs > TIMER_MAX_MS) {
-      refuse(`'when' has a timer that is no time within ${TIMER_MAX_MS} ms (ten years)`);
+      refuse(`'when' has a timer that is not within ${TIMER_MAX_MS} ms (ten years)`);
     }
     return { kind: 'timer', timer: `wait:${task}:${at}`, anchorMs: nowMs, delayMs };
   });
@@ -125,7 +125,8 @@ function childOf(definition: Definition, waits: readonly WaitRequest[], where: s
   const child = definition.children?.get(wait.name);
   if (child !== undefined && other === undefined)
     return { name: wait.name, definition: child, input: wait.input, onClose: wait.onClose };
-  const problem = other === undefined ? `names the child '${wait.name}', which is none` : 'has two children';
+  const problem =
+    other === undefined ? `names '${wait.name}', which is not a child that it may wait for` : 'has two children';
   throw new InvalidError('task-when-invalid', `${where}: 'when' ${problem}.`, { child: wait.name });
 }
 
@@ -135,7 +136,8 @@ function askOf(definition: Definition, waits: readonly WaitRequest[], where: str
   if (wait === undefined) return undefined;
   const form = definition.approvals?.get(wait.name);
   if (form === undefined || other !== undefined) {
-    const problem = other === undefined ? `names the approval '${wait.name}', which is none` : 'has two approvals';
+    const problem =
+      other === undefined ? `names '${wait.name}', which is not an approval of the definition` : 'has two approvals';
     throw new InvalidError('task-when-invalid', `${where}: 'when' ${problem}.`, { approval: wait.name });
   }
   const { title, detail } = wait;
@@ -166,7 +168,7 @@ function after(
       if (TASK_ID.test(other) && taskOrder(other)[0] < sequence) return other;
       throw new InvalidError(
         'task-after-invalid',
-        `${where}: 'after' names '${other.slice(0, 100)}', which is no task that was added before. Use ids as ctx.task has them.`,
+        `${where}: 'after' names '${other.slice(0, 100)}', which is not a task that was added before. Use ids as ctx.task has them.`,
         { index },
       );
     }

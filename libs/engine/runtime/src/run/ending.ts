@@ -45,7 +45,7 @@ export function undoDraft(state: StreamState, task: TaskId | null, error: Compen
  * The drafts with compensation in place of the failure, if the definition wants a failed workflow compensated and it may be; otherwise the
  * drafts as they are.
  */
-export function undoneFirst(
+export function compensatedFirst(
   state: StreamState,
   { onFailure }: Pick<Definition, 'onFailure'>,
   drafts: readonly Draft[],
@@ -113,7 +113,7 @@ export function onceDecided(
 ): readonly Draft[] {
   try {
     if (drafts.at(-1)!.type === 'WorkflowFailed') mustBeDecided(state, definition, task);
-    return undoneFirst(state, definition, drafts);
+    return compensatedFirst(state, definition, drafts);
   } catch (error) {
     if (!(error instanceof ParkError)) throw error;
     return [...drafts.slice(0, -1), parkDraft(error, task)];

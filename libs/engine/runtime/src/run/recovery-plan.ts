@@ -120,8 +120,8 @@ export function recoveryPlan(facts: RecoveryFacts): RecoveryPlan {
   const { state, nowMs } = facts;
   const lastHourCount = state.crashTimesMs.filter((atMs) => nowMs - atMs <= RECOVERY_WINDOW_MS).length;
   // In these cases no holder checks effects. Those of a fork that replays are answered by what its base recorded.
-  const stands = isClosed(state) || state.status === 'compensating' || state.shadow || state.ruling !== null;
-  const isOver = stands || isReplay(state);
+  const isStopped = isClosed(state) || state.status === 'compensating' || state.shadow || state.ruling !== null;
+  const isOver = isStopped || isReplay(state);
   return {
     workflow: state.workflow,
     status: state.status,

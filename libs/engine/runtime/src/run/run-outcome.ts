@@ -16,7 +16,7 @@ export class WorkflowFailedError extends TidemarkError {
 const replayEnded = (workflow: WorkflowId): WorkflowFailedError =>
   new WorkflowFailedError(
     'workflow-continued',
-    `Workflow ${workflow} replays another, and ends where that went on with a fresh history: it has no output.`,
+    `Workflow ${workflow} replays another one, and ends where that one continued as a new run: it has no output.`,
     { workflow },
   );
 
@@ -35,7 +35,7 @@ export function outcomeOf(summary: WorkflowSummary, question?: string): { readon
       if (result === null) return undefined;
       // The result is that of `WorkflowFailed`, or of a `CompensationFinished` that says why the undo failed.
       const { error } = decodePayload('CompensationFinished', result);
-      const message = `Workflow ${workflow} failed (${reason}): ${error?.message ?? 'it says no more'}`;
+      const message = `Workflow ${workflow} failed (${reason}): ${error?.message ?? 'without further details'}`;
       throw new WorkflowFailedError('workflow-failed', message, { workflow, reason, error });
     }
     case 'compensated':

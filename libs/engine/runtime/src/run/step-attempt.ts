@@ -242,7 +242,7 @@ class Attempt implements StepContext {
 const stepEnded = (step: string): InvalidError =>
   new InvalidError(
     'step-ended',
-    `Step ${step} has ended: its ctx records nothing any more. Await what it calls; a compensation has its own context, and asks no model.`,
+    `Step ${step} has ended: its ctx records nothing any more. Await what it calls; a compensation has its own context, and can't call a model.`,
     { step },
   );
 

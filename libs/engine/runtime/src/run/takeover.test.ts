@@ -556,9 +556,7 @@ describe('the newest checkpoint', () => {
         new TextDecoder().decode((parked as { readonly payload: Uint8Array }).payload),
       );
       expect(error.message).toMatch(message);
-      expect(error.message).toMatch(
-        /if it is there, let the workflow go on \(retry\); if not, compensate, or let it fail/,
-      );
+      expect(error.message).toMatch(/if it took place, answer with retry; if not, compensate, or let it fail/);
       expect(evidence).toMatchObject({ step: 'a', operation: 'pay', key: 'w:0.0:pay:0' });
       await decide('retry');
       expect(await (await claim(definition, head)).runner.run()).toBe('closed');

@@ -65,7 +65,7 @@ function rejectedDraft(): Draft {
 function forgottenDraft({ workflow }: StreamState): Draft {
   const { code, message } = historyForgotten(workflow);
   return parkDraft(
-    new ParkError(code, `${message} Nothing can go on from it: cancel it, or let it fail.`, null, null),
+    new ParkError(code, `${message} The workflow can't continue from it: cancel it, or let it fail.`, null, null),
     null,
   );
 }
@@ -101,7 +101,7 @@ export const isOverBudget = (state: StreamState, { stepBudget }: Definition): bo
 
 export function budgetDraft(state: StreamState, definition: Definition): Draft | undefined {
   if (!isOverBudget(state, definition)) return undefined;
-  const message = `It has committed ${state.head.sequence - state.budgetFrom} checkpoints, and its budget is ${definition.stepBudget}. A person must decide whether it goes on.`;
+  const message = `It has committed ${state.head.sequence - state.budgetFrom} checkpoints, and its budget is ${definition.stepBudget}. A person must decide whether it continues.`;
   return parkDraft(new ParkError('step-budget', message, null, { sequence: state.head.sequence }), null);
 }
 
@@ -153,7 +153,7 @@ function unprobedDraft(
 ): Draft {
   const isListed = effects.some((effect) => effect.operation === operation);
   const lack = isListed ? 'has no probe' : 'is not listed in effects, with a probe';
-  const message = `The newest checkpoint (${head.sequence}): step ${step} committed effect ${key}, which is irreversible, and its worker lost the lease. ${operation} ${lack} in ${name} v${version}, so nobody can be asked whether it took place. Look for it where it was made: if it is there, let the workflow go on (retry); if not, compensate, or let it fail. With a probe, no person is asked the next time.`;
+  const message = `The newest checkpoint (${head.sequence}): step ${step} committed effect ${key}, which is irreversible, and its worker lost the lease. ${operation} ${lack} in ${name} v${version}, so whether it took place is unknown. Check where it was made: if it took place, answer with retry; if not, compensate, or let it fail. With a probe, no person is needed the next time.`;
   const evidence = { step, operation, key, sequence: head.sequence, probe: 'none' };
   return parkDraft(new ParkError('validator-missing', message, key, evidence), null);
 }

@@ -86,7 +86,7 @@ export class WorkflowRunner {
   #failure: unknown;
   #hasReleased = false;
   /** When this run last polled the log for others' events, whether or not the log answered (monotonic milliseconds). */
-  #askedMs = Number.NEGATIVE_INFINITY;
+  #polledMs = Number.NEGATIVE_INFINITY;
   readonly #gate = new RunGate();
   /** Ends the run's wait for the end of a task. */
   #wake: (() => void) | undefined;
@@ -148,7 +148,7 @@ export class WorkflowRunner {
   }
 
   /** Must be called when others have written to the workflow: if it was cancelled, running steps see it on their signal. */
-  heed(): void {
+  onControlChanged(): void {
     const { workflow, ruling, cancel } = this.#options.stream.confirmed;
     if (ruling !== 'cancel') return;
     const reason = new WorkflowCancelledError(workflow, cancel?.code ?? '', cancel?.by ?? '');
@@ -161,8 +161,9 @@ export class WorkflowRunner {
   async poll(): Promise<void> {
     const { stream, ports } = this.#options;
     const nowMs = ports.clock.monotonicMs();
-    if (this.#attempts.count === 0 || nowMs - Math.max(stream.lookedMs, this.#askedMs) < CONTROL_POLL_PERIOD_MS) return;
-    this.#askedMs = nowMs;
+    if (this.#attempts.count === 0 || nowMs - Math.max(stream.polledMs, this.#polledMs) < CONTROL_POLL_PERIOD_MS)
+      return;
+    this.#polledMs = nowMs;
     await stream.catchUp();
   }
 

@@ -1,34 +1,34 @@
 /** Children that can't be opened wait ever longer between attempts, and hold up no others. */
 
 import { UnavailableError, type WorkflowId } from '@tidemark/core';
-import type { ChildDuty } from '@tidemark/ports';
+import type { ChildWork } from '@tidemark/ports';
 import { type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LamportClock } from '../kernel/ports.ts';
 import { Inbox } from '../lease/inbox.ts';
 import { Children } from './children.ts';
-import { CHILD_DUTIES_COUNT, CHILD_DUTY_RETRY_MAX_MS, CHILD_DUTY_RETRY_MS } from './limits.ts';
+import { CHILD_WORK_COUNT, CHILD_WORK_RETRY_MAX_MS, CHILD_WORK_RETRY_MS } from './limits.ts';
 
-const duty = (parent: string, index: number): ChildDuty => ({
+const work = (parent: string, index: number): ChildWork => ({
   kind: 'start',
   parent: parent as WorkflowId,
   task: `1.${index}` as never,
   child: `${parent}~1.${index}` as WorkflowId,
 });
 
-describe('children that are owed', () => {
+describe('children that are pending', () => {
   let ports: SimulatedPorts;
   let children: Children;
-  let owed: ChildDuty[];
+  let pending: ChildWork[];
   let errorCount: number;
   /** Parents in the order in which they were read: none of `bad` can be served. */
   let served: string[];
 
   beforeEach(() => {
     ports = simulatedPorts(new SimulatedLog(1));
-    [owed, errorCount, served] = [[], 0, []];
-    ports.store.childDuties = async (limit, skip = 0) => owed.slice(skip, skip + limit);
+    [pending, errorCount, served] = [[], 0, []];
+    ports.store.childWork = async (limit, skip = 0) => pending.slice(skip, skip + limit);
     ports.store.workflow = async (id) => {
       served.push(id);
       if (id.startsWith('bad')) throw new UnavailableError('away', id);
@@ -45,24 +45,24 @@ describe('children that are owed', () => {
   });
 
   it('are served also behind thousands that failed lately', async () => {
-    owed = Array.from({ length: CHILD_DUTIES_COUNT }, (_, index) => duty(`bad${index}`, 0));
+    pending = Array.from({ length: CHILD_WORK_COUNT }, (_, index) => work(`bad${index}`, 0));
     await children.poll();
-    expect(errorCount).toBe(CHILD_DUTIES_COUNT);
+    expect(errorCount).toBe(CHILD_WORK_COUNT);
     served = [];
-    owed.push(duty('good', 0));
+    pending.push(work('good', 0));
     await children.poll();
     expect(served).toEqual(['good']);
     // Also when some of those are due again, and fail again.
     served = [];
-    ports.clock.jump(CHILD_DUTY_RETRY_MS);
-    owed.push(duty('good', 1));
+    ports.clock.jump(CHILD_WORK_RETRY_MS);
+    pending.push(work('good', 1));
     await children.poll();
     await children.poll();
     expect(served).toContain('good');
   });
 
   it('are tried ever more seldom while they fail, and never given up', async () => {
-    owed = [duty('bad', 0)];
+    pending = [work('bad', 0)];
     const waits: number[] = [];
     for (let count = 0, lastMs = ports.clock.monotonicMs(); count < 8; ) {
       await children.poll();
@@ -71,9 +71,9 @@ describe('children that are owed', () => {
         lastMs = ports.clock.monotonicMs();
         count++;
       }
-      ports.clock.jump(CHILD_DUTY_RETRY_MS / 2);
+      ports.clock.jump(CHILD_WORK_RETRY_MS / 2);
     }
-    const expected = [0, 2_000, 4_000, 8_000, 16_000, 32_000, CHILD_DUTY_RETRY_MAX_MS, CHILD_DUTY_RETRY_MAX_MS];
+    const expected = [0, 2_000, 4_000, 8_000, 16_000, 32_000, CHILD_WORK_RETRY_MAX_MS, CHILD_WORK_RETRY_MAX_MS];
     expect(waits).toEqual(expected);
   });
 });

@@ -18,18 +18,18 @@ import {
   taskOrder,
   type WorkflowId,
 } from '@tidemark/core';
-import type { ChildDuty, WorkflowSummary } from '@tidemark/ports';
+import type { ChildWork, WorkflowSummary } from '@tidemark/ports';
 import { currentOf } from '../history/index.ts';
 import type { Starter } from '../inbox/index.ts';
 import { type LamportClock, type Ports, Reconcilers } from '../kernel/index.ts';
 import type { Inbox } from '../lease/index.ts';
 import type { Opening } from '../run/index.ts';
 import {
-  CHILD_DUTIES_AT_ONCE,
-  CHILD_DUTIES_COUNT,
-  CHILD_DUTY_PAGES_MAX,
-  CHILD_DUTY_RETRY_MAX_MS,
-  CHILD_DUTY_RETRY_MS,
+  CHILD_WORK_AT_ONCE,
+  CHILD_WORK_COUNT,
+  CHILD_WORK_PAGES_MAX,
+  CHILD_WORK_RETRY_MAX_MS,
+  CHILD_WORK_RETRY_MS,
 } from './limits.ts';
 import { isReplaying, type ReplayedChildReads, replayedChild } from './replayed-child.ts';
 
@@ -45,16 +45,16 @@ type Declared = Payloads['WorkflowOpened' | 'CheckpointCommitted'] | undefined;
 
 export class Children {
   readonly #options: ChildrenOptions;
-  readonly #duties: Reconcilers;
+  readonly #reconcilers: Reconcilers;
 
   constructor(options: ChildrenOptions) {
     this.#options = options;
-    this.#duties = new Reconcilers({
+    this.#reconcilers = new Reconcilers({
       clock: options.ports.clock,
-      atOnce: CHILD_DUTIES_AT_ONCE,
-      retryMs: CHILD_DUTY_RETRY_MS,
-      retryMaxMs: CHILD_DUTY_RETRY_MAX_MS,
-      restMs: CHILD_DUTY_RETRY_MS,
+      atOnce: CHILD_WORK_AT_ONCE,
+      retryMs: CHILD_WORK_RETRY_MS,
+      retryMaxMs: CHILD_WORK_RETRY_MAX_MS,
+      restMs: CHILD_WORK_RETRY_MS,
       onError: options.onError,
     });
   }
@@ -70,41 +70,41 @@ export class Children {
       declared: (id: WorkflowId, sequence: Sequence) =>
         once(declared, `${id} ${sequence}`, () => this.#declared(id, sequence)),
     };
-    await this.#duties.serve(due, nameOf, (duty) => this.#serve(duty, shared));
+    await this.#reconcilers.serve(due, nameOf, (work) => this.#serve(work, shared));
   }
 
   /** Skips children that were served and wait for rows, and failed ones that rest, however many there are. */
-  async #due(): Promise<ChildDuty[]> {
+  async #due(): Promise<ChildWork[]> {
     const { store } = this.#options.ports;
-    const due: ChildDuty[] = [];
-    for (let page = 0; page < CHILD_DUTY_PAGES_MAX && due.length < CHILD_DUTIES_COUNT; page++) {
-      const owed = await store.childDuties(CHILD_DUTIES_COUNT, page * CHILD_DUTIES_COUNT);
-      due.push(...owed.filter((duty) => this.#duties.isDue(nameOf(duty))));
-      if (owed.length < CHILD_DUTIES_COUNT) break;
+    const due: ChildWork[] = [];
+    for (let page = 0; page < CHILD_WORK_PAGES_MAX && due.length < CHILD_WORK_COUNT; page++) {
+      const pending = await store.childWork(CHILD_WORK_COUNT, page * CHILD_WORK_COUNT);
+      due.push(...pending.filter((work) => this.#reconcilers.isDue(nameOf(work))));
+      if (pending.length < CHILD_WORK_COUNT) break;
     }
     return due;
   }
 
-  async #serve(duty: ChildDuty, shared: Shared): Promise<void> {
-    const parent = await shared.parent(duty.parent);
+  async #serve(work: ChildWork, shared: Shared): Promise<void> {
+    const parent = await shared.parent(work.parent);
     if (parent === undefined) return;
     this.#options.lamport.witness(parent.lamport);
-    if (duty.kind === 'start') return this.#start(duty, parent, shared);
+    if (work.kind === 'start') return this.#start(work, parent, shared);
     const { store } = this.#options.ports;
     // A continued child ends with its last run.
-    const child = await (duty.kind === 'tell' ? currentOf(store, duty.child) : store.workflow(duty.child));
+    const child = await (work.kind === 'report' ? currentOf(store, work.child) : store.workflow(work.child));
     if (child === undefined) return;
-    if (duty.kind === 'end') return this.#end(duty, child);
-    return this.#report(duty, parent, child, (await childOf(duty, shared))?.name ?? null, duty.child);
+    if (work.kind === 'end') return this.#end(work, child);
+    return this.#report(work, parent, child, (await childOf(work, shared))?.name ?? null, work.child);
   }
 
-  async #start(duty: ChildDuty, parent: WorkflowSummary, shared: Shared): Promise<void> {
-    const drawn = await childOf(duty, shared);
+  async #start(work: ChildWork, parent: WorkflowSummary, shared: Shared): Promise<void> {
+    const drawn = await childOf(work, shared);
     if (drawn === undefined) return;
-    if (isReplaying(parent)) return this.#replay(duty, parent, drawn, shared);
+    if (isReplaying(parent)) return this.#replay(work, parent, drawn, shared);
     const { name: _, mode, control, ...payload } = drawn;
     await this.#options.starter.open({
-      workflow: duty.child,
+      workflow: work.child,
       tenant: parent.tenant,
       mode,
       name: (control as unknown as Opening['control']).definition,
@@ -119,7 +119,7 @@ export class Children {
   }
 
   async #replay(
-    duty: ChildDuty,
+    work: ChildWork,
     parent: WorkflowSummary & { readonly fork: Fork },
     drawn: ChildOpening,
     shared: Shared,
@@ -128,10 +128,10 @@ export class Children {
       store: this.#options.ports.store,
       childrenOf: async (workflow, sequence) => (await shared.declared(workflow, sequence))?.children,
     };
-    const ended = await replayedChild(reads, parent, duty.task, drawn);
+    const ended = await replayedChild(reads, parent, work.task, drawn);
     if (ended === 'later') return;
-    if (ended === 'none') await this.#write(duty, parent, notRecorded(drawn.name, duty, parent));
-    else await this.#report(duty, parent, ended.last, drawn.name, ended.child);
+    if (ended === 'none') await this.#write(work, parent, notRecorded(drawn.name, work, parent));
+    else await this.#report(work, parent, ended.last, drawn.name, ended.child);
   }
 
   /** Both payloads have `children` in the same place. */
@@ -143,24 +143,24 @@ export class Children {
 
   /** `row`: the run that ended. `child`: the id by which the task knows it. */
   async #report(
-    duty: ChildDuty,
+    work: ChildWork,
     parent: WorkflowSummary,
     row: WorkflowSummary,
     name: string | null,
     child: WorkflowId,
   ): Promise<void> {
     this.#options.lamport.witness(row.lamport);
-    await this.#write(duty, parent, { name, workflow: child, ...endOf(row) });
+    await this.#write(work, parent, { name, workflow: child, ...endOf(row) });
   }
 
-  async #write({ task, child }: ChildDuty, parent: WorkflowSummary, value: ChildEnd): Promise<void> {
+  async #write({ task, child }: ChildWork, parent: WorkflowSummary, value: ChildEnd): Promise<void> {
     const control = { task, child, outcome: value.outcome } as const;
     await this.#options.inbox.write(parent, eventId(`child:${child}`), 'ChildClosed', control, {
       value: value as unknown as Json,
     });
   }
 
-  async #end({ parent, child }: ChildDuty, row: WorkflowSummary): Promise<void> {
+  async #end({ parent, child }: ChildWork, row: WorkflowSummary): Promise<void> {
     const [found] = await this.#options.ports.store.loadStreams([child]);
     const onClose = found === undefined ? undefined : streamFromJson(found.state, found.tasks).parent?.onClose;
     const control = { code: PARENT_CLOSED, by: parent };
@@ -199,17 +199,17 @@ function endOf({ status, reason, result }: WorkflowSummary): Omit<ChildEnd, 'nam
 /** The reason that a fork's task gets when its base had no such child. */
 const CHILD_NOT_RECORDED = 'child-not-recorded';
 
-function notRecorded(name: string, { child }: ChildDuty, { fork }: { readonly fork: Fork }): ChildEnd {
-  const message = `${fork.workflow} had no child at this place that was asked the same and ended, and a fork that replays starts none. A fork with live effects does.`;
+function notRecorded(name: string, { child }: ChildWork, { fork }: { readonly fork: Fork }): ChildEnd {
+  const message = `${fork.workflow} had no ended child with this input at this place, and a fork that replays starts none. A fork with live effects does.`;
   return { name, workflow: child, outcome: 'failed', output: null, reason: CHILD_NOT_RECORDED, message };
 }
 
-async function childOf({ parent, task }: ChildDuty, shared: Shared): Promise<ChildOpening | undefined> {
+async function childOf({ parent, task }: ChildWork, shared: Shared): Promise<ChildOpening | undefined> {
   const [sequence, index] = taskOrder(task);
   return (await shared.declared(parent, sequence as Sequence))?.children?.[index];
 }
 
-const nameOf = ({ kind, child }: ChildDuty): string => `${kind} ${child}`;
+const nameOf = ({ kind, child }: ChildWork): string => `${kind} ${child}`;
 
 function once<K, T>(known: Map<K, Promise<T>>, key: K, read: () => Promise<T>): Promise<T> {
   const found = known.get(key) ?? read();

@@ -87,7 +87,7 @@ async function compensated(from = 1, limit = 1_000): Promise<readonly Sequence[]
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);
 
 describe('checkpoints of a workflow that is compensated', () => {
-  it('are compensated when all that there was to undo of each is undone', async () => {
+  it('are compensated when all that there was to undo of each is compensated', async () => {
     const [flight, hotel] = [booking('flight'), booking('hotel')];
     const mail = booking('mail', { compensate: undefined });
     const look = booking('look', { kind: 'pure', compensate: undefined });
@@ -119,7 +119,7 @@ describe('checkpoints of a workflow that is compensated', () => {
     expect(await compensated()).toEqual([1, 2]);
   });
 
-  it('are found among hundreds, page by page, without going through all that was undone', async () => {
+  it('are found among hundreds, page by page, without going through all that was compensated', async () => {
     let isShut = true;
     const flight = booking('flight', {
       compensate: async (response) => {
@@ -146,7 +146,7 @@ describe('checkpoints of a workflow that is compensated', () => {
     }
   });
 
-  it('are none while nothing is undone, and nothing is read for it', async () => {
+  it('are none while nothing is compensated, and nothing is read for it', async () => {
     const definition = walk([booking('flight')], [[0]]);
     await world.worker([definition]);
     await world.start(definition);

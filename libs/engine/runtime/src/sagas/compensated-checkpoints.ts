@@ -25,7 +25,7 @@ interface Plan {
   readonly tasks: readonly UndoTask[];
 }
 
-interface Undone {
+interface Compensated {
   readonly keys: Set<EffectKey>;
   readonly steps: Set<Sequence>;
 }
@@ -50,25 +50,30 @@ export async function compensatedCheckpoints(
   const items = Map.groupBy(effects.flatMap(effectItem), ({ task }) => task);
   const itemsOf = ({ task }: Checkpoint) => (task === null ? [] : (items.get(task) ?? []));
   const positions = checkpoints.flatMap((one) => [one.position, ...itemsOf(one).map(({ position }) => position)]);
-  const undone = await undoneIn(rows, undo, Math.min(...positions), Math.max(...positions));
-  if (undone === undefined) return undefined;
+  const compensated = await compensatedIn(rows, undo, Math.min(...positions), Math.max(...positions));
+  if (compensated === undefined) return undefined;
   const isCompensated = (one: Checkpoint): boolean => {
     const own = itemsOf(one);
-    return (own.length > 0 || undone.steps.has(one.sequence)) && own.every(({ key }) => undone.keys.has(key));
+    return (own.length > 0 || compensated.steps.has(one.sequence)) && own.every(({ key }) => compensated.keys.has(key));
   };
   return new Set(checkpoints.filter(isCompensated).map(({ sequence }) => sequence));
 }
 
 /** What was compensated in the positions `[from, to]`, and maybe more. */
-async function undoneIn(rows: Reads, undo: WorkflowSummary, from: number, to: number): Promise<Undone | undefined> {
-  const undone: Undone = { keys: new Set(), steps: new Set() };
+async function compensatedIn(
+  rows: Reads,
+  undo: WorkflowSummary,
+  from: number,
+  to: number,
+): Promise<Compensated | undefined> {
+  const compensated: Compensated = { keys: new Set(), steps: new Set() };
   try {
     for (let plan = await planOf(rows, undo, to); plan !== undefined; ) {
       if (plan === 'forgotten') return undefined;
       // C1.
       for (const task of plan.tasks.slice(0, Math.max(0, undo.sequence - plan.sequence))) {
-        if (task.kind === 'step') undone.steps.add(task.sequence);
-        else if (task.kind === 'effect') undone.keys.add(task.key);
+        if (task.kind === 'step') compensated.steps.add(task.sequence);
+        else if (task.kind === 'effect') compensated.keys.add(task.key);
       }
       if (plan.below <= from) break;
       plan = await planFrom(rows, undo.workflow, plan.sequence + 1);
@@ -77,7 +82,7 @@ async function undoneIn(rows: Reads, undo: WorkflowSummary, from: number, to: nu
     if (isArchivedObject(error)) return undefined;
     throw error;
   }
-  return undone;
+  return compensated;
 }
 
 /** The first plan that reaches down to the position. */

@@ -7,7 +7,7 @@ import { eventId, isClosed, type StreamState, streamFromJson, TidemarkError, typ
 import type { StreamRow, WorkflowSummary } from '@tidemark/ports';
 import type { Starter } from '../inbox/index.ts';
 import type { Ports } from '../kernel/index.ts';
-import { COMPENSATION_ALERT_DEPTH, depthOf, type Inbox, undoId, undoneBy } from '../lease/index.ts';
+import { COMPENSATION_ALERT_DEPTH, compensatedBy, depthOf, type Inbox, undoId } from '../lease/index.ts';
 import { COMPENSATING_MAX_COUNT, UNDO_POLL_PERIOD_MS } from './limits.ts';
 import { undoDefinition } from './undo-definition.ts';
 
@@ -33,9 +33,9 @@ export class Compensations {
   applied(streams: readonly StreamRow[]): boolean {
     let isWanted = false;
     for (const { workflow, status } of streams) {
-      const undone = undoneBy(workflow);
-      if (undone !== undefined && hasEnded(status)) {
-        this.#seen.delete(undone);
+      const compensated = compensatedBy(workflow);
+      if (compensated !== undefined && hasEnded(status)) {
+        this.#seen.delete(compensated);
         isWanted = true;
       }
       if (status === 'compensating') isWanted = true;
@@ -116,15 +116,15 @@ export class Compensations {
   }
 
   async #finish(row: WorkflowSummary, undo: WorkflowSummary): Promise<void> {
-    const isUndone = undo.status === 'completed';
+    const isCompensated = undo.status === 'completed';
     const why = undo.status === 'failed' ? `failed (${undo.reason})` : 'was itself compensated';
     const error = { name: 'TidemarkError', code: 'compensation-failed', message: `The undo ${undo.workflow} ${why}.` };
     await this.#options.inbox.write(
       row,
       eventId(`undone:${undo.workflow}`),
       'CompensationFinished',
-      { undo: undo.workflow, outcome: isUndone ? 'compensated' : 'failed' },
-      isUndone ? {} : { error },
+      { undo: undo.workflow, outcome: isCompensated ? 'compensated' : 'failed' },
+      isCompensated ? {} : { error },
     );
   }
 }

@@ -37,11 +37,11 @@ export class Continuations {
   readonly #options: ContinuationsOptions;
   /** Closed a moment ago: these come before work that rebuilt rows show again. */
   readonly #reported = new Set<WorkflowId>();
-  readonly #duties: Reconcilers;
+  readonly #reconcilers: Reconcilers;
 
   constructor(options: ContinuationsOptions) {
     this.#options = options;
-    this.#duties = new Reconcilers({
+    this.#reconcilers = new Reconcilers({
       clock: options.ports.clock,
       atOnce: CONTINUATIONS_AT_ONCE,
       retryMs: CONTINUATION_RETRY_MS,
@@ -60,7 +60,7 @@ export class Continuations {
   async poll(): Promise<void> {
     const due = await this.#due();
     const begun: WorkflowId[] = [];
-    await this.#duties.serve(due, String, async (workflow) => {
+    await this.#reconcilers.serve(due, String, async (workflow) => {
       if (await this.#serve(workflow)) begun.push(workflow);
     });
     if (begun.length > 0) await this.#options.ports.store.continuationsBegun(begun);
@@ -69,15 +69,15 @@ export class Continuations {
   /** Skips failed ones that rest, however many there are. */
   async #due(): Promise<WorkflowId[]> {
     const { store } = this.#options.ports;
-    const owed = new Set(this.#reported);
+    const pending = new Set(this.#reported);
     this.#reported.clear();
     for (let page = 0, after: WorkflowId | null = null; page < CONTINUATION_PAGES_MAX; page++) {
       const more: readonly WorkflowId[] = await store.pendingContinuations(after, CONTINUATIONS_PAGE_COUNT);
-      for (const workflow of more) owed.add(workflow);
+      for (const workflow of more) pending.add(workflow);
       if (more.length < CONTINUATIONS_PAGE_COUNT) break;
       after = more.at(-1)!;
     }
-    return [...owed].filter((workflow) => this.#duties.isDue(workflow));
+    return [...pending].filter((workflow) => this.#reconcilers.isDue(workflow));
   }
 
   /** Whether the continuation is done, or will never be needed. */

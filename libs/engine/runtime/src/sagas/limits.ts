@@ -4,11 +4,11 @@
  * Work between parents and children: how much one poll serves in all, and at once; first and longest delay before it is served again, in
  * milliseconds, which doubles for failures; and most pages in which a poll searches for something due.
  */
-export const CHILD_DUTIES_COUNT = 2_000;
-export const CHILD_DUTIES_AT_ONCE = 32;
-export const CHILD_DUTY_RETRY_MS = 2_000;
-export const CHILD_DUTY_RETRY_MAX_MS = 60_000;
-export const CHILD_DUTY_PAGES_MAX = 10;
+export const CHILD_WORK_COUNT = 2_000;
+export const CHILD_WORK_AT_ONCE = 32;
+export const CHILD_WORK_RETRY_MS = 2_000;
+export const CHILD_WORK_RETRY_MAX_MS = 60_000;
+export const CHILD_WORK_PAGES_MAX = 10;
 /** Workflows to continue: how many one page has, how many pages one poll reads, and how many are served at once. */
 export const CONTINUATIONS_PAGE_COUNT = 500;
 export const CONTINUATION_PAGES_MAX = 20;
@@ -26,6 +26,6 @@ export const COMPENSATING_MAX_COUNT = 10_000;
 export const UNDO_POLL_PERIOD_MS = 10_000;
 /** Items that one plan adds to an undo; and uncompensated items that the undo lists. */
 export const UNDO_PAGE_COUNT = 200;
-export const UNDO_LEFT_MAX_COUNT = 1_000;
+export const UNCOMPENSATED_MAX_COUNT = 1_000;
 /** Longest time that compensating a step may take, in milliseconds; effects have their own limit. */
 export const STEP_UNDO_TIMEOUT_MS = 60_000;

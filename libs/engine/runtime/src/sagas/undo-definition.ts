@@ -40,7 +40,7 @@ import {
   effectToUndo,
   stepToUndo,
 } from './compensation-items.ts';
-import { UNDO_LEFT_MAX_COUNT, UNDO_PAGE_COUNT } from './limits.ts';
+import { UNCOMPENSATED_MAX_COUNT, UNDO_PAGE_COUNT } from './limits.ts';
 import { missingUndo, stepUndoOperation, type UndoEffects, undoEffects, undoOperation } from './undo-effects.ts';
 
 /** Input of an undo workflow. */
@@ -79,7 +79,7 @@ export function undoDefinition(of: CompensatedDefinition, rows: CompensationRead
     version: of.version,
     hasSecrets: of.hasSecrets,
     onSecret: of.onSecret,
-    undoing: (view) => undoDefinition(view(of), rows),
+    undoFor: (view) => undoDefinition(view(of), rows),
     placement: 'exclusive',
     effects: [...effects.values()],
     upcasters: unchangedUpcasters(of),
@@ -100,8 +100,8 @@ export function undoDefinition(of: CompensatedDefinition, rows: CompensationRead
 /** The definitions, the undos of their workflows, and the undos of those undos: everything that a process must run. */
 export function withUndos(definitions: readonly Definition[], rows: CompensationReads): readonly Definition[] {
   return definitions.flatMap((definition) => {
-    const undoing = undoDefinition(definition, rows);
-    return [definition, undoing, undoDefinition(undoing, rows)];
+    const undoFor = undoDefinition(definition, rows);
+    return [definition, undoFor, undoDefinition(undoFor, rows)];
   });
 }
 
@@ -128,12 +128,12 @@ const planTask = (below: number | null, after: TaskRequest['after'] = []): TaskR
 const step = (name: string, mayAdd: readonly string[], run: StepDefinition['run']): StepDefinition =>
   ownStep(name, mayAdd, READ_RETRY, (ctx, input) => parkWhenStuck(ctx, async () => run(ctx, input)));
 
-const undoneOf = (ctx: StepContext): WorkflowId => (ctx.input as unknown as UndoInput).workflow;
+const compensatedOf = (ctx: StepContext): WorkflowId => (ctx.input as unknown as UndoInput).workflow;
 
 /** Adds one task for each item, each after the one before it, and then the next plan or the end. */
 async function plan(planning: Planning, ctx: StepContext, { below }: PlanInput): Promise<StepResult> {
   const { of, rows, effects } = planning;
-  const workflow = undoneOf(ctx);
+  const workflow = compensatedOf(ctx);
   const row = await rows.workflow(workflow);
   if (row?.status !== 'compensating') {
     // Rows that are being rebuilt may not show it yet.
@@ -144,11 +144,11 @@ async function plan(planning: Planning, ctx: StepContext, { below }: PlanInput):
   const steps = [...of.steps.values()].filter(({ compensate }) => compensate !== undefined).map(({ name }) => name);
   const items = await compensationItems(rows, workflow, steps, below, row.position);
   const page = items.slice(0, UNDO_PAGE_COUNT);
-  const left = page.flatMap((item) => (isLeft(item, of, effects) ? [uncompensated(item)] : []));
+  const left = page.flatMap((item) => (isNotCompensable(item, of, effects) ? [uncompensated(item)] : []));
   for (const { operation, key, outcome } of left) ctx.log('left', { operation, key, outcome });
   const next: TaskRequest[] = [];
   for (const item of page) {
-    if (isLeft(item, of, effects)) continue;
+    if (isNotCompensable(item, of, effects)) continue;
     const before = next.at(-1);
     next.push({ step: 'undo', input: undoTask(item), after: before === undefined ? [] : [before] });
   }
@@ -160,7 +160,7 @@ async function plan(planning: Planning, ctx: StepContext, { below }: PlanInput):
   );
   return {
     next,
-    belief: (belief) => withLeft(belief as unknown as UndoOutput, left),
+    belief: (belief) => withUncompensated(belief as unknown as UndoOutput, left),
     lastAction: `${count} to undo, ${left.length} left as they are`,
   };
 }
@@ -168,17 +168,17 @@ async function plan(planning: Planning, ctx: StepContext, { below }: PlanInput):
 type EffectItem = CompensationItem & { kind: 'effect' };
 
 /** The effect is known, and has no compensation for this outcome. An unknown effect is left to a person instead. */
-function isLeft(item: CompensationItem, of: CompensatedDefinition, effects: UndoEffects): item is EffectItem {
+function isNotCompensable(item: CompensationItem, of: CompensatedDefinition, effects: UndoEffects): item is EffectItem {
   if (item.kind === 'step' || effects.has(undoOperation(item.operation, item.outcome))) return false;
   return of.effects.some(({ operation }) => operation === item.operation);
 }
 
 const uncompensated = ({ operation, key, outcome }: EffectItem): UncompensatedItem => ({ operation, key, outcome });
 
-const withLeft = (belief: UndoOutput, left: readonly UncompensatedItem[]): UndoOutput => ({
+const withUncompensated = (belief: UndoOutput, left: readonly UncompensatedItem[]): UndoOutput => ({
   ...belief,
   leftCount: belief.leftCount + left.length,
-  left: [...belief.left, ...left].slice(0, UNDO_LEFT_MAX_COUNT),
+  left: [...belief.left, ...left].slice(0, UNCOMPENSATED_MAX_COUNT),
 });
 
 function undoTask(item: CompensationItem): UndoTask {
@@ -189,7 +189,7 @@ function undoTask(item: CompensationItem): UndoTask {
 
 async function undo(planning: Planning, ctx: StepContext, task: UndoTask): Promise<StepResult> {
   const effect = undoEffectFor(planning, task);
-  await ctx.effect(effect, await argumentOf(planning.rows, undoneOf(ctx), task));
+  await ctx.effect(effect, await argumentOf(planning.rows, compensatedOf(ctx), task));
   return {
     belief: (belief) => ({ ...(belief as object), undone: (belief as unknown as UndoOutput).undone + 1 }),
     lastAction: `undid ${task.kind === 'effect' ? task.operation : `step ${task.step} of checkpoint #${task.sequence}`}`,
@@ -224,9 +224,9 @@ async function parkWhenStuck<T>(ctx: StepContext, body: () => Promise<T>): Promi
     const key = isCall ? effectKey(ctx.workflow, ctx.task, String(error.details.operation), 0) : null;
     throw new ParkError(
       'compensation-stuck',
-      `The compensation of ${undoneOf(ctx)} is stuck: ${errorNote(error).message}`,
+      `The compensation of ${compensatedOf(ctx)} is stuck: ${errorNote(error).message}`,
       key,
-      { undoes: undoneOf(ctx), attempts: ctx.attempt, lastError: errorNote(error).message },
+      { undoes: compensatedOf(ctx), attempts: ctx.attempt, lastError: errorNote(error).message },
     );
   }
 }

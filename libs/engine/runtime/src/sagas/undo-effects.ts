@@ -41,7 +41,7 @@ function stepUndos({ name, retry, compensate }: StepDefinition): readonly Effect
 export const missingUndo = (operation: string, outcome: 'done' | 'unknown'): EffectDefinition =>
   undoEffect({ ...MISSING, timeoutMs: STEP_UNDO_TIMEOUT_MS }, undoOperation(operation, outcome), async () => {
     throw new FatalError(
-      `No effect '${operation}' is among this definition's effects, so nobody knows how to undo it. Run a build that lists it, or undo it by hand.`,
+      `No effect '${operation}' is among this definition's effects, so it can't be compensated here. Run a build that lists it, or compensate it by hand.`,
     );
   });
 

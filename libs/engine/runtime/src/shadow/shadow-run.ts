@@ -157,21 +157,21 @@ export class ShadowRun {
     const { clock, stop } = this.#options;
     // Leaves the agent's current turn.
     await Promise.resolve();
-    for (let failureCount = 0, awayCount = 0; this.#queue.length > 0 && !stop.aborted; ) {
+    for (let failureCount = 0, unavailableCount = 0; this.#queue.length > 0 && !stop.aborted; ) {
       try {
         await this.#drainOnce();
         failureCount = 0;
-        awayCount = 0;
+        unavailableCount = 0;
       } catch (error) {
         if (error instanceof ConflictError) {
           this.#report(error);
           this.#end();
           return;
         }
-        const isAway = error instanceof UnavailableError;
-        if (isAway) awayCount++;
+        const isUnavailable = error instanceof UnavailableError;
+        if (isUnavailable) unavailableCount++;
         else failureCount++;
-        if (!isAway || error.code !== ROWS_BEHIND) this.#failed(error);
+        if (!isUnavailable || error.code !== ROWS_BEHIND) this.#failed(error);
         if (failureCount >= SHADOW_FAILURES_MAX) {
           this.#lostSince += this.#queue[0]?.lostCount ?? 0;
           this.#remove(1);
@@ -179,7 +179,7 @@ export class ShadowRun {
           failureCount = 0;
         }
         // If another reporter was first, the next attempt reads what it wrote.
-        await clock.sleep(backoffMs(failureCount + awayCount, BACKOFF_FIRST_MS, BACKOFF_MAX_MS), stop);
+        await clock.sleep(backoffMs(failureCount + unavailableCount, BACKOFF_FIRST_MS, BACKOFF_MAX_MS), stop);
       }
     }
     if (stop.aborted) this.#end();

@@ -40,7 +40,7 @@ class Blobbing implements ContentTransform {
     this.#maxBytes = inlineMaxBytes;
   }
 
-  #goesIntoBlob(text: string): boolean {
+  #isStoredAsBlob(text: string): boolean {
     if (text.length * UNIT_MAX_BYTES > this.#maxBytes && Buffer.byteLength(text) > this.#maxBytes) return true;
     return text.startsWith(BLOB_REFERENCE_HEAD);
   }
@@ -48,7 +48,7 @@ class Blobbing implements ContentTransform {
   async inward<T>(work: (turn: Turn) => T): Promise<T> {
     const names = new Map<string, string>();
     const done = work((text) => {
-      if (this.#goesIntoBlob(text)) names.set(text, '');
+      if (this.#isStoredAsBlob(text)) names.set(text, '');
       return text;
     });
     if (names.size === 0) return done;

@@ -103,7 +103,7 @@ export const wordlessStore = <Said>(store: ProjectionStore<Said>): ProjectionSto
     recall: async () => {
       throw new ConfigError(
         'memory-words-off',
-        'Nothing is found by what it says: TIDEMARK_MEMORY_WORDS is off, so rows have no words of memories. List them by kind, or name one.',
+        "Memories can't be searched by words: TIDEMARK_MEMORY_WORDS is off, so rows don't have them. List them by kind, or name one.",
       );
     },
   });

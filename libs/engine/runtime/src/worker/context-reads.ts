@@ -112,7 +112,8 @@ async function recallMemories(
   const refuse = (field: string, remedy: string): never => {
     throw new InvalidError('recall-invalid', `ctx.recall, ${field}: ${remedy}.`, { field });
   };
-  if (typeof question !== 'string' || question.trim() === '') refuse('question', 'say in words what is wanted');
+  if (typeof question !== 'string' || question.trim() === '')
+    refuse('question', 'give a text that says what to recall');
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > RECALLED_MAX_COUNT) {
     refuse('limit', `give a whole number from 1 to ${RECALLED_MAX_COUNT}`);
   }

@@ -34,11 +34,11 @@ import { Applied, definitionFor, routesOf, StreamContent } from '../history/inde
 import {
   batched,
   check,
-  dutyCheck,
   type Health,
   type LamportClock,
   type Loop,
   type Ports,
+  progressCheck,
   startLoop,
   whileUnavailable,
   workerHolder,
@@ -157,7 +157,7 @@ export class Worker {
     const drained = new AbortController();
     const all = Promise.allSettled(this.#running.values()).then(() => drained.abort());
     await Promise.all([this.#drain.watch(drainMs, drained.signal), clock.sleep(drainMs, drained.signal)]);
-    this.#abandon.abort(new FencedError('abandoned', 'The worker must go now.'));
+    this.#abandon.abort(new FencedError('abandoned', 'The worker must stop now.'));
     const handedOver = new AbortController();
     void all.then(() => handedOver.abort());
     await clock.sleep(HAND_OVER_MAX_MS, handedOver.signal);
@@ -175,10 +175,10 @@ export class Worker {
   health(): Health {
     return {
       ready: [
-        check('presence', !this.#hasBeaten && 'its beat was taken: not yet'),
-        check('jobs', (this.#consumer === undefined || this.#stopping.signal.aborted) && 'it takes none'),
+        check('presence', !this.#hasBeaten && 'no coordinator has received its heartbeat yet'),
+        check('jobs', (this.#consumer === undefined || this.#stopping.signal.aborted) && 'it takes no jobs'),
       ],
-      live: this.#beat === undefined ? [] : [dutyCheck('beat', this.#beat.state())],
+      live: this.#beat === undefined ? [] : [progressCheck('beat', this.#beat.state())],
     };
   }
 
@@ -274,7 +274,7 @@ export class Worker {
       holder: this.holder,
       onForeign: ({ envelope, payload }) => {
         content.apply(envelope, payload);
-        runner?.heed();
+        runner?.onControlChanged();
       },
       onFenced: (error) => runner?.cancel(error),
     });

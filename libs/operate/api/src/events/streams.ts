@@ -32,9 +32,11 @@ export class Streams {
   admit({ kind, tenant, subject }: Principal): () => void {
     const name = `${kind} ${tenant ?? ''} ${subject}`;
     const count = this.#counts.get(name) ?? 0;
-    if (count >= STREAMS_OF_PRINCIPAL_MAX) throw tooMany(`At most ${count} streams of one caller are open at once`);
+    if (count >= STREAMS_OF_PRINCIPAL_MAX) throw tooMany(`At most ${count} streams of one caller may be open at once`);
     if (!this.#room.hasFor(tenant)) {
-      throw tooMany(`${STREAMS_MAX} streams are open at once at most, and of one tenant no more than are still free`);
+      throw tooMany(
+        `At most ${STREAMS_MAX} streams may be open at once, those of one tenant at most as many as are still free`,
+      );
     }
     this.#counts.set(name, count + 1);
     const giveBack = this.#room.take(tenant);

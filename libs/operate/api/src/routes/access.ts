@@ -57,13 +57,13 @@ export const createKey = route({
   path: '/v1/keys',
   summary: 'Make an API key',
   description:
-    'The answer has the whole key in `secret`, this once: only a hash of it is kept. It is let in as soon as rows know it. Asked for again, another one is made.',
+    'The answer has the whole key in `secret`, this once: only a hash of it is kept. It is accepted as soon as rows have it. Each request makes another one.',
   right: 'administer',
   needs: [
     {
       of: 'all-tenants',
       when: ({ body }) => (body as { readonly all_tenants?: true }).all_tenants === true,
-      why: 'all_tenants: only who administers all tenants may do this.',
+      why: 'all_tenants: only an administrator of all tenants may do this.',
     },
   ],
   problems: ['tenant-unknown', 'tenant-invalid', 'expires-invalid', 'right-missing'],
@@ -75,7 +75,7 @@ export const createKey = route({
       all_tenants: z
         .literal(true)
         .optional()
-        .meta({ description: 'For those who run the whole; who is of one tenant can make none.' }),
+        .meta({ description: "For administrators of all tenants; those of one tenant can't make such a key." }),
       expires_at: z.iso
         .datetime({ offset: true })
         .nullable()
@@ -150,7 +150,7 @@ export const getKey = route({
 export const revokeKey = route({
   method: 'POST',
   path: '/v1/keys/{key}/revoke',
-  summary: 'Let nobody in by an API key any more',
+  summary: 'Revoke an API key',
   description: 'Counts everywhere within seconds. A second revocation changes nothing.',
   right: 'administer',
   problems: ['key-unknown'],
@@ -179,7 +179,7 @@ const tenantView = z
     tenant: z.string(),
     by: z.string(),
     created_at: timeSchema,
-    suspended: said.nullable().meta({ description: 'Nobody of the tenant is let in while it is.' }),
+    suspended: said.nullable().meta({ description: 'While it is suspended, nobody of the tenant is let in.' }),
   })
   .meta({ id: 'Tenant' });
 
@@ -191,7 +191,7 @@ export const listTenants = route({
   method: 'GET',
   path: '/v1/tenants',
   summary: 'List the tenants that were created or suspended',
-  description: 'Any name may be used without that. Who is of one tenant sees that one.',
+  description: 'A tenant can be used without being created. Callers of one tenant see that one.',
   right: 'administer',
   problems: ['cursor-invalid'],
   query: z.object({ limit: limitSchema, cursor: cursorSchema.optional() }),
@@ -223,22 +223,22 @@ const ofTenant = {
 function ruledTenant(principal: Principal, named: string): TenantId {
   const tenant = tenantFor(principal, named, DEFAULT_TENANT);
   if (principal.tenant === null) return tenant;
-  throw new AccessError('right-missing', 'tenant: only who administers all tenants may do this.');
+  throw new AccessError('right-missing', 'tenant: only an administrator of all tenants may do this.');
 }
 
 export const createTenant = route({
   ...ofTenant,
   method: 'PUT',
   path: '/v1/tenants/{tenant}',
-  summary: 'Write a tenant down',
-  description: 'One that is there stays as it is. For callers of all tenants.',
+  summary: 'Create a tenant',
+  description: 'One that exists is not changed. For callers of all tenants.',
   handle: async ({ params, principal, backend }) =>
     ok(tenantJson(await backend.access.createTenant(ruledTenant(principal, params.tenant), principal.subject))),
 });
 
-type Asked = Call<z.output<typeof tenantParams>, undefined, z.output<typeof askSchema>>;
+type ChangeCall = Call<z.output<typeof tenantParams>, undefined, z.output<typeof askSchema>>;
 
-async function suspended({ params, body, principal, backend }: Asked, isSuspended: boolean) {
+async function suspended({ params, body, principal, backend }: ChangeCall, isSuspended: boolean) {
   const by = { by: principal.subject, why: body.why };
   return ok(tenantJson(await backend.access.suspendTenant(ruledTenant(principal, params.tenant), isSuspended, by)));
 }
@@ -247,8 +247,9 @@ export const suspendTenant = route({
   ...ofTenant,
   method: 'POST',
   path: '/v1/tenants/{tenant}/suspend',
-  summary: 'Let nobody of a tenant in',
-  description: 'By key or token, within seconds; its workflows keep running. For callers of all tenants.',
+  summary: 'Suspend a tenant',
+  description:
+    'Within seconds nobody of it is let in, by key or by token; its workflows keep running. For callers of all tenants.',
   body: askSchema,
   handle: (call) => suspended(call, true),
 });
@@ -257,7 +258,7 @@ export const resumeTenant = route({
   ...ofTenant,
   method: 'POST',
   path: '/v1/tenants/{tenant}/resume',
-  summary: 'Let a suspended tenant in again',
+  summary: 'Lift the suspension of a tenant',
   body: askSchema,
   handle: (call) => suspended(call, false),
 });

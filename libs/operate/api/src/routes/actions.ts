@@ -16,7 +16,7 @@ export const signalWorkflow = route({
   path: '/v1/workflows/{workflow}/signals',
   summary: 'Send a signal',
   description:
-    'Answered once the workflow has it. With a `key` it counts once, however often it is sent, as long as it is among the last 256 inbox events of the workflow. Where the definition is loaded here, the name and the value are held to its `signals`. Without a `value` it is null.',
+    'Answered once the workflow has it. With a `key` it counts once, however often it is sent, as long as it is among the last 256 inbox events of the workflow. Where the definition is loaded here, the name and the value are checked against its `signals`. Without a `value` it is null.',
   right: 'operate',
   problems: [
     ...['workflow-unknown', 'workflow-closed', 'signals-full'],
@@ -40,7 +40,7 @@ export const decide = route({
   path: '/v1/workflows/{workflow}/decisions',
   summary: 'Answer the question of a parked workflow',
   description:
-    'The same answer of the same person may be given again; another one is refused once one was taken. Without `question` it is for what just this workflow asks: none that goes on for it is answered.',
+    'The same person may repeat the same answer; a different one is refused once one was accepted. Without `question` it answers what this very workflow asks, not one that continues it.',
   right: 'decide',
   problems: [
     'workflow-unknown',
@@ -75,9 +75,9 @@ export const decide = route({
 export const confirm = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/confirmations',
-  summary: 'Say what became of an effect that was accepted outside',
+  summary: 'Report the outcome of an effect that was accepted outside',
   description:
-    'By the token that its receiver gave for it; may be repeated. Give `response`, or `error` when it was not done.',
+    'It is named by the token that its receiver gave for it; may be repeated. Give `response`, or `error` when it was not done.',
   right: 'report',
   problems: ['workflow-unknown', 'token-unknown', 'already-confirmed', 'workflow-closed'],
   params: workflowParams,
@@ -122,9 +122,9 @@ export const pinWorkflow = route({
 export const judgeRecord = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/judgements',
-  summary: "Go over a record that can't be read, or read it once more",
+  summary: "Skip a record that can't be read, or read it again",
   description:
-    'Of a workflow that stands at one: `skip` goes on as if it were not there; `take` reads it once more, now that what was lacking is there, or takes what was written before encryption was turned on.',
+    'For a workflow that such a record stops: `skip` continues without it; `take` reads it again, once what was missing is back, or accepts what was written before encryption was turned on.',
   right: 'administer',
   problems: [...['workflow-unknown', 'workflow-closed', 'record-readable', 'record-unreadable', 'opening-not-skipped']],
   params: workflowParams,
@@ -144,9 +144,9 @@ export const judgeRecord = route({
 export const revokeLease = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/revocations',
-  summary: 'Take the live lease from its holder',
+  summary: 'Revoke the live lease of a workflow',
   description:
-    'Another worker goes on; the holder, if it lives, can do nothing more that counts. Null: nobody had one.',
+    'Another worker resumes the workflow; whatever the former holder still writes is rejected. Null: nobody held it.',
   right: 'operate',
   problems: ['workflow-unknown', 'workflow-closed'],
   params: workflowParams,

@@ -1,6 +1,6 @@
 /** Owns the routes of approvals, the questions of tasks that wait for people: the inbox, and the answer. */
 
-import { assigneeNames, isAskedFor } from '@tidemark/access';
+import { assigneeNames, isAssignee } from '@tidemark/access';
 import { AccessError, isoTime, type TaskId, type TenantId, type WorkflowId } from '@tidemark/core';
 import { mayDo, type Principal } from '@tidemark/ports';
 import { z } from 'zod';
@@ -10,7 +10,7 @@ import { APPROVALS_DEFAULT_COUNT, APPROVALS_MAX_COUNT } from '../limits.ts';
 import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import {
-  contentAskedSchema,
+  contentQuerySchema,
   cursorSchema,
   flagSchema,
   givenJson,
@@ -49,8 +49,8 @@ type ApprovalFacts = Pick<z.output<typeof approvalSchema>, 'workflow' | 'tenant'
 export const listApprovals = route({
   method: 'GET',
   path: '/v1/approvals',
-  summary: 'What people are asked by tasks that wait for them',
-  description: 'The oldest first, page by page. Workflows that are paused or being cancelled ask nobody.',
+  summary: 'List approvals: what tasks ask people, and wait for',
+  description: 'The oldest first, page by page. Those of workflows that are paused or being cancelled are left out.',
   right: 'read',
   problems: ['tenant-unknown', 'cursor-invalid'],
   query: z.object({
@@ -60,7 +60,7 @@ export const listApprovals = route({
       .optional()
       .meta({ description: 'Those of this assignee; several: of any of them.' }),
     mine: flagSchema.meta({ description: '`true`: those for you, under any of the names that `whoAmI` returns.' }),
-    content: contentAskedSchema,
+    content: contentQuerySchema,
     limit: z.coerce.number().int().min(1).max(APPROVALS_MAX_COUNT).default(APPROVALS_DEFAULT_COUNT),
     cursor: cursorSchema.optional(),
   }),
@@ -81,7 +81,7 @@ export const listApprovals = route({
     const approvals = page.approvals.map(({ askedAtMs, title = null, detail = null, ...one }) => ({
       ...{ workflow: one.workflow, tenant: one.tenant, definition: one.definition, task: one.task, step: one.step },
       ...{ name: one.name, assignee: one.assignee, asked_at: isoTime(askedAtMs), title, detail, form: one.form },
-      answerable: mayDo(principal, 'decide') && isAskedFor(principal, one.assignee),
+      answerable: mayDo(principal, 'decide') && isAssignee(principal, one.assignee),
     }));
     return ok({ approvals, next_cursor: page.next && BY_ASKING.cursorOf(page.next) });
   },
@@ -92,7 +92,7 @@ export const answerApproval = route({
   path: '/v1/workflows/{workflow}/approvals/{task}',
   summary: 'Answer what a task asks',
   description:
-    'Where somebody is named as its assignee, only whoever that is (a subject such as `token:ana` or `key:…`, or one with that `user:…`, `group:…`, `team:…` or `role:…`) or an admin may answer. The same answer of the same person may be given again; another one is refused once one was taken.',
+    'Where it names an assignee, only that person (a subject such as `token:ana` or `key:…`, or one with that `user:…`, `group:…`, `team:…` or `role:…`) or an admin may answer. The same person may repeat the same answer; a different one is refused once one was accepted.',
   right: 'decide',
   problems: [
     'workflow-unknown',
@@ -106,7 +106,7 @@ export const answerApproval = route({
   body: z
     .strictObject({
       approved: z.boolean(),
-      value: givenJson.optional().meta({ description: 'What the form holds; none where it is rejected.' }),
+      value: givenJson.optional().meta({ description: 'What was entered in the form; absent in a rejection.' }),
       why: textSchema.optional(),
     })
     .meta({ id: 'ApprovalAnswer' }),
@@ -114,7 +114,7 @@ export const answerApproval = route({
     200: z.object({
       workflow: z.string(),
       task: z.string(),
-      changed: z.boolean().meta({ description: 'False: the same was answered before.' }),
+      changed: z.boolean().meta({ description: 'False: the same answer was given before.' }),
     }),
   },
   async handle({ params, body, principal, backend }) {
@@ -139,10 +139,10 @@ function assigneesIn(
 }
 
 function checkAssignee(principal: Principal, assignee: string | null, workflow: WorkflowId, task: TaskId): void {
-  if (isAskedFor(principal, assignee)) return;
+  if (isAssignee(principal, assignee)) return;
   throw new AccessError(
     'assignee-differs',
-    `Task ${task} of ${workflow} asks somebody else than ${principal.subject}. Its assignee or an admin may answer.`,
+    `Task ${task} of ${workflow} does not ask ${principal.subject}. Its assignee or an admin may answer.`,
     { workflow, task },
   );
 }

@@ -33,7 +33,7 @@ const entrySchema = z
     right: z.enum(RIGHTS),
     target: z.string().nullable().meta({ description: 'The id of a workflow, a key, a job, …' }),
     outcome: z.enum(['done', 'refused', 'failed']),
-    code: z.string().nullable().meta({ description: "The problem's, where it was not done." }),
+    code: z.string().nullable().meta({ description: 'Code of the problem, where it was not done.' }),
   })
   .meta({ id: 'AuditEntry', description: 'Who did what to what. Never a payload, a secret or an error in words.' });
 
@@ -44,7 +44,7 @@ export const listAudit = route({
   path: '/v1/audit',
   summary: 'Who read and did what, the newest first',
   description:
-    "Of one tenant: the caller's own, or the named one (by default `default`; `~tidemark` has what is no tenant's). Filters hold together. Where few entries fit, a page may hold few or none and still have a `next_cursor`: go on until that is null. That it was read is written down as well. What was done a moment ago may follow a second later.",
+    "Of one tenant: the caller's own, or the named one (by default `default`; `~tidemark` has what is no tenant's). All given filters must match. Where few entries match, a page may hold few or none and still have a `next_cursor`: read on until that is null. Reading the audit is recorded, too. The newest entries may follow a second later.",
   right: 'administer',
   problems: ['tenant-unknown', 'cursor-invalid', 'history-recalled'],
   query: z.object({

@@ -7,7 +7,7 @@ import { BY_OPENING, BY_REJECTION, BY_SEGMENT } from '../cursor.ts';
 import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import {
-  contentAskedSchema,
+  contentQuerySchema,
   cursorSchema,
   digestSchema,
   limitSchema,
@@ -30,9 +30,8 @@ const ofAll = (description: string) =>
 export const getFleet = route({
   method: 'GET',
   path: '/v1/fleet',
-  summary: 'What all workflows are at',
-  description:
-    'Counts, lag, workers and what they hold, queues, throughput, cost. Counted anew every two seconds at most.',
+  summary: 'State of the fleet',
+  description: 'Counts, lag, workers and what they hold, queues, throughput, cost. Counted every two seconds at most.',
   right: 'read',
   problems: ['tenant-unknown'],
   query: whose,
@@ -41,20 +40,20 @@ export const getFleet = route({
       .object({
         workflows: z.array(z.object({ status: statusSchema, count: z.int() })),
         ready_count: ofAll('Open, and waiting for a worker.'),
-        running_count: z.int().meta({ description: "In a worker's hands." }),
+        running_count: z.int().meta({ description: 'Held by a worker.' }),
         unappended_count: ofAll('Placed, and not yet known to be in the log.'),
         rejected_count: ofAll('Events that changed nothing.'),
         rows_ready: z.boolean().meta({ description: 'False: rows are being rebuilt from the log.' }),
         lag: z
           .object({ events: z.int(), partitions: z.int() })
           .nullable()
-          .meta({ description: 'What rows are behind the log by. Null where the caller sees one tenant.' }),
+          .meta({ description: 'How far rows are behind the log. Null where the caller sees one tenant.' }),
         partition_count: ofAll('Of the log.'),
         workers: z.array(z.object({ holder: z.string(), alive: z.boolean(), held_count: z.int() })),
         queued: z.array(z.object({ definition: z.string(), count: z.int() })),
         held_queues: z
           .array(z.object({ queue: z.string(), tenant: z.string().nullable(), since: timeSchema }))
-          .meta({ description: 'Of which nothing is claimed; of one tenant, or (null) of all.' }),
+          .meta({ description: 'Paused queues: of one tenant, or (null) of all.' }),
         events_per_second: z
           .object({ last_minute: z.number().nullable(), last_five_minutes: z.number().nullable() })
           .nullable()
@@ -82,12 +81,12 @@ interface Questions {
 export const listQuestions = route({
   method: 'GET',
   path: '/v1/questions',
-  summary: 'What waits for people',
+  summary: 'List workflows that wait for a person',
   description: 'Parked workflows with what each asks, newest first.',
   right: 'read',
   problems: ['tenant-unknown', 'cursor-invalid'],
   query: whose.extend({
-    content: contentAskedSchema,
+    content: contentQuerySchema,
     limit: z.coerce.number().int().min(1).max(100).default(50),
     cursor: cursorSchema.optional(),
   }),
@@ -126,10 +125,10 @@ export const listRejected = route({
   path: '/v1/rejected',
   summary: 'Events that changed nothing, and why',
   description:
-    'The newest, kept for audit: what a holder wrote that had lost its lease, second copies, foreign records. Most follow from take-overs, as they are meant to.',
+    'The newest, kept for audit: what a holder wrote that had lost its lease, second copies, foreign records. Most follow from take-overs, and are expected.',
   right: 'read',
   problems: ['cursor-invalid'],
-  query: z.object({ content: contentAskedSchema, limit: limitSchema, cursor: cursorSchema.optional() }),
+  query: z.object({ content: contentQuerySchema, limit: limitSchema, cursor: cursorSchema.optional() }),
   reports: ({ body }) =>
     (
       (body as { readonly rejected: readonly { readonly workflow: string | null }[] } | undefined)?.rejected ?? []
@@ -208,9 +207,8 @@ export const listSegments = route({
 export const getStorage = route({
   method: 'GET',
   path: '/v1/storage',
-  summary: 'What takes how much room',
-  description:
-    'By tenant or by workflow, what takes most first. Reads all rows of history: for people, not for a loop.',
+  summary: 'How much storage history takes',
+  description: 'By tenant or by workflow, the largest first. Reads all rows of history: do not poll it.',
   right: 'administer',
   query: z.object({ by: z.enum(['tenant', 'workflow']).default('tenant'), limit: limitSchema }),
   answers: {

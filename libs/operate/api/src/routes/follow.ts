@@ -22,7 +22,7 @@ const deltaSchema = z
 
 const lastIdSchema = z
   .string()
-  .regex(/^\d+$/, 'give the id of the last event that was heard, a whole number')
+  .regex(/^\d+$/, 'give the id of the last event that was received, a whole number')
   .transform(Number)
   .pipe(z.int());
 
@@ -31,7 +31,7 @@ export const followWorkflow = streamRoute({
   path: '/v1/workflows/{workflow}/events',
   summary: 'Follow a workflow',
   description:
-    "All accepted events from position `from` on, each once and in order; an event's id is its position. Who comes again with `Last-Event-ID` (or `from`) goes on after it, whatever has happened meanwhile to the connection or to the server. An event is told once every other answer knows of it. Who reads too slowly is cut off, and may come again. Ends with `end` when the workflow has ended, or has gone on with a fresh history (its last event, `WorkflowCompleted`, has `continued` in its control then, the workflow to follow next); 204 then says that nothing more will come.",
+    "All accepted events from position `from` on, each once and in order; an event's id is its position. A client that reconnects with `Last-Event-ID` (or `from`) continues after that event, whatever has happened meanwhile to the connection or to the server. An event is sent once every other answer shows what it changed. A client that reads too slowly is disconnected, and may reconnect. Ends with `end` when the workflow has ended or continues as a new run (its last event, `WorkflowCompleted`, then has `continued` in its control, the workflow to follow next); 204 then says that nothing more will come.",
   right: 'read',
   problems: ['workflow-unknown', 'streams-too-many', 'object-archived', 'store-rebuilding'],
   params: workflowParams,

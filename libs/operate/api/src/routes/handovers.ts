@@ -38,7 +38,7 @@ export const listPhaseHandovers = route({
   problems: ['workflow-unknown', 'handover-unknown', 'store-rebuilding'],
   params: workflowParams,
   query: z.object({
-    before: sequenceSchema.optional().meta({ description: 'Goes on before this sequence.' }),
+    before: sequenceSchema.optional().meta({ description: 'Those before this sequence.' }),
     against: sequenceSchema.optional().meta({ description: 'The sequence of the hand-over to compare with.' }),
     limit: z.coerce.number().int().min(1).max(HANDOVERS_MAX_COUNT).default(20),
   }),

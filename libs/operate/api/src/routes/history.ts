@@ -56,7 +56,7 @@ export const listEffects = route({
   problems: ['workflow-unknown', 'store-rebuilding'],
   params: workflowParams,
   query: z.object({
-    after: effectKeySchema.optional().meta({ description: 'Goes on after the effect with this key.' }),
+    after: effectKeySchema.optional().meta({ description: 'Those after the effect with this key.' }),
     task: taskIdSchema.optional().meta({ description: 'Of this task alone.' }),
     key: effectKeySchema.optional().meta({ description: 'This one alone.' }),
     limit: limitSchema,
@@ -78,7 +78,7 @@ export const listEffects = route({
 async function placeOfEffect({ reads }: Backend, workflow: WorkflowId, key: EffectKey): Promise<EffectListing> {
   const [found] = await reads.effectListings(workflow, { key, limit: 1 });
   if (found !== undefined) return found;
-  throw invalidField('query.after', `${workflow} has no effect with this key; give what a page told as next_after`);
+  throw invalidField('query.after', `${workflow} has no effect with this key; give the next_after of a page`);
 }
 
 export const listTasks = route({
@@ -95,11 +95,11 @@ export const listTasks = route({
   },
   async handle({ params, query: { limit, cursor }, principal, backend }) {
     const { workflow, status, pendingCount } = await backend.find(principal, params.workflow);
-    const stands = status !== 'open' && status !== 'parked';
+    const isStopped = status !== 'open' && status !== 'parked';
     const rows = await backend.reads.tasks(workflow, limit + 1, BY_TASK.placeOf(cursor)?.task ?? null);
     const { page, next_cursor } = BY_TASK.pageIn(rows, limit);
     return ok({
-      tasks: page.map((row) => taskJson(pendingTask(row), stands)),
+      tasks: page.map((row) => taskJson(pendingTask(row), isStopped)),
       pending_task_count: pendingCount,
       next_cursor,
     });

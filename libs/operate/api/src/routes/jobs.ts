@@ -11,7 +11,7 @@ import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import {
   byWhy,
-  contentAskedSchema,
+  contentQuerySchema,
   cursorSchema,
   givenJson,
   limitSchema,
@@ -51,7 +51,7 @@ export const countJob = route({
   path: '/v1/jobs/count',
   summary: 'Count what a job would find',
   description:
-    'Now, and with nothing done: schedules and undos that the filter does not name are left out, as by the job.',
+    'As of now, and nothing is changed: schedules and undos that the filter does not name are left out, as by the job.',
   right: 'read',
   problems: ['tenant-unknown', 'definition-unknown'],
   body: z.strictObject({ filter }).meta({ id: 'CountJob' }),
@@ -77,9 +77,9 @@ export const countJob = route({
 export const startJob = route({
   method: 'POST',
   path: '/v1/jobs',
-  summary: 'Do one thing to many workflows',
+  summary: 'Start a job: one action on many workflows',
   description:
-    'Answered once the job is durable; workers do it, page by page, newest first. With an `id` it may be sent again. Workflows that are opened meanwhile are not among them. At least one filter beside `tenant` must be given, or `everything`; no tags, and a text without a letter or digit, are none. `retry` needs the right to decide, and answers what was asked when the job was begun, nothing later.',
+    'Answered once the job is durable; workers do it, page by page, newest first. With an `id` it may be sent again. Workflows that are opened meanwhile are not included. At least one filter beside `tenant` must be given, or `everything`; an empty list of tags, and a text without a letter or digit, are no filters. `retry` needs the right to decide, and answers only questions that were open when the job began.',
   right: 'operate',
   problems: [
     'filter-missing',
@@ -133,11 +133,11 @@ const ofTenant = z.object({
 export const getJob = route({
   method: 'GET',
   path: '/v1/jobs/{job}',
-  summary: 'Tell how far a job is',
+  summary: 'Progress of a job',
   right: 'read',
   problems: ['job-unknown', 'job-ambiguous', 'tenant-unknown'],
   params: z.object({ job: nameSchema }),
-  query: ofTenant.extend({ content: contentAskedSchema }),
+  query: ofTenant.extend({ content: contentQuerySchema }),
   answers: { 200: jobSchema },
   handle: async ({ params, query, principal, backend }) =>
     ok(jobJson(await jobOf(backend, principal, params.job, query.tenant))),
@@ -154,7 +154,7 @@ export const cancelJob = route({
   query: ofTenant,
   body: z.strictObject({ ...byWhy }).meta({ id: 'CancelJob' }),
   answers: {
-    200: z.object({ job: z.string(), changed: z.boolean().meta({ description: 'False: it was asked before.' }) }),
+    200: z.object({ job: z.string(), changed: z.boolean().meta({ description: 'False: it was requested before.' }) }),
   },
   async handle({ params, query, body, principal, backend }) {
     const { id, tenant } = await jobOf(backend, principal, params.job, query.tenant);
@@ -184,7 +184,7 @@ export const listJobs = route({
   problems: ['tenant-unknown', 'cursor-invalid'],
   query: z.object({
     tenant: tenantSchema.optional(),
-    content: contentAskedSchema,
+    content: contentQuerySchema,
     limit: limitSchema,
     cursor: cursorSchema.optional(),
   }),

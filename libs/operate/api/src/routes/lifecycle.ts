@@ -10,12 +10,12 @@ import { ok, route } from '../route.ts';
 import { askSchema as ask, workflowParams } from '../schemas/common.ts';
 
 const changed = z
-  .object({ workflow: z.string(), changed: z.boolean().meta({ description: 'False: it was so before.' }) })
+  .object({ workflow: z.string(), changed: z.boolean().meta({ description: 'False: nothing changed.' }) })
   .meta({ id: 'Changed' });
 
-type Asked = Call<z.output<typeof workflowParams>, undefined, z.output<typeof ask>>;
+type ChangeCall = Call<z.output<typeof workflowParams>, undefined, z.output<typeof ask>>;
 
-async function asked(call: Asked, act: 'cancel' | 'terminate' | 'pause' | 'resume') {
+async function asked(call: ChangeCall, act: 'cancel' | 'terminate' | 'pause' | 'resume') {
   const { params, body, principal, backend } = call;
   const workflow = await backend.check(principal, params.workflow);
   const done = await backend.client[act](workflow, { by: principal.subject, why: body.why });
@@ -37,7 +37,7 @@ export const cancelWorkflow = route({
   path: '/v1/workflows/{workflow}/cancel',
   summary: 'Cancel a workflow',
   description:
-    'No further task starts; what was done is compensated where that is registered, and it ends as `compensated` or `failed`. Answered once it is asked.',
+    'No further task starts; what was done is compensated where that is registered, and it ends as `compensated` or `failed`. Answered once the request is recorded.',
   handle: (call) => asked(call, 'cancel'),
 });
 
@@ -46,13 +46,13 @@ export const terminateWorkflow = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/terminate',
   summary: 'End a workflow at once',
-  description: 'Whoever holds it, and nothing is compensated.',
+  description: 'Even while a worker holds it; nothing is compensated.',
   answers: {
     200: changed
       .extend({
         open_effects: z
           .array(z.object({ operation: z.string(), idempotency_key: z.string() }))
-          .meta({ description: 'Calls that may have happened: nobody finds out any more.' }),
+          .meta({ description: 'Calls that may have happened; whether they did stays unknown.' }),
       })
       .meta({ id: 'Terminated' }),
   },
@@ -99,7 +99,7 @@ export const retryWorkflow = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/retry',
   summary: 'Let a parked workflow try again',
-  description: 'Answers its question with `retry`: it resumes as if nothing had failed yet.',
+  description: 'Answers its question with `retry`: it resumes as if nothing had failed.',
   right: 'decide',
   problems: ['workflow-unknown', 'not-asked', 'workflow-closed'],
   params: workflowParams,

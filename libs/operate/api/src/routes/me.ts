@@ -16,7 +16,7 @@ export const whoAmI = route({
     200: z
       .object({
         subject: z.string(),
-        tenant: z.string().nullable().meta({ description: "Null: all tenants' things may be seen." }),
+        tenant: z.string().nullable().meta({ description: 'Null: may see all tenants.' }),
         kind: z.enum(['key', 'token', 'local']),
         roles: z.array(z.enum(ROLES)).readonly(),
         rights: z.array(z.enum(RIGHTS)),

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { type Backend, tenantFor, tenantToChange } from '../backend.ts';
 import { MEMORIES_DEFAULT_COUNT, MEMORIES_MAX_COUNT } from '../limits.ts';
 import { content } from '../redaction.ts';
-import { type Asked, type Call, ok, route } from '../route.ts';
+import { type Call, ok, type RequestParts, route } from '../route.ts';
 import { givenJson, jsonSchema, nameSchema, timeSchema } from '../schemas/common.ts';
 import { reported, whose } from '../whose.ts';
 
@@ -17,7 +17,7 @@ const entryParams = userParams.extend({ key: nameSchema });
 const ofUser = {
   params: userParams,
   query: whose,
-  reports: (asked: Asked) => reported(asked.params.user, asked),
+  reports: (asked: RequestParts) => reported(asked.params.user, asked),
 } as const;
 
 /** The subject of the memory. */
@@ -31,7 +31,7 @@ const aboutParams = z.object({ about: aboutSchema });
 const ofSubject = {
   params: aboutParams,
   query: whose,
-  reports: (asked: Asked) => reported(asked.params.about, asked),
+  reports: (asked: RequestParts) => reported(asked.params.about, asked),
 } as const;
 const subjectOf = (about: string, tenant: TenantId): string => (about === 'tenant' ? tenantSubject(tenant) : about);
 
@@ -41,7 +41,7 @@ const ENTRY_CHANGED = { 200: z.object({ user: z.string(), key: z.string() }).met
 const FACT_CHANGED = { 200: z.object({ about: z.string(), key: z.string() }).meta({ id: 'FactChanged' }) };
 
 const kindSchema = z.enum(['summary', 'fact', 'state', 'record']);
-const source = nameSchema.optional().meta({ description: 'Where it is from; by default who asks.' });
+const source = nameSchema.optional().meta({ description: 'Its source; by default the caller.' });
 const dated = { key: z.string(), source: z.string(), at: timeSchema } as const;
 const factSchema = z.object({ ...dated, text: content(z.string()) }).meta({ id: 'Fact' });
 const preferenceSchema = z.object({ ...dated, value: content(jsonSchema) }).meta({ id: 'Preference' });
@@ -57,7 +57,7 @@ export const recall = route({
   // A question is content, and proxies log addresses.
   method: 'POST',
   path: '/v1/memory/{about}/recall',
-  summary: 'What is remembered that fits a query',
+  summary: 'Recall memories by a query',
   description:
     'The best first: summaries of sessions, or the kinds that are named, by words and, where an embedder is set up, by meaning.',
   problems: ['tenant-unknown'],
@@ -72,7 +72,7 @@ export const recall = route({
     200: z
       .object({
         by: z.enum(['words', 'words+meaning']),
-        warning: z.string().nullable().meta({ description: 'Why words decided alone, or nothing could.' }),
+        warning: z.string().nullable().meta({ description: 'Why only words were searched, or nothing could be.' }),
         entries: z.array(
           z.object({
             kind: z.string(),
@@ -133,7 +133,7 @@ export const rememberFact = route({
   method: 'POST',
   path: '/v1/memory/{about}/facts',
   summary: 'Remember a fact about a user, a domain or the tenant',
-  description: 'The same text is the same fact: it may be repeated. Answered once it is found again.',
+  description: 'The same text is the same fact: it may be repeated. Answered once it can be found.',
   problems: ['tenant-unknown', 'tenant-invalid', 'fact-text', 'memory-secret'],
   body: z.strictObject({ text: z.string().min(1).max(4_000), source }).meta({ id: 'NewFact' }),
   answers: FACT_CHANGED,
@@ -203,7 +203,7 @@ export const setPreference = route({
   method: 'PUT',
   path: '/v1/users/{user}/preferences/{key}',
   summary: 'Set a standing preference of a user',
-  description: 'A small JSON value, in force until it is changed or forgotten. Answered once it is found again.',
+  description: 'A small JSON value, in force until it is changed or forgotten. Answered once it can be found.',
   problems: ['tenant-unknown', 'tenant-invalid', 'state-value', 'memory-secret'],
   params: entryParams,
   body: z.strictObject({ value: givenJson, source }).meta({ id: 'NewPreference' }),

@@ -107,9 +107,9 @@ export const listBudgets = route({
 export const setBudget = route({
   method: 'PUT',
   path: '/v1/budgets',
-  summary: 'Set or take away a budget',
+  summary: 'Set or remove a budget',
   description:
-    'Of the tenant, or of one of its users. Without `tokens` and `cost_micros` it is taken away. All that was paused for want of it looks again.',
+    'Of the tenant, or of one of its users. Without `tokens` and `cost_micros` it is removed. Workflows that are paused for lack of it check it again.',
   right: 'administer',
   problems: ['tenant-unknown', 'tenant-invalid', 'budget-invalid'],
   query: whose,

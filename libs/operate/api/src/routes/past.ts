@@ -61,9 +61,9 @@ const fragmentSchema = z.object({
 export const getWorkflowAt = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/at/{sequence}',
-  summary: 'A workflow as it stood right after a checkpoint',
+  summary: 'State of a workflow right after a checkpoint',
   description:
-    'Belief, frontier and what models were given, folded anew from its history, from whichever tier has it; the same for ever, but for the status of its checkpoint, which is that of now. 0 is its opening.',
+    'Belief, frontier and what models received, folded from its history, whichever tier has it. All of it stays the same for ever, except the status of its checkpoint, which is the present one. 0 is its opening.',
   right: 'read',
   problems: ['workflow-unknown', 'sequence-unknown', 'history-forgotten', 'object-archived'],
   params: pastParams,
@@ -166,9 +166,9 @@ async function callsAt(
 export const listCallPlaces = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/calls',
-  summary: "Where a workflow's model calls are",
+  summary: "List a workflow's model calls",
   description:
-    'In the order of their tasks. `at` is the sequence under which the calls are told with what they saw; the one after the newest means steps under way.',
+    'In the order of their tasks. `at` is the sequence under which the calls are returned with what they saw; the one after the newest means steps under way.',
   right: 'read',
   problems: ['workflow-unknown', 'cursor-invalid', 'store-rebuilding'],
   params: workflowParams,
@@ -305,9 +305,9 @@ async function bundleAt(backend: Backend, workflow: string, at: number, range: C
 export const forkWorkflow = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/forks',
-  summary: 'Go on from a checkpoint, in a new workflow',
+  summary: 'Fork a workflow at a checkpoint',
   description:
-    'It shares the history up to there. With `replay` what was recorded answers its effects and nothing is called; with `live` they are called, under keys of its own; where people have answered something in what is shared (in a fork before it or an ended child as well), or with another belief, that needs the right to decide besides. The same `id` answers the same fork.',
+    'It shares the history up to there. With `replay` what was recorded answers its effects and nothing is called; with `live` they are called, under keys of its own; where people have answered something in what is shared (also in a fork before it or in an ended child), or with another belief, that also needs the right to decide. The same `id` is the same fork.',
   right: 'operate',
   problems: [
     'workflow-unknown',

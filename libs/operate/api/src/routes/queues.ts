@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { tenantFor, tenantToChange } from '../backend.ts';
 import { content } from '../redaction.ts';
 import { type Call, ok, route } from '../route.ts';
-import { byWhy, contentAskedSchema, nameSchema, tenantSchema, textSchema, timeSchema } from '../schemas/common.ts';
+import { byWhy, contentQuerySchema, nameSchema, tenantSchema, textSchema, timeSchema } from '../schemas/common.ts';
 
 const ofWhom = z.string().nullable().meta({ description: 'Null: of all tenants.' });
 
@@ -21,7 +21,7 @@ const queueSchema = z
     queue: z.string().meta({ description: 'The definition whose work it is.' }),
     tenant: ofWhom,
     ready_count: z.int().meta({ description: 'Could run, without a worker.' }),
-    running_count: z.int().meta({ description: "In a worker's hands." }),
+    running_count: z.int().meta({ description: 'Held by a worker.' }),
     held: z.array(heldSchema).meta({ description: 'Who paused it: for its tenant, for all, or both. None: it runs.' }),
   })
   .meta({ id: 'Queue' });
@@ -31,10 +31,10 @@ export const listQueues = route({
   path: '/v1/queues',
   summary: 'List queues: work by definition and tenant, and what of it is paused',
   description:
-    'Those with something to do or in hand, and those that are held. What waits for a timer, a signal or a person is in none.',
+    'Those with workflows that are ready or running, and those that are paused. A workflow that waits for a timer, a signal or a person is in none.',
   right: 'read',
   problems: ['tenant-unknown'],
-  query: z.object({ tenant: tenantSchema.optional(), content: contentAskedSchema }),
+  query: z.object({ tenant: tenantSchema.optional(), content: contentQuerySchema }),
   answers: { 200: z.object({ queues: z.array(queueSchema) }).meta({ id: 'Queues' }) },
   async handle({ query, principal, backend }) {
     const queues = await backend.client.queues.list(tenantFor(principal, query.tenant, undefined) ?? null);
@@ -61,7 +61,7 @@ const changedSchema = z
   .object({
     queue: z.string(),
     tenant: ofWhom,
-    changed: z.boolean().meta({ description: 'False: it was so before.' }),
+    changed: z.boolean().meta({ description: 'False: nothing changed.' }),
     held: z.boolean().meta({ description: 'Nothing of it is claimed; a tenant may be resumed while all are paused.' }),
   })
   .meta({ id: 'QueueChanged' });
@@ -74,9 +74,9 @@ const pauseAsk = ask
   })
   .meta({ id: 'PauseQueue' });
 
-type Asked<B> = Call<z.output<typeof params>, undefined, B>;
+type ChangeCall<B> = Call<z.output<typeof params>, undefined, B>;
 
-const named = ({ params: { queue }, body, principal }: Asked<z.output<typeof ask>>): QueueName => ({
+const named = ({ params: { queue }, body, principal }: ChangeCall<z.output<typeof ask>>): QueueName => ({
   definition: queue,
   tenant: tenantToChange(principal, body.tenant, undefined) ?? null,
 });
@@ -105,12 +105,15 @@ export const pauseQueue = route({
   path: '/v1/queues/{queue}/pause',
   summary: 'Pause all work of a definition',
   description:
-    'From the answer on nothing of it is claimed until it is resumed. Steps under way finish; starts are accepted and wait; undos are held too, schedules are not. A definition that is neither loaded here nor that of a workflow that you may see is unknown.',
+    'From the answer on nothing of it is claimed until it is resumed. Steps under way finish; starts are accepted and wait; compensations are paused too, schedules are not. A definition that is neither loaded here nor that of a workflow that you may see is unknown.',
   problems: [...shared.problems, 'definition-unknown', 'right-missing'],
   async handle(call) {
     const { body, principal, backend } = call;
     if (body.future === true && principal.tenant !== null) {
-      throw new AccessError('right-missing', 'future: only callers of all tenants hold what nothing is known of.');
+      throw new AccessError(
+        'right-missing',
+        'future: only callers of all tenants may pause a definition of which nothing is known yet.',
+      );
     }
     const redaction = { definitions: backend.definitions, tenant: principal.tenant, isFuture: body.future };
     const by = { by: principal.subject, why: body.why };

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { tenantFor, tenantToChange } from '../backend.ts';
 import { BY_KEY } from '../cursor.ts';
 import { content } from '../redaction.ts';
-import { type Asked, ok, route } from '../route.ts';
+import { ok, type RequestParts, route } from '../route.ts';
 import {
   cursorSchema,
   givenJson,
@@ -28,7 +28,7 @@ const shared = {
       description: 'Whose they are: `pipeline:` and its name.',
     }),
   }),
-  reports: (request: Asked) => reported(request.params.subject, request),
+  reports: (request: RequestParts) => reported(request.params.subject, request),
 } as const;
 
 export const listRecords = route({
@@ -72,7 +72,7 @@ export const writeRecords = route({
   method: 'POST',
   summary: 'Write records of a pipeline',
   description:
-    'In one event, answered once readers see them; what stood under a key is replaced, so it may be repeated. What looks like a secret is refused.',
+    'In one event, answered once readers see them; the former value of a key is replaced, so it may be repeated. What looks like a secret is refused.',
   right: 'operate',
   problems: ['tenant-unknown', 'tenant-invalid', 'memory-invalid', 'memory-secret'],
   query: whose,

@@ -34,9 +34,9 @@ const plannedSchema = z
     probe: z
       .enum(['registered', 'none', 'unknown'])
       .meta({ description: '`unknown`: the definition is not known here, or does not list the effect.' }),
-    external: z.boolean().meta({ description: 'The outside has a say in it.' }),
-    said: answerSchema.nullable().meta({ description: 'By its probe, just now.' }),
-    problem: content(z.string()).meta({ description: 'Why its probe was not asked, or gave no answer.' }),
+    external: z.boolean().meta({ description: 'Its outcome depends on the outside.' }),
+    said: answerSchema.nullable().meta({ description: 'What its probe returned, just now.' }),
+    problem: content(z.string()).meta({ description: 'Why its probe was not called, or gave no answer.' }),
     outcomes: z
       .array(
         z.object({
@@ -80,7 +80,7 @@ const recoverySchema = z
     crashes: z.object({
       count: z.int().meta({ description: 'Holders that died since the newest checkpoint.' }),
       last_hour_count: z.int(),
-      attempts_left_count: z.int().meta({ description: 'Before a person is asked.' }),
+      attempts_left_count: z.int().meta({ description: 'Before it needs a person.' }),
       at: z.array(timeSchema),
     }),
     checkpoint: z
@@ -97,14 +97,14 @@ export const getRecovery = route({
   path: '/v1/workflows/{workflow}/recovery',
   summary: 'What the next holder of a workflow would do',
   description:
-    'Told from the folded state, its effects and the definition, where this process has it; nothing is changed. With `probe` the probes of its effects are asked now, which needs the right to operate; one that bars late calls is not asked, since that would change something.',
+    'Predicted from the folded state, its effects and the definition, where this process has it; nothing is changed. With `probe` the probes of its effects are called now, which needs the right to operate; one that bars late calls is not called, since that would change something.',
   right: 'content',
   problems: ['workflow-unknown', 'right-missing', 'store-rebuilding'],
   needs: [
     {
       of: 'operate',
       when: ({ query }) => query.probe === true,
-      why: "probe: asking outside needs the right 'operate'; leave it out.",
+      why: "probe: calling probes needs the right 'operate'; leave it out.",
     },
   ],
   params: workflowParams,
@@ -144,7 +144,7 @@ async function askProbes({ ports, reads }: Backend, { workflow }: StreamState, p
   for (const { key, effect } of probes) {
     const timeoutMs = Math.min(effect.timeoutMs, PROBE_ANSWER_MAX_MS, endMs - clock.monotonicMs());
     if (effect.probeFences === true) problems.set(key, 'it also bars late calls, which would change something');
-    else if (timeoutMs <= 0) problems.set(key, 'the probes before it took all the time that there is');
+    else if (timeoutMs <= 0) problems.set(key, 'the probes before it took all of the time');
     else {
       const [row] = await reads.effectPage(workflow, { key, limit: 1 });
       const request = row?.request == null ? null : decodePayload('EffectIntended', row.request).request;

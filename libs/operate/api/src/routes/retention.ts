@@ -4,7 +4,7 @@ import { DEFAULT_TENANT } from '@tidemark/core';
 import type { LegalHold } from '@tidemark/runtime';
 import { z } from 'zod';
 import { tenantFor, tenantToChange } from '../backend.ts';
-import { type Asked, ok, route } from '../route.ts';
+import { ok, type RequestParts, route } from '../route.ts';
 import { byWhy, nameSchema, workflowIdSchema } from '../schemas/common.ts';
 import { reported, whose } from '../whose.ts';
 
@@ -29,7 +29,7 @@ const holdSchema = z
   .meta({ id: 'Hold', description: 'Nothing that it covers is deleted while it stands.' });
 const holdJson = ({ id, workflow, by, why }: LegalHold) => ({ hold: id, workflow, by, why });
 
-const ofTenant = (request: Asked) => reported('retention', request);
+const ofTenant = (request: RequestParts) => reported('retention', request);
 
 export const getRetention = route({
   ...shared,
@@ -94,7 +94,7 @@ export const releaseHold = route({
   ...shared,
   method: 'DELETE',
   path: '/v1/retention/holds/{hold}',
-  summary: 'Let the policy decide again',
+  summary: 'Release a hold',
   problems: ['hold-unknown', 'tenant-unknown', 'tenant-invalid'],
   params: z.object({ hold: nameSchema }),
   reports: (request) => reported(request.params.hold, request),

@@ -5,19 +5,17 @@ import { nameSchema } from '../schemas/common.ts';
 
 const ageSchema = z.int().meta({
   description:
-    'Age in milliseconds of the oldest look at the rows that it rests on. What is older than 15 s is not told (503).',
+    'Age in milliseconds of the oldest poll of the rows that it is based on. A view older than 15 s is refused (503).',
 });
 
 const poolSchema = z
   .object({
     pool: z.string(),
-    in_flight: z
-      .int()
-      .meta({ description: 'Workflows in the hands of living workers: what is in progress counts to its end.' }),
+    in_flight: z.int().meta({ description: 'Workflows that live workers hold, until they release them.' }),
     backlog: z.int().meta({ description: 'Workflows that could run, without a worker.' }),
-    recovery_debt: z.int().meta({ description: 'Workflows that a dead worker had, and no other has yet.' }),
-    demand: z.int().meta({ description: 'The sum of these three: for as many there must be workers.' }),
-    busy_workers: z.int().meta({ description: 'Living workers that have something in flight.' }),
+    recovery_debt: z.int().meta({ description: 'Workflows that a dead worker held, and no other has claimed yet.' }),
+    demand: z.int().meta({ description: 'The sum of these three: how many workflows need a worker.' }),
+    busy_workers: z.int().meta({ description: 'Live workers that hold a workflow.' }),
     held: z.int().meta({
       description: 'Workflows that could run if their queue were not paused; no part of the demand.',
     }),
@@ -44,7 +42,7 @@ const shared = {
   needs: [
     {
       of: 'all-tenants',
-      why: 'The demand of pools is of all tenants together: only callers of all tenants are told.',
+      why: 'The demand of pools is of all tenants together: only callers of all tenants may read it.',
     },
   ],
 } as const;
@@ -55,7 +53,7 @@ export const listPools = route({
   path: '/v1/scaling',
   summary: 'How much work there is for each pool of workers',
   description:
-    'Of the whole, whichever coordinator is asked; from memory, so that it may be asked often. 503 where it is not known.',
+    'Of the whole fleet, from any coordinator; answered from memory, so it may be polled often. 503 while it is not known.',
   problems,
   answers: {
     200: z.object({

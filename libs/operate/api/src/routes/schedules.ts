@@ -9,7 +9,7 @@ import { SCHEDULE_SLOTS_SHOWN_COUNT } from '../limits.ts';
 import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import {
-  contentAskedSchema,
+  contentQuerySchema,
   cursorSchema,
   inputSchema,
   jsonSchema,
@@ -140,7 +140,7 @@ export const listSchedules = route({
   problems: ['tenant-unknown', 'cursor-invalid'],
   query: z.object({
     tenant: tenantSchema.optional(),
-    content: contentAskedSchema,
+    content: contentQuerySchema,
     limit: limitSchema,
     cursor: cursorSchema.optional(),
   }),

@@ -17,7 +17,7 @@ import { continuedAs, sessionBrief } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type Backend, definitionNamed, tenantFor, tenantToChange } from '../backend.ts';
 import { SESSION_READ_COUNT } from '../limits.ts';
-import { type Asked, ok, route } from '../route.ts';
+import { ok, type RequestParts, route } from '../route.ts';
 import { givenJson, longTextSchema, nameSchema } from '../schemas/common.ts';
 import { sessionSchema } from '../schemas/session.ts';
 import { inputOf, isHistoryForgotten } from '../shapes/belief.ts';
@@ -25,14 +25,14 @@ import { reported, whose } from '../whose.ts';
 
 const sessionParams = z.object({ session: nameSchema });
 
-const aboutSession = (request: Asked) => reported(request.params.session, request);
+const aboutSession = (request: RequestParts) => reported(request.params.session, request);
 
 export const getSession = route({
   method: 'GET',
   path: '/v1/sessions/{session}',
-  summary: 'Where a session stands',
+  summary: 'State of a session',
   description:
-    'Its live workflow (or the newest): what it believes, waits for and asks; what those before left in words, and hand-overs. All that somebody needs to go on with it.',
+    'Its live workflow (or the newest): what it believes, waits for and asks; summaries of those before it, and hand-overs. All that is needed to continue it.',
   right: 'content',
   problems: ['session-unknown', 'tenant-unknown'],
   params: sessionParams,
@@ -137,7 +137,7 @@ async function startNext(of: NextOf): Promise<{ readonly workflow: string; reado
   const row = await backend.find(principal, newest.workflow);
   const continued = continuedAs(row);
   if (continued !== undefined) {
-    const message = `Session ${session} continues in workflow ${continued}, which has not begun yet. Ask again.`;
+    const message = `Session ${session} continues in workflow ${continued}, which has not begun yet. Try again.`;
     throw new UnavailableError('workflow-starting', message);
   }
   const definition = definitionNamed(backend.definitions, of.definition ?? row.definition);

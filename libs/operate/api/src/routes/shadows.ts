@@ -4,13 +4,13 @@ import { isoTime } from '@tidemark/core';
 import { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN, type ShadowAccount } from '@tidemark/runtime';
 import { z } from 'zod';
 import { content } from '../redaction.ts';
-import { type Asked, ok, route } from '../route.ts';
+import { ok, type RequestParts, route } from '../route.ts';
 import { flagSchema, nameSchema, timeSchema } from '../schemas/common.ts';
 
 const shared = {
   params: z.object({ definition: nameSchema.meta({ description: 'Name of the agent, as it reports.' }) }),
   problems: ['right-missing', 'rows-behind'],
-  reports: ({ params }: Asked) => [{ target: String(params.definition), tenant: null }],
+  reports: ({ params }: RequestParts) => [{ target: String(params.definition), tenant: null }],
 } as const;
 
 const differenceSchema = z.object({
@@ -61,7 +61,7 @@ function shadowJson(account: ShadowAccount, seesDifferences: boolean): z.input<t
 
 const OF_ALL = {
   of: 'all-tenants',
-  why: 'Runs of all tenants are compared together: only callers of all tenants are told, and promote.',
+  why: 'Runs of all tenants are compared together: only callers of all tenants may read this, and promote.',
 } as const;
 
 export const getShadow = route({
@@ -70,7 +70,7 @@ export const getShadow = route({
   path: '/v1/shadows/{definition}',
   summary: 'How the observed runs of an agent compare',
   description:
-    'Rebuilt from the log of every run that was opened since the share was set, at most the newest 10,000. With `differences` each of them is told, which needs the right to content. For callers of all tenants.',
+    'Rebuilt from the log of every run that was opened since the share was set, at most the newest 10,000. With `differences` each of them is listed, which needs the right to content. For callers of all tenants.',
   right: 'read',
   needs: [
     OF_ALL,
@@ -93,7 +93,7 @@ export const promoteShadow = route({
   path: '/v1/shadows/{definition}/promotions',
   summary: 'Observe another share of an agent’s runs',
   description:
-    'To the next share only after its observation, with enough runs that agree, and without a difference; `refusals` says what is missing. A lower share, or the present one, is always taken, and begins the observation anew. For callers of all tenants.',
+    'To the next share only after its observation, with enough runs that agree, and without a difference; `refusals` says what is missing. A lower share, or the present one, is always accepted, and restarts the observation. For callers of all tenants.',
   right: 'operate',
   needs: [OF_ALL],
   problems: [...shared.problems, 'rollout-changed'],

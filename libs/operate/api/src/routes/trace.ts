@@ -36,7 +36,7 @@ export const getTrace = route({
   path: '/v1/workflows/{workflow}/trace',
   summary: 'The trace of a workflow',
   description:
-    'The same spans and ids as the live export, those that have ended first. `next_from` is where the next page begins. With `content` attributes tell what models, tools and effects were asked and answered, which needs the right to content.',
+    'The same spans and ids as the live export, those that have ended first. `next_from` is where the next page begins. With `content` attributes have the requests and responses of models, tools and effects, which needs the right to content.',
   right: 'read',
   problems: ['workflow-unknown', 'object-archived', 'right-missing'],
   params: workflowParams,

@@ -17,7 +17,7 @@ import { BY_CHILD, BY_OPENING } from '../cursor.ts';
 import { NOTES_READ_COUNT, RESULT_WAIT_MAX_MS, TASKS_SHOWN_COUNT } from '../limits.ts';
 import { ok, route } from '../route.ts';
 import {
-  contentAskedSchema,
+  contentQuerySchema,
   cursorSchema,
   inputSchema,
   jsonSchema,
@@ -132,7 +132,7 @@ export const listWorkflows = route({
   path: '/v1/workflows',
   summary: 'List and search workflows',
   description:
-    "Newest first, page by page; without the system's own. Filters that are given hold together. One that was just started is in it a moment later.",
+    "Newest first, page by page; without the system's own. All given filters must match. A workflow that was just started appears a moment later.",
   right: 'read',
   problems: ['cursor-invalid', 'tenant-unknown'],
   query: listQuery,
@@ -178,12 +178,12 @@ export const listChildren = route({
 export const getWorkflow = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}',
-  summary: 'A workflow as it stands',
+  summary: 'State of a workflow',
   description: 'Its belief and frontier, what it waits for or asks, and how it ended.',
   right: 'read',
   problems: ['workflow-unknown'],
   params: workflowParams,
-  query: z.object({ content: contentAskedSchema }),
+  query: z.object({ content: contentQuerySchema }),
   answers: { 200: workflowViewSchema },
   async handle({ params, principal, backend, redaction }) {
     const row = await backend.find(principal, params.workflow);
@@ -199,7 +199,7 @@ async function viewOf(backend: Backend, row: WorkflowSummary, seesContent: boole
   );
   const card = definition && cardOf(definition);
   const tasks = (await reads.tasks(workflow, TASKS_SHOWN_COUNT)).map(pendingTask);
-  const stands = status !== 'open' && status !== 'parked';
+  const isStopped = status !== 'open' && status !== 'parked';
   const head = await reads.checkpoints(workflow, { from: sequence, limit: 1 });
   const [last = NO_POINT] = await checkpointPoints(backend, row, head);
   return {
@@ -211,7 +211,7 @@ async function viewOf(backend: Backend, row: WorkflowSummary, seesContent: boole
     ...endingJson(row),
     question: status === 'parked' ? await questionOf(reads, workflow) : null,
     parent: await parentOf(backend, row),
-    frontier: tasks.map((task) => taskJson(task, stands)),
+    frontier: tasks.map((task) => taskJson(task, isStopped)),
     last_checkpoint: last.checkpoint,
     memory_scope_snapshot: last.memory_scope_snapshot,
     working_memory: last.working_memory,
@@ -263,9 +263,9 @@ const resultSchema = z
 export const getResult = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/result',
-  summary: 'Wait for how a workflow ends',
+  summary: 'Wait for the end of a workflow',
   description:
-    'Answered as soon as it has ended, waits for a person, or `wait_ms` have passed, whichever is first: `status` says which. To wait longer, ask again. Of a workflow that went on with a fresh history it is told how the last that goes on for it stands, which `workflow` names.',
+    'Answered as soon as it has ended, waits for a person, or `wait_ms` have passed, whichever is first: `status` says which. To wait longer, repeat the request. For a workflow that continued as a new run the answer is the state of its newest run, which `workflow` names.',
   right: 'read',
   problems: ['workflow-unknown'],
   params: workflowParams,

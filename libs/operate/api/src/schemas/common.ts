@@ -20,7 +20,7 @@ const wellFormed = (maxChars: number) =>
 export const nameSchema = wellFormed(200);
 export const tagSchema = wellFormed(TAG_MAX_CHARS);
 /** `{sequence that created it}.{index}`; rows hold no more than so many digits. */
-export const taskIdSchema = z.string().regex(/^\d{1,9}\.\d{1,6}$/, 'is no id of a task, such as 3.0');
+export const taskIdSchema = z.string().regex(/^\d{1,9}\.\d{1,6}$/, 'is not the id of a task, such as 3.0');
 const inWords = (maxChars: number) =>
   z
     .string()
@@ -64,7 +64,7 @@ export const cursorSchema = z
   .string()
   .min(1)
   .max(5_000)
-  .regex(/^[\w-]+$/, 'give what a page told as next_cursor, or none')
+  .regex(/^[\w-]+$/, 'give the next_cursor of a page, or leave it out')
   .meta({ description: 'What the page before gave as `next_cursor`, with the same filters; opaque.' });
 export const nextCursorSchema = z.string().nullable().meta({ description: 'Null: this is the last page.' });
 
@@ -79,13 +79,13 @@ export const flagSchema = z
   .transform((text) => text === 'true');
 
 /** The server knows this parameter by its name: `sightAsked`. */
-export const contentAskedSchema = z
+export const contentQuerySchema = z
   .enum(['true', 'false'])
   .default('true')
   .transform((text) => text === 'true')
   .meta({
     description:
-      '`false`: without content, also for who may see it; nothing is written to the audit then. For polling.',
+      '`false`: without content, also for callers who may see it; nothing is written to the audit then. For polling.',
   });
 
 export const byWhy = {

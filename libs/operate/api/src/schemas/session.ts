@@ -47,7 +47,7 @@ const workflowSchema = z
     updated_at: timeSchema,
     tokens: z.number(),
     cost_micros: z.number(),
-    holder: z.string().nullable().meta({ description: 'The worker that has it in hand; null: none.' }),
+    holder: z.string().nullable().meta({ description: 'The worker that holds it; null: none.' }),
     goal: texts,
     constraints: texts,
     summary: z.string().nullable().meta({ description: 'Of what was said so far; null: all of it is still there.' }),

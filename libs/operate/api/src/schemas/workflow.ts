@@ -46,7 +46,7 @@ export const workflowSchema = z
     partition: z.int(),
     generation: z.int(),
     epoch: z.int(),
-    holder: z.string().nullable().meta({ description: 'The worker that has it in hand.' }),
+    holder: z.string().nullable().meta({ description: 'The worker that holds it.' }),
   })
   .meta({ id: 'Workflow', description: 'A workflow in short.' });
 
@@ -97,7 +97,7 @@ export const questionSchema = z
     idempotency_key: z.string().nullable(),
     resolutions: z.array(z.string()).readonly().meta({
       description:
-        'What it can be answered with; none where it stands at a record that cannot be read, which is judged instead.',
+        'What it can be answered with; none where a record that cannot be read stops it, which is skipped or taken instead.',
     }),
     message: content(z.string()),
     evidence: content(jsonSchema),
@@ -123,11 +123,9 @@ export const effectSchema = z
 export const memoryScopesSchema = z
   .object({
     system_context: z.object({
-      keys: z
-        .array(z.string())
-        .readonly()
-        .nullable()
-        .meta({ description: '`system` where the definition has one; null where this process lacks that version.' }),
+      keys: z.array(z.string()).readonly().nullable().meta({
+        description: "`system` where the definition has one; null where this process doesn't have that version.",
+      }),
     }),
     working_memory: z.object({
       phase: z
@@ -135,7 +133,7 @@ export const memoryScopesSchema = z
         .nullable()
         .meta({ description: 'Null: the definition has no phases, or nothing here says which is the first.' }),
       keys: z.array(z.string()).readonly(),
-      tokens: z.int().nullable().meta({ description: 'As they were counted then; null in history that lacks them.' }),
+      tokens: z.int().nullable().meta({ description: 'As they were counted then; null in history without them.' }),
       budget_tokens: z
         .int()
         .nullable()
@@ -156,7 +154,7 @@ export const checkpointSchema = z
     parent_checkpoint_id: z.string().nullable(),
     status: z.enum(['committed', 'superseded', 'compensated']).nullable().meta({
       description:
-        'As it stands now: a later checkpoint corrects it, or the workflow was compensated and everything that could be taken back of it was. Null: what was taken back can no longer be known, or not before the undo is restored.',
+        'As of now: a later checkpoint corrects it, or the workflow was compensated and everything of it that could be was. Null: what was compensated can no longer be known, or not before the compensating workflow is restored.',
     }),
     supersedes: z.int().nullable().meta({ description: 'Sequence of the earlier checkpoint that this one corrects.' }),
     superseded_by: z
@@ -204,7 +202,7 @@ export const eventSchema = z
     lamport: z.int(),
     control: z.record(z.string(), z.unknown()).meta({
       description:
-        'The clear part, which the fold reads; without words of steps and keys of limits for who may not see content.',
+        'The clear part, which the fold reads; without words of steps and keys of limits for callers who may not see content.',
     }),
     payload: content(jsonSchema),
     payload_left_out: z
@@ -256,4 +254,4 @@ export const workflowViewSchema = workflowSchema
       .nullable()
       .meta({ description: 'What each step may add; null where this process does not have the definition.' }),
   })
-  .meta({ id: 'WorkflowView', description: 'A workflow as it stands.' });
+  .meta({ id: 'WorkflowView', description: 'The state of a workflow.' });

@@ -7,11 +7,11 @@ export const pendingTask = (row: TaskRow) => pendingState(JSON.parse(row.state) 
 
 export const pendingState = (state: TaskState) => ({ state, blocked: blockedOn(state), ready: isUnblocked(state) });
 
-/** `stands`: the workflow is being compensated or has ended, so its tasks don't run. */
-export const taskJson = ({ state, blocked, ready }: ReturnType<typeof pendingState>, stands = false) => ({
+/** `isStopped`: the workflow is being compensated or has ended, so its tasks don't run. */
+export const taskJson = ({ state, blocked, ready }: ReturnType<typeof pendingState>, isStopped = false) => ({
   task: state.id,
   step: state.step,
-  state: stands ? ('frozen' as const) : ready ? ('ready' as const) : ('blocked' as const),
+  state: isStopped ? ('frozen' as const) : ready ? ('ready' as const) : ('blocked' as const),
   blocked_on: blocked.map(blockedJson),
   failure_count: state.failureCount,
   cause: state.cause,

@@ -32,7 +32,7 @@ export async function questionIn(reads: Pick<Reads, 'events'>, state: StreamStat
 /** The question of a workflow that stands at an unreadable record: no resolution answers it, the record is judged. */
 const judgementOf = (problem: string, { offset, type }: { readonly offset: number; readonly type: string }) => ({
   ...{ question_id: '', code: problem, task: null, idempotency_key: null, resolutions: [] },
-  message: `the ${type} at offset ${offset} can't be read, and nothing after it counts until somebody has judged it: ${PROBLEMS[problem] ?? PROBLEMS[OVER_BOUNDS]}`,
+  message: `the ${type} at offset ${offset} can't be read, and nothing after it counts until somebody skips or takes it: ${PROBLEMS[problem] ?? PROBLEMS[OVER_BOUNDS]}`,
   evidence: { offset, type },
 });
 

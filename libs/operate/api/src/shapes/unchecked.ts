@@ -4,12 +4,12 @@ import { type EffectState, isOpen, type StreamState, streamFromJson, type Workfl
 import type { Backend } from '../backend.ts';
 
 /** The effect of the answer, by the workflow's state. */
-export type EffectAsked = (effect: EffectState, state: StreamState) => boolean;
+export type EffectFilter = (effect: EffectState, state: StreamState) => boolean;
 
-export const inQuestion: EffectAsked = ({ key }, { question }) => question?.key === key;
+export const inQuestion: EffectFilter = ({ key }, { question }) => question?.key === key;
 
 export const underToken =
-  (token: string): EffectAsked =>
+  (token: string): EffectFilter =>
   ({ pending }) =>
     pending?.token === token;
 
@@ -17,7 +17,7 @@ export const underToken =
 export async function uncheckedOperation(
   backend: Backend,
   workflow: WorkflowId,
-  asked: EffectAsked,
+  asked: EffectFilter,
 ): Promise<string | null> {
   const [snapshot] = await backend.reads.loadStreams([workflow]);
   const state = snapshot && streamFromJson(snapshot.state, snapshot.tasks);

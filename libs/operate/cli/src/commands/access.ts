@@ -46,7 +46,7 @@ function addKeys({ asks }: ProgramKit, sub: ReturnType<typeof group>): void {
         await list(asked, 'keys', ACCESS_LIST_MAX_COUNT, ask, { columns: KEYS, none: 'No keys.' });
       }),
     );
-  why(sub('revoke-key', 'let nobody in by this key any more'), 'it')
+  why(sub('revoke-key', 'revoke an API key'), 'it')
     .argument('<id>', 'id of the key')
     .action(
       asks('read', (id, { why }) => {
@@ -89,7 +89,7 @@ export function reportKey({ terminal }: Session, made: Made): void {
   terminal.lines([
     made.secret,
     `Key ${made.key} (${printable(made.name)}) of ${owner}: ${made.roles.join(', ')}; ${expiryOf(made)}.`,
-    'This is the only time that it is told: only a hash of it is kept.',
+    'It is shown this once: only a hash of it is kept.',
   ]);
 }
 
@@ -98,7 +98,7 @@ function bareId(id: string): string {
   if (!id.startsWith('tmk_')) return id.replace(/^key:/, '');
   throw new InvalidError(
     'key-unknown',
-    'Give the id of the key alone, which stands between tmk_ and the next underscore: the rest is its secret.',
+    'Give the id of the key alone, the part between tmk_ and the next underscore: the rest is its secret.',
   );
 }
 
@@ -110,17 +110,17 @@ function addTenants({ asks }: ProgramKit, sub: ReturnType<typeof group>): void {
       await list(asked, 'tenants', ACCESS_LIST_MAX_COUNT, ask, { columns: TENANTS, none });
     }),
   );
-  by(sub('create-tenant', 'write a tenant down'))
+  by(sub('create-tenant', 'create a tenant'))
     .argument('<name>', 'its name')
     .action(
       asks('write', (tenant) => async ({ client, report }) => {
         const done = await client.ask('PUT /v1/tenants/{tenant}', { params: { tenant } }, { isRepeatable: true });
-        report(done, `Tenant ${printable(tenant)} is there since ${timeOf(done.created_at)}.`);
+        report(done, `Tenant ${printable(tenant)} was created at ${timeOf(done.created_at)}.`);
       }),
     );
   const changes = [
-    ['suspend', 'let nobody of the tenant in; its workflows keep running'],
-    ['resume', 'let a suspended tenant in again'],
+    ['suspend', 'suspend a tenant: nobody of it is let in; its workflows keep running'],
+    ['resume', 'lift the suspension of a tenant'],
   ] as const;
   for (const [act, what] of changes) {
     why(sub(`${act}-tenant`, what), 'it')
@@ -130,7 +130,7 @@ function addTenants({ asks }: ProgramKit, sub: ReturnType<typeof group>): void {
           const input = { params: { tenant }, body: { why } };
           const done = await client.ask(`POST /v1/tenants/{tenant}/${act}`, input, { isRepeatable: true });
           const name = printable(tenant);
-          const suspended = `Nobody of ${name} is let in over HTTP any more, within seconds. Its workflows go on.`;
+          const suspended = `Nobody of ${name} is let in over HTTP any more, within seconds. Its workflows keep running.`;
           report(done, act === 'suspend' ? suspended : `${name} is let in again.`);
         }),
       );
@@ -161,11 +161,11 @@ function addAudit({ command, asks }: ProgramKit): void {
         const of = tenant === undefined ? '' : ` of tenant ${printable(tenant)}`;
         await list(asked, 'entries', limit, ask, {
           columns: ENTRIES,
-          none: `Nothing was written down${of} that fits.`,
+          none: `No entry${of} matches.`,
         });
         if (tenant !== undefined) return;
         asked.terminal.note(
-          "Shown is what your own tenant was touched by, or for who is of none 'default'; --tenant names another.",
+          "These are the entries of your own tenant, or of 'default' if you have none; --tenant names another.",
         );
       }),
     );

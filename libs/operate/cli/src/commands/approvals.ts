@@ -34,7 +34,7 @@ export function addApprovals({ command, asks }: ProgramKit): void {
         WAITING_PAGE_COUNT,
       );
       const lines = items.flatMap((one) => approvalLines(one, at, terminal));
-      report({ approvals: items, next_cursor }, ...(lines.length === 0 ? ['Nobody is asked for an approval.'] : lines));
+      report({ approvals: items, next_cursor }, ...(lines.length === 0 ? ['No task waits for an approval.'] : lines));
     }),
   );
 }

@@ -44,7 +44,9 @@ export async function compact(session: Session, options: CompactOptions): Promis
   const kept = retained(answer);
   if (kept !== '') terminal.line(`Retention: ${kept}.`);
   if (answer.sweep.deletedCount > 0) {
-    terminal.line(`Deleted ${counted(answer.sweep.deletedCount, 'large payload')} that nothing named for days.`);
+    terminal.line(
+      `Deleted ${counted(answer.sweep.deletedCount, 'large payload')} to which nothing has referred for days.`,
+    );
   }
   return answer.failedCount > 0 ? EXIT.failed : EXIT.ok;
 }
@@ -183,12 +185,12 @@ const restoreJson = (workflow: string, state: RestoreState) => ({
 
 function restoreLine(id: string, state: RestoreState): string {
   const name = printable(id);
-  if (state.state === 'here') return `The history of ${name} is at hand: nothing had to be brought back.`;
+  if (state.state === 'here') return `The history of ${name} is available: nothing had to be restored.`;
   if (state.state === 'restored') {
-    return `Brought back ${counted(state.eventCount, 'event')} of ${name} from ${counted(state.segmentCount, 'segment')}.`;
+    return `Restored ${counted(state.eventCount, 'event')} of ${name} from ${counted(state.segmentCount, 'segment')}.`;
   }
-  const when = state.expectedAtMs === null ? 'nobody says when' : `expected by ${dateTime(state.expectedAtMs)}`;
-  return `${counted(state.segmentCount, 'segment')} of ${name} must come back from the archive class (${when}). Run this again then.`;
+  const when = state.expectedAtMs === null ? 'at an unknown time' : `expected by ${dateTime(state.expectedAtMs)}`;
+  return `${counted(state.segmentCount, 'segment')} of ${name} must be restored from the archive class (${when}). Run this again then.`;
 }
 
 /** Throws `InvalidError` (`workflow-unknown`). */

@@ -21,7 +21,7 @@ it('raises the budget of a workflow that is paused, which then goes on', async (
   expect([nothing.code, nothing.err]).toEqual([65, expect.stringContaining('Give --tokens, --usd or both')]);
   await release();
   const raised = await here('budget', 'raise', 'f1', '--tokens', '5000', '--by', 'ann', '--why', 'it is worth it');
-  expect(raised.out).toMatch(/^f1 may spend 5,000 tokens more\. It goes on with the next tidemark dev or run/);
+  expect(raised.out).toMatch(/^f1 may spend 5,000 tokens more\. It resumes with the next tidemark dev or run/);
   const done = await run();
   expect([done.code, JSON.parse(done.out)]).toEqual([0, { answer: 'By train.' }]);
   const shown = JSON.parse((await here('budget', 'show', 'f1', '--user', 'ana', '--json')).out);

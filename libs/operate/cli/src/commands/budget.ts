@@ -44,7 +44,7 @@ export function addBudget(kit: ProgramKit): void {
     );
   spends(shared('set', 'set the budget of the tenant or of a user, over all their workflows'))
     .addOption(new Option('--period <time>', 'within what time').choices(['hour', 'day', 'month', 'total']))
-    .addOption(new Option('--none', 'take the budget away').conflicts(['tokens', 'usd', 'period']))
+    .addOption(new Option('--none', 'remove the budget').conflicts(['tokens', 'usd', 'period']))
     .action(
       asks('write', ({ user, tenant, ...wanted }) => {
         const body = budgetFrom(wanted);
@@ -113,7 +113,7 @@ interface Wanted {
 function budgetFrom({ tokens, usd, period, none }: Wanted) {
   if (none === true) return {};
   if (tokens === undefined && usd === undefined) {
-    throw new InvalidError('budget-invalid', 'Give --tokens, --usd or both; --none takes the budget away.');
+    throw new InvalidError('budget-invalid', 'Give --tokens, --usd or both; --none removes the budget.');
   }
   if (period === undefined) {
     throw new InvalidError('budget-invalid', 'Say within what time, with --period hour, day, month or total.');

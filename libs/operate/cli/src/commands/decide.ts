@@ -59,7 +59,7 @@ export function addDecisions(kit: ProgramKit): void {
         : answerTask(id, { ...options, task }, undefined);
     }),
   );
-  sub('confirm', 'say what became of an effect that was accepted outside')
+  sub('confirm', 'report the outcome of an effect that was accepted outside')
     .argument('<token>', 'what its receiver gave for it')
     .option('--response <json>', 'it is done, and answered this: JSON, @file, or - for standard input')
     .option('--failed <text>', 'it certainly was not done, and why')
@@ -141,7 +141,6 @@ function warnUnchecked(terminal: Terminal, operation: string | null): void {
 }
 
 function nextWords(resolution: Resolution, place: Place): string {
-  const who = continuesWith(place);
-  if (resolution === 'fail') return who.replace('It goes on', 'It is ended');
-  return resolution === 'compensate' ? who.replace('It goes on', 'It is compensated') : who;
+  if (resolution === 'fail') return continuesWith(place, 'is ended');
+  return resolution === 'compensate' ? continuesWith(place, 'is compensated') : continuesWith(place);
 }

@@ -29,7 +29,7 @@ export async function dev(session: Session, options: RunningOptions['dev']): Pro
   // Always a folder, also where the environment names a cluster: there its services do this.
   const target = folderTarget(options.state ?? DEFAULT_FOLDER, session);
   if (env.TIDEMARK_KAFKA_BROKERS !== undefined && options.state === undefined) {
-    terminal.note(`TIDEMARK_KAFKA_BROKERS is set, but dev keeps its state in a folder; the cluster is left alone.`);
+    terminal.note(`TIDEMARK_KAFKA_BROKERS is set, but dev keeps its state in a folder; the cluster is not used.`);
   }
   const interruption = takeInterrupts(session);
   const onError = devReporter(session);
@@ -80,9 +80,9 @@ export async function dev(session: Session, options: RunningOptions['dev']): Pro
     });
     const { signal } = interruption;
     for await (const change of follower.changes({ client, signal, crowds: !terminal.json })) report(change);
-    terminal.note('Handing over; Ctrl-C again leaves at once.');
+    terminal.note('Handing over; Ctrl-C again stops at once.');
     await held.close(DRAIN_MS);
-    terminal.note('Stopped. Unfinished workflows go on from their last checkpoints next time.');
+    terminal.note('Stopped. Unfinished workflows resume from their last checkpoints next time.');
     terminal.record({ type: 'stopped' });
     return EXIT.ok;
   } finally {

@@ -35,7 +35,7 @@ import { printable } from '../text/width.ts';
 const RECORDS_MAX_COUNT = 1_000;
 
 export function filesExport(session: Session, folder: string, options: FilesOptions['export']): Promise<number> {
-  const asked = askedIn(options);
+  const asked = selectionOf(options);
   const definitions = modulesOf(session, options);
   return atPlace(session, { ...options, how: 'read', definitions }, async ({ client }) => {
     const view = await exportFiles(await viewOptions(session, client, folder, asked));
@@ -47,7 +47,7 @@ export function filesExport(session: Session, folder: string, options: FilesOpti
 }
 
 export async function filesMirror(session: Session, folder: string, options: FilesOptions['export']): Promise<number> {
-  const asked = askedIn(options);
+  const asked = selectionOf(options);
   const target = await targetOf(options, session);
   if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
   const interruption = takeInterrupts(session);
@@ -68,7 +68,7 @@ interface Mirroring {
   readonly session: Session;
   readonly target: Target;
   readonly folder: string;
-  readonly asked: Asked;
+  readonly asked: RunSelection;
   readonly signal: AbortSignal;
 }
 
@@ -95,15 +95,15 @@ async function mirrorOnce(mirroring: Mirroring, definitions: ReturnType<typeof m
 async function mirrorThrough({ session, folder, asked, signal }: Mirroring, place: Place): Promise<void> {
   const { client, kind } = place;
   const ending = new AbortController();
-  const { promise: gone, resolve: goes } = Promise.withResolvers<void>();
-  signal.addEventListener('abort', () => goes(), { signal: ending.signal });
+  const { promise: gone, resolve: end } = Promise.withResolvers<void>();
+  signal.addEventListener('abort', () => end(), { signal: ending.signal });
   let mirror: Mirror | undefined;
   try {
     mirror = await mirrorFiles({
       ...(await viewOptions(session, client, folder, asked)),
       // These are hints: the mirror's own period makes up for lost ones.
       subscribe: async (listener) => {
-        void hints(client, listener, { signal: ending.signal, onLost: () => kind === 'folder' && goes() });
+        void hints(client, listener, { signal: ending.signal, onLost: () => kind === 'folder' && end() });
         return () => ending.abort();
       },
     });
@@ -133,7 +133,7 @@ export async function filesImport(session: Session, folder: string, options: Fil
   const known = await readDefinitions(workflows, cwd);
   const stepNames = pipelineSteps(pick(known, name, 'in the given modules (--workflows)'));
   if (stepNames === undefined) {
-    const message = `${name} is no pipeline: only a pipeline's steps can be called done by files.`;
+    const message = `${name} is not a pipeline: files can mark only a pipeline's steps as done.`;
     throw new InvalidError('not-a-pipeline', message, { definition: name });
   }
   const input = await readInput(options.input, session);
@@ -153,20 +153,20 @@ export async function filesImport(session: Session, folder: string, options: Fil
     terminal.answer({ workflow: run, done, keys: keyCount, handoffs: handoffCount });
     terminal.line(run);
     const steps = done.length === 0 ? 'no step' : done.map(printable).join(', ');
-    terminal.note(`Done in it: ${steps}; tidemark run ${name} --id ${shellWord(run)} goes on with it.`);
+    terminal.note(`Done in it: ${steps}; tidemark run ${name} --id ${shellWord(run)} continues it.`);
     return EXIT.ok;
   });
 }
 
-type Asked = { readonly run: string } | { readonly newest: string; readonly tenant: string | undefined };
+type RunSelection = { readonly run: string } | { readonly newest: string; readonly tenant: string | undefined };
 
-function askedIn({ run, newest, tenant }: FilesOptions['export']): Asked {
+function selectionOf({ run, newest, tenant }: FilesOptions['export']): RunSelection {
   if (run !== undefined) return { run };
   if (newest !== undefined) return { newest, tenant };
   throw new UsageError('name a run with --run ID, or a workflow with --newest NAME; tidemark files --help shows how');
 }
 
-const wordsOf = (asked: Asked): string =>
+const wordsOf = (asked: RunSelection): string =>
   'run' in asked ? printable(asked.run) : `the newest run of ${printable(asked.newest)}`;
 
 const modulesOf =
@@ -174,7 +174,12 @@ const modulesOf =
   async () =>
     workflows.length === 0 ? [] : readDefinitions(workflows, cwd);
 
-async function viewOptions(session: Session, client: Client, folder: string, asked: Asked): Promise<ExportOptions> {
+async function viewOptions(
+  session: Session,
+  client: Client,
+  folder: string,
+  asked: RunSelection,
+): Promise<ExportOptions> {
   const named = await namedBy(client, asked);
   const { definitions } = await client.ask('GET /v1/definitions', {});
   const card = definitions.find(({ name }) => name === named.definition);
@@ -202,7 +207,7 @@ async function viewOptions(session: Session, client: Client, folder: string, ask
 }
 
 /** The run's tenant and definition. */
-async function namedBy(client: Client, asked: Asked): Promise<Extract<Shown, { readonly definition: string }>> {
+async function namedBy(client: Client, asked: RunSelection): Promise<Extract<Shown, { readonly definition: string }>> {
   if ('run' in asked) return client.run(asked.run).get({ content: false });
   const { tenant } = await client.ask('GET /v1/me', {});
   return { definition: asked.newest, tenant: asked.tenant ?? tenant ?? DEFAULT_TENANT };

@@ -84,7 +84,7 @@ function* notesOn(
   if (place.isIdle) {
     const modules = workflows.length === 0 ? ' MODULES' : workflows.map((module) => ` ${shellWord(module)}`).join('');
     const run = commandLine('tidemark', 'run', definition, '--id', workflow, ...atWords(options));
-    yield `${what}. It goes on with the next tidemark dev or run on ${place.shown}:`;
+    yield `${what}. It runs with the next tidemark dev or run on ${place.shown}:`;
     yield `  ${run} --workflows${modules}`;
   } else yield `${what}. ${commandLine('tidemark', 'watch', workflow, ...atWords(options))} follows it.`;
   for (const { task, operation, status } of begun) {

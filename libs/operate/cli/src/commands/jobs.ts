@@ -105,8 +105,8 @@ async function startJob(kit: ProgramKit, act: BulkAct, options: StartOptions): P
     const { client, report, place } = asked;
     const done = await client.ask('POST /v1/jobs', { body }, { isRepeatable: true });
     if (options.watch === true) return follow(asked, id, fields.tenant);
-    const then = done.created ? continuesWith(place) : 'It was begun before.';
-    report(done, `Job ${printable(id)} is to ${act} what it finds. ${then}`);
+    const then = done.created ? continuesWith(place, 'runs') : 'It was begun before.';
+    report(done, `Job ${printable(id)} will ${act} what it finds. ${then}`);
   };
 }
 

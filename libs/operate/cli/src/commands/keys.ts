@@ -37,7 +37,7 @@ const USES: Columns<KeyUse> = [
   ['PROVIDER', ({ provider }) => provider],
   ['WRAPPED BY', ({ wrappedBy }) => wrappedBy, 16],
   ['DATA KEYS', (use) => count(use.count), 'right'],
-  ['', ({ isCurrent }) => (isCurrent ? 'current' : 'to be wrapped anew: tidemark admin keys rewrap')],
+  ['', ({ isCurrent }) => (isCurrent ? 'current' : 'to be rewrapped: tidemark admin keys rewrap')],
 ];
 
 export async function keysRotate(session: Session, options: AdminOptions): Promise<number> {
@@ -60,7 +60,7 @@ export async function keysRewrap(session: Session, options: AdminOptions): Promi
     wrong: answer.wrongCount,
     wrong_ids: answer.wrongIds,
   });
-  terminal.line(`Wrapped ${counted(answer.rewrappedCount, 'data key')} of ${count(answer.seenCount)} anew.`);
+  terminal.line(`Rewrapped ${counted(answer.rewrappedCount, 'data key')} of ${count(answer.seenCount)}.`);
   if (answer.wrongCount > 0) {
     terminal.warn(`${counted(answer.wrongCount, 'data key')} could not be unwrapped: ${answer.wrongIds.join(', ')}`);
   }
@@ -77,22 +77,22 @@ export async function forgetForGood(session: Session, options: ForgetOptions): P
     tenant,
   });
   const { terminal } = session;
-  const { of, keys, memoryCount, at, leftIn = [] } = certificate;
-  terminal.answer({ of, state: certificate.state, keys, memories: memoryCount, by, why, at, left_in: leftIn });
+  const { of, keys, memoryCount, at, leftIn: unscrubbed = [] } = certificate;
+  terminal.answer({ of, state: certificate.state, keys, memories: memoryCount, by, why, at, left_in: unscrubbed });
   const memories = memoryCount === 0 ? '' : ` and ${counted(memoryCount, 'memory', 'memories')}`;
   terminal.line(
     `Forgotten: ${printable(of)}. ${counted(keys.length, 'data key')}${memories} destroyed at ${at}; the certificate is in the log.`,
   );
-  for (const { table, why: reason } of leftIn) {
+  for (const { table, why: reason } of unscrubbed) {
     terminal.warn(
-      `The files of the table ${table} may still hold bytes of it: ${LEFT[reason]}. Run tidemark admin rebuild, which writes all rows anew, or vacuum full ${table}.`,
+      `The files of the table ${table} may still hold bytes of it: ${UNSCRUBBED[reason]}. Run tidemark admin rebuild, which rewrites all rows, or vacuum full ${table}.`,
     );
   }
   return EXIT.ok;
 }
 
-const LEFT = {
-  'too-large': 'it is too large to keep everybody waiting until it is written anew',
+const UNSCRUBBED = {
+  'too-large': 'it is too large to keep everybody waiting until it is rewritten',
   'in-use': 'others use it all the time',
   'not-allowed': 'the role of the address is not its owner',
 } as const;
@@ -174,6 +174,6 @@ function keysOf({ keys, secrets }: Host): readonly [Keys, ...Keys[]] {
 const rotatesElsewhere = (providers: readonly string[]): ConfigError =>
   new ConfigError(
     'keys-rotate-elsewhere',
-    `Only key files are rotated here, and none is named: ${providers.join(' and ')} rotates its keys by itself, or where they are kept. What older ones wrapped is wrapped anew with tidemark admin keys rewrap.`,
+    `Only key files are rotated here, and none is named: ${providers.join(' and ')} rotates its keys by itself, or where they are kept. tidemark admin keys rewrap rewraps what older ones wrapped.`,
     { providers },
   );

@@ -45,7 +45,7 @@ function words(act: Act, changed: boolean, place: Place): string {
   switch (act) {
     case 'cancel':
       return changed
-        ? `is being cancelled: ${nextHolder(place)} undoes what can be compensated of it, and ends it.`
+        ? `is being cancelled: ${nextHolder(place)} compensates what it can of it, and ends it.`
         : 'was cancelled before.';
     case 'terminate':
       return changed ? 'has ended: nothing was compensated.' : 'was ended before.';
@@ -58,10 +58,10 @@ function words(act: Act, changed: boolean, place: Place): string {
 
 function addJudging(kit: ProgramKit): void {
   const judging = [
-    ['skip', 'continue without the unreadable record at which workflows stand; read it first', 'goes on without'],
+    ['skip', 'continue without the unreadable record that stops workflows; read it first', 'continues without'],
     [
       'take',
-      "read that record once more, now that what was lacking is there; or take a workflow's history from before encryption",
+      "read that record again, once what was missing is back; or accept a workflow's history from before encryption",
       'has taken',
     ],
   ] as const;
@@ -92,7 +92,7 @@ function addJudging(kit: ProgramKit): void {
 export function addPinning(kit: ProgramKit): void {
   const pinning = [
     ['pin', 'keep a workflow to the version that it has', 'stays with'],
-    ['unpin', 'let a pinned workflow use newer versions', 'may go on from'],
+    ['unpin', 'let a pinned workflow use newer versions', 'may use versions after'],
   ] as const;
   for (const [name, description, what] of pinning) {
     steering(kit, name, description)

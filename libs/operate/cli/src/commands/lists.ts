@@ -10,7 +10,7 @@ import { printable } from '../text/width.ts';
 
 export function addLists(kit: ProgramKit): void {
   const { command, asks } = kit;
-  ofTenant(places(command('fleet', 'what all workflows are at: counts, workers, queues, lag, cost'))).action(
+  ofTenant(places(command('fleet', 'state of the fleet: counts, workers, queues, lag, cost'))).action(
     asks('read', ({ tenant }) => async ({ client, terminal, report }) => {
       const { fleetLines, readFleet } = await import('../live/fleet-frame.ts');
       const found = await readFleet(client, tenant);

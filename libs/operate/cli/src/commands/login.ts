@@ -38,7 +38,7 @@ export async function login(session: Session, url: string | undefined, options: 
     return { ...file, current: name, contexts: { ...file.contexts, [name]: { url: at, credential } } };
   });
   if (credential.kind !== 'none' && isInClear(at)) {
-    terminal.warn(`${printable(at)} is not encrypted: whoever is on the way reads the credential. Use https.`);
+    terminal.warn(`${printable(at)} is not encrypted: anyone on the network path can read the credential. Use https.`);
   }
   terminal.answer({ context: name, url: at, ...me });
   terminal.line(`You are ${meWords(me)} at ${printable(at)}. Commands ask it from now on (context ${name}).`);
@@ -95,7 +95,7 @@ async function readCredential(given: string, { stdin, cwd }: Session): Promise<s
   try {
     for await (const chunk of source) {
       text += String(chunk);
-      if (text.length > CREDENTIAL_MAX_BYTES) throw new InvalidError('key-invalid', '--key: that is no API key.');
+      if (text.length > CREDENTIAL_MAX_BYTES) throw new InvalidError('key-invalid', '--key: that is not an API key.');
     }
   } catch (error) {
     if (error instanceof InvalidError) throw error;
@@ -104,7 +104,7 @@ async function readCredential(given: string, { stdin, cwd }: Session): Promise<s
   if (/^\S+$/.test(text.trim())) return text.trim();
   throw new InvalidError(
     'key-invalid',
-    '--key: there is no API key in it: one word, as tidemark access create-key tells it.',
+    '--key: there is no API key in it: one word, as tidemark access create-key prints it.',
   );
 }
 
@@ -150,7 +150,7 @@ export async function logout({ terminal, env }: Session, { context }: { readonly
   const name = namedIn(before);
   const { credential } = contextNamed(before, name);
   terminal.answer({ context: name });
-  const key = credential.kind === 'key' ? ' Its API key still works: tidemark access revoke-key takes it back.' : '';
+  const key = credential.kind === 'key' ? ' Its API key still works: tidemark access revoke-key revokes it.' : '';
   const then = before.current === name ? ' Commands ask the folder from now on.' : '';
   terminal.line(`Context ${name} is gone from ${contextsPath(env)}.${then}${key}`);
   return EXIT.ok;

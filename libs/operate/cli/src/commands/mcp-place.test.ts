@@ -5,7 +5,7 @@ import { ConfigError } from '@tidemark/core';
 import { eventually } from '@tidemark/testkit/eventually';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Place } from '../place/place.ts';
-import { LentPlace } from './mcp-place.ts';
+import { SharedPlace } from './mcp-place.ts';
 
 type Kind = Pick<Place, 'kind' | 'holder'>;
 
@@ -30,7 +30,7 @@ const SERVER: Kind = { kind: 'server', holder: null };
 
 function lent(kind: Kind, failures: Error[] = []) {
   const places: FakePlace[] = [];
-  const lender = new LentPlace(async () => {
+  const lender = new SharedPlace(async () => {
     const failure = failures.shift();
     if (failure !== undefined) throw failure;
     const place = new FakePlace(kind);

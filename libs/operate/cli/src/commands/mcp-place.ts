@@ -16,7 +16,7 @@ const TURN_PAUSE_MS = 150;
 /** How long, in milliseconds, a call waits for a folder that others hold in turn; an assistant has more patience than a person. */
 const PATIENCE_MS = 45_000;
 
-interface Lent {
+interface Opened {
   readonly place: Place;
   readonly openedAtMs: number;
   /** Held by this process. */
@@ -25,9 +25,9 @@ interface Lent {
   timer: NodeJS.Timeout | undefined;
 }
 
-export class LentPlace {
+export class SharedPlace {
   readonly #open: () => Promise<Place>;
-  #lent: Promise<Lent> | undefined;
+  #opened: Promise<Opened> | undefined;
   /** The folder is being released. */
   #closing: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -36,16 +36,16 @@ export class LentPlace {
     this.#open = open;
   }
 
-  /** `look`: work that may be repeated, when the process that holds the folder ends meanwhile. */
+  /** `read`: work that may be repeated, when the process that holds the folder ends meanwhile. */
   async use<T>(how: 'read' | 'write', work: (place: Place) => Promise<T>): Promise<T> {
     for (let mayRepeat = how === 'read'; ; mayRepeat = false) {
-      const lent = await this.#borrow();
+      const opened = await this.#acquire();
       try {
-        return await work(lent.place);
+        return await work(opened.place);
       } catch (error) {
-        if (!mayRepeat || lent.place.holder === null || !isUnanswered(error)) throw error;
+        if (!mayRepeat || opened.place.holder === null || !isUnanswered(error)) throw error;
       } finally {
-        await this.#giveBack(lent);
+        await this.#release(opened);
       }
     }
   }
@@ -53,37 +53,37 @@ export class LentPlace {
   /** Calls under way must have ended before. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const lent = await this.#lent?.catch(() => undefined);
-    if (lent !== undefined) await this.#letGo(lent);
+    const opened = await this.#opened?.catch(() => undefined);
+    if (opened !== undefined) await this.#close(opened);
     await this.#closing;
   }
 
-  async #borrow(): Promise<Lent> {
+  async #acquire(): Promise<Opened> {
     for (;;) {
       await this.#closing;
-      this.#lent ??= this.#lend();
-      const lending = this.#lent;
-      const lent = await lending.catch((error: unknown) => {
-        if (this.#lent === lending) this.#lent = undefined;
+      this.#opened ??= this.#openShared();
+      const opening = this.#opened;
+      const opened = await opening.catch((error: unknown) => {
+        if (this.#opened === opening) this.#opened = undefined;
         throw error;
       });
-      if (this.#lent !== lending) continue;
-      if (!lent.isHeld) {
-        this.#lent = undefined;
-        return lent;
+      if (this.#opened !== opening) continue;
+      if (!opened.isHeld) {
+        this.#opened = undefined;
+        return opened;
       }
-      if (isOverdue(lent) && lent.userCount > 0) {
+      if (isOverdue(opened) && opened.userCount > 0) {
         // Its users end first, then others get a turn.
         await new Promise((resolve) => setTimeout(resolve, TURN_PAUSE_MS / 10));
         continue;
       }
-      clearTimeout(lent.timer);
-      lent.userCount += 1;
-      return lent;
+      clearTimeout(opened.timer);
+      opened.userCount += 1;
+      return opened;
     }
   }
 
-  async #lend(): Promise<Lent> {
+  async #openShared(): Promise<Opened> {
     const place = await this.#openPatiently();
     const isHeld = place.kind === 'folder' && place.holder === null;
     return { place, isHeld, openedAtMs: performance.now(), userCount: 0, timer: undefined };
@@ -102,24 +102,24 @@ export class LentPlace {
     }
   }
 
-  async #giveBack(lent: Lent): Promise<void> {
-    if (!lent.isHeld) return lent.place.close();
-    lent.userCount -= 1;
-    if (lent.userCount > 0 || this.#isClosed) return;
-    if (isOverdue(lent)) {
-      await this.#letGo(lent);
+  async #release(opened: Opened): Promise<void> {
+    if (!opened.isHeld) return opened.place.close();
+    opened.userCount -= 1;
+    if (opened.userCount > 0 || this.#isClosed) return;
+    if (isOverdue(opened)) {
+      await this.#close(opened);
       return;
     }
-    lent.timer = setTimeout(() => {
-      if (lent.userCount === 0) void this.#letGo(lent);
+    opened.timer = setTimeout(() => {
+      if (opened.userCount === 0) void this.#close(opened);
     }, HELD_IDLE_MS);
   }
 
-  #letGo(lent: Lent): Promise<void> {
-    clearTimeout(lent.timer);
-    this.#lent = undefined;
-    const pauseMs = isOverdue(lent) ? TURN_PAUSE_MS : 0;
-    this.#closing = lent.place
+  #close(opened: Opened): Promise<void> {
+    clearTimeout(opened.timer);
+    this.#opened = undefined;
+    const pauseMs = isOverdue(opened) ? TURN_PAUSE_MS : 0;
+    this.#closing = opened.place
       .close()
       .catch(() => {}) // its state is durable, and the next holder opens it again
       .then(() => (pauseMs === 0 ? undefined : new Promise((resolve) => setTimeout(resolve, pauseMs))));
@@ -127,6 +127,6 @@ export class LentPlace {
   }
 }
 
-const isOverdue = ({ openedAtMs }: Lent): boolean => performance.now() - openedAtMs >= HELD_MAX_MS;
+const isOverdue = ({ openedAtMs }: Opened): boolean => performance.now() - openedAtMs >= HELD_MAX_MS;
 
 const isUnanswered = (error: unknown): boolean => error instanceof TidemarkApiError && error.status === 0;

@@ -139,7 +139,7 @@ it('asks a server with the rights of its credential, within its tenant', async (
     authenticator: {
       async authenticate({ authorization }) {
         const [, role, tenant] = /^Bearer (\w+)@(\w+)$/.exec(authorization ?? '') ?? [];
-        if (tenant === undefined) throw new AccessError('credentials-invalid', 'Who asks is not known.');
+        if (tenant === undefined) throw new AccessError('credentials-invalid', 'The caller is not known.');
         return { subject: `key:${role}`, tenant: tenantId(tenant), roles: [role as Role], kind: 'key' };
       },
     },
@@ -261,7 +261,7 @@ describe('a session', () => {
       handovers: [{ from: 'ann', to: 'bob', message: 'Call the depot first.', artifacts: ['complaint.pdf'] }],
     });
     expect(resumed.text).toMatch(
-      /^Session s1 of ana goes on in workflow w1 \(support v2, open\)\.\nHanded over from ann/,
+      /^Session s1 of ana continues in workflow w1 \(support v2, open\)\.\nHanded over from ann/,
     );
     // Somebody else's is as if it weren't there.
     const eve = await client('eve', { user: 'eve' });

@@ -104,7 +104,7 @@ it('shows a session with its question, and hands it over', async () => {
   );
   expect([handed.out, handed.err]).toEqual(['Session s1 is handed over from ann to bob.\n', '']);
   const shown = await call('session', 'show', 's1');
-  expect(shown.out).toMatch(/^Session s1 of ana goes on in workflow t1 \(transfer v1, parked: .*\)\.\n/);
+  expect(shown.out).toMatch(/^Session s1 of ana continues in workflow t1 \(transfer v1, parked: .*\)\.\n/);
   expect(shown.out).toMatch(/\nHanded over from ann to bob, \S+: Ask the bank\. With: a\.pdf, b\.pdf\.\n/);
   expect(shown.out).toMatch(/\nIt waits for a person \(\S+\): .* They may decide: .*fail\.\n/);
   const unknown = await call('session', 'show', 's9', '--json');
@@ -125,7 +125,7 @@ it('resumes a session by its id: the live workflow, or the next one where all ha
   const live = await json('session', 'resume', 's1', '--definition', 'greet');
   expect(live).toMatchObject({ workflow: 't1', created: false, session: { is_live: true } });
   const shown = await call('session', 'resume', 's1', '--definition', 'greet');
-  expect(shown.out).toMatch(/^t1\nSession s1 of ana goes on in workflow t1 \(transfer v1, parked: .*\)\.\n/);
+  expect(shown.out).toMatch(/^t1\nSession s1 of ana continues in workflow t1 \(transfer v1, parked: .*\)\.\n/);
   expect(shown.out).toMatch(/\nIt waits for a person \(\S+\): /);
   expect(shown.err).toContain('t1 was started before; --definition and --input are not used');
 

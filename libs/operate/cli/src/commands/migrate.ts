@@ -18,8 +18,8 @@ export interface MigrateCommandOptions extends AdminOptions {
 
 const MEANING: Readonly<Record<NamedMigration['phase'], string>> = {
   settled: 'older versions can’t work with it',
-  expand: 'older versions go on beside it',
-  contract: 'takes away what only older versions need',
+  expand: 'older versions keep working beside it',
+  contract: 'removes what only older versions need',
 };
 
 export async function migrate(session: Session, options: MigrateCommandOptions): Promise<number> {
@@ -27,7 +27,7 @@ export async function migrate(session: Session, options: MigrateCommandOptions):
   const target = adminTarget(options, session);
   if (target.kind === 'embedded') {
     terminal.answer({ applied: [], deferred: [], unknown: [], dry_run: options.dryRun === true });
-    terminal.line(`State in ${target.shown} is migrated by whatever opens it: there is nothing to do.`);
+    terminal.line(`State in ${target.shown} is migrated when it is opened: there is nothing to do.`);
     return EXIT.ok;
   }
   const isDryRun = options.dryRun === true;
@@ -59,7 +59,7 @@ function reportMigration(terminal: Terminal, { applied, deferred, unknown }: Mig
   for (const { name, phase } of applied) {
     terminal.line(`${isDryRun ? 'would apply' : 'applied'}  ${name}  (${MEANING[phase]})`);
   }
-  for (const { name } of deferred) terminal.line(`left         ${name}  (for tidemark admin migrate --contract)`);
+  for (const { name } of deferred) terminal.line(`deferred     ${name}  (for tidemark admin migrate --contract)`);
   for (const name of unknown) terminal.line(`newer        ${name}  (this version works beside it)`);
   if (applied.length === 0) {
     terminal.line(isDryRun ? 'Nothing would be applied.' : 'Nothing to apply: the tables are of this version.');

@@ -61,7 +61,7 @@ export async function judgeAll(
 
 function reportLines(report: PreflightReport, { paint }: Terminal): readonly string[] {
   const { groups } = report;
-  if (groups.length === 0) return ['No open workflows: nothing stands in the way.'];
+  if (groups.length === 0) return ['No open workflows: nothing prevents the roll-out.'];
   const lines = groups.flatMap((group) => [
     `${paint(COLOURS[group.verdict], padEnd(group.verdict, 14))}  ${titleOf(group)}: ${counted(group.count, 'workflow')} (${group.examples.map(printable).join(', ')}${group.count > group.examples.length ? ', …' : ''})`,
     ...group.problems.map(

@@ -60,9 +60,7 @@ async function takeLease({ terminal, place }: Asked, id: string, at: At): Promis
     );
   }
   if (holder !== null) {
-    terminal.note(
-      `${printable(workflow)} is held by ${printable(holder)} (epoch ${epoch}); its lease is taken away now.`,
-    );
+    terminal.note(`${printable(workflow)} is held by ${printable(holder)} (epoch ${epoch}); its lease is revoked now.`);
   }
   const lease = await run.revoke();
   terminal.answer({ workflow, lease });
@@ -70,14 +68,14 @@ async function takeLease({ terminal, place }: Asked, id: string, at: At): Promis
   else {
     const plan = commandLine('tidemark', 'recover', workflow, '--dry-run', ...atWords(at));
     terminal.line(`Nobody holds ${printable(workflow)}. ${continuesWords(row, place, at)}`);
-    terminal.note(terminal.paintNote('dim', `${plan} tells what comes.`));
+    terminal.note(terminal.paintNote('dim', `${plan} shows what comes next.`));
   }
 }
 
 function continuesWords({ workflow, activity, status }: Workflow, place: Place, at: At): string {
   const show = showCommand(workflow, at);
-  if (status === 'compensating') return `It is being compensated and stands still meanwhile; ${show} shows more.`;
+  if (status === 'compensating') return `It is being compensated, and runs nothing meanwhile; ${show} shows more.`;
   return activity !== 'waiting' || place.isIdle
     ? continuesWith(place)
-    : `None of its tasks can run yet; ${show} tells what they wait for.`;
+    : `None of its tasks can run yet; ${show} shows what they wait for.`;
 }

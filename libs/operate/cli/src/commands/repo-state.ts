@@ -175,7 +175,7 @@ export async function stateComplete(
   const result = await open(session, name, options).complete({ open: options.open });
   session.terminal.answer(result);
   warn(session, result.warnings);
-  session.terminal.line(`${printable(name)} is put away in ${printable(result.archived)}.`);
+  session.terminal.line(`${printable(name)} is archived in ${printable(result.archived)}.`);
   return EXIT.ok;
 }
 

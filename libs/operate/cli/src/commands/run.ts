@@ -231,7 +231,7 @@ function placeWords({ session, id, name }: Run, { place, held }: Opened): string
 }
 
 const warnOfInput = ({ session }: Run, id: string): void =>
-  session.terminal.warn(`${id} was started with another input, which stands; the one given here is not used.`);
+  session.terminal.warn(`${id} was started with another input, which it keeps; the one given here is not used.`);
 
 /** The id existed: says so, and where the request differs from the run. */
 async function reportFound(current: Run, opened: Opened, { id, sameInput }: Started): Promise<void> {
@@ -319,7 +319,7 @@ async function interrupted({ session, id, name, options }: Run, { held }: Opened
     terminal.note(`It keeps running without this command; ${watch} follows it.`);
     return EXIT.interrupted;
   }
-  terminal.note('Handing over; Ctrl-C again leaves at once.');
+  terminal.note('Handing over; Ctrl-C again stops at once.');
   await held.close(DRAIN_MS);
   const modules = options.workflows.map((module) => ` ${shellWord(module)}`).join('');
   terminal.note(`Interrupted. It resumes from its last checkpoint with:

@@ -53,7 +53,7 @@ export function addSchedule(kit: ProgramKit): void {
         return async ({ client, report }) => {
           const done = await client.ask('PUT /v1/schedules/{schedule}', input, { isRepeatable: true });
           const what = done.created ? 'made' : 'changed';
-          report(done, `${printable(schedule)} is ${what}; tidemark schedule tells when it comes.`);
+          report(done, `${printable(schedule)} is ${what}; tidemark schedule shows when it is due.`);
         };
       }),
     );

@@ -95,7 +95,7 @@ function rolloutLines(shadow: Shadow, nowMs: number): readonly string[] {
 const countLines = ({ steps, agreed, differing, open, incomplete, cut }: Shadow): readonly string[] => [
   `  ${counted(steps, 'step')} compared`,
   `  ${counted(agreed, 'run')} ended and agree, ${differing} differ, ${open} have not ended, ${incomplete} lost reports`,
-  ...(cut ? ['  older runs were not looked at'] : []),
+  ...(cut ? ['  older runs were not compared'] : []),
 ];
 
 function differenceLines({ differences = [], difference_count }: Shadow, max = differences.length): readonly string[] {

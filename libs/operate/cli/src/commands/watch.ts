@@ -187,7 +187,7 @@ async function endCode(
 ): Promise<number> {
   if (view.continued_as !== undefined) {
     const next = printable(view.continued_as);
-    terminal.note(`It goes on as ${next}: tidemark watch ${next} follows that.`);
+    terminal.note(`It continues as ${next}: tidemark watch ${next} follows that.`);
     return EXIT.ok;
   }
   if (view.status === 'completed' && !view.forgotten) {

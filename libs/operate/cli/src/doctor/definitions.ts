@@ -25,7 +25,7 @@ export async function checkDefinitions(named: readonly string[], cwd: string): P
       warnings.map((warning) => foundAt({ definition: name, ...warning }, locate)),
     );
     const count = counted(definitions.length, 'workflow');
-    if (found.length === 0) return { findings: [ok('Advice', `${count}, and nothing to say of them`)], locate };
+    if (found.length === 0) return { findings: [ok('Advice', `${count}, without a warning`)], locate };
     const remedy = 'Change what each names, or leave it as it is if that is meant.';
     const message = `${count}; to know before they run:`;
     return { findings: [{ check: 'Advice', level: 'warn', message, found, remedy }], locate };

@@ -111,6 +111,6 @@ const remedies: Readonly<Record<string, string>> = {
   'log-newer': 'Use the version of Tidemark that wrote it, or a newer one.',
   'log-foreign': 'Name another folder with --state.',
   'log-damaged': 'Restore the folder from a copy; rows follow from the log.',
-  'store-damaged': 'Delete its folder rows: they are built again from the log.',
+  'store-damaged': 'Delete its folder rows: they are rebuilt from the log.',
   'store-newer': 'Use the version of Tidemark that wrote it, or a newer one.',
 };

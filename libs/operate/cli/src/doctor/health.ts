@@ -123,7 +123,7 @@ export function checkRejected(rejectedCount: number, newest: readonly Rejected[]
   const ofNewest = newest.length < rejectedCount ? `, of the newest ${count(newest.length)}` : '';
   const message = `${counted(rejectedCount, 'record')} rejected: ${list.join(', ')}${ofNewest}`;
   const odd = newest.find(({ reason }) => !HARMLESS.has(reason));
-  if (odd === undefined) return ok('Rejected', `${message} (repetitions and zombies, kept out: nothing is to be done)`);
+  if (odd === undefined) return ok('Rejected', `${message} (repetitions and zombies, kept out: nothing to do)`);
   const place = `partition ${odd.partition}, offset ${odd.offset}`;
   const oddReasons = [...reasons.keys()].filter((reason) => !HARMLESS.has(reason)).join(', ');
   const remedy = `They changed nothing. Look for another writer to this log, or one of another version, for ${oddReasons}: the newest is ${odd.reason} at ${place}.`;

@@ -26,6 +26,6 @@ export async function checkDisk(folder: string, shown: string): Promise<Finding>
     if (free < DISK_WARN_BYTES) return warn('Disk', message, 'Make room before it runs full.');
     return ok('Disk', message);
   } catch (error) {
-    return warn('Disk', `its space is unknown: ${messageOf(error)}`, 'Look with df.');
+    return warn('Disk', `its space is unknown: ${messageOf(error)}`, 'Check it with df.');
   }
 }

@@ -54,7 +54,7 @@ export async function checkRecent(place: Place, locate: Locate): Promise<readonl
   if (runs.length === 0) return [];
   const of = `of the newest ${counted(runs.length, 'workflow')}`;
   const found = adviceOn(runs).map((advice) => foundAt(advice, locate));
-  if (found.length === 0) return [ok('Recent', `nothing to say ${of}`)];
+  if (found.length === 0) return [ok('Recent', `no warning ${of}`)];
   const remedy = 'Change what each names, or leave it as it is if that is meant.';
   return [{ check: 'Recent', level: 'warn', message: `from the history ${of}:`, found, remedy }];
 }
@@ -166,7 +166,7 @@ function grownBelief(definition: string, runs: readonly RecentRun[]): readonly A
     const [first, last] = [sizes[0] ?? 0, sizes.at(-1) ?? 0];
     const isGrowing = sizes.length > 2 && sizes.every((size, at) => at === 0 || size > sizes[at - 1]!);
     if (!isGrowing || last < BELIEF_GROWN_BYTES || last < 2 * first) continue;
-    const message = `Its belief only grows: from ${bytes(first)} to ${bytes(last)} within ${checkpoints.length} checkpoints (${workflow}), and every takeover reads all of it. Keep in it what the next step needs; put the rest into memory or files, or begin afresh with continueAsNew.`;
+    const message = `Its belief only grows: from ${bytes(first)} to ${bytes(last)} within ${checkpoints.length} checkpoints (${workflow}), and every takeover reads all of it. Keep in it what the next step needs; put the rest into memory or files, or start a fresh history with continueAsNew.`;
     return [{ code: 'belief-grows', definition, message }];
   }
   return [];

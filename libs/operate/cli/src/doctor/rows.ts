@@ -25,13 +25,13 @@ export async function checkRows(target: AdminTarget, terminal: Terminal): Promis
     });
     try {
       const left = target.kind === 'embedded' ? await opened.rows.unfinished() : undefined;
-      return [...leftFindings(left), findingOf(await opened.rows.compare(limit))];
+      return [...interruptedFindings(left), findingOf(await opened.rows.compare(limit))];
     } finally {
       terminal.status('');
       await opened.close();
     }
   } catch (error) {
-    const remedy = 'Nothing was changed; mend what it names and check again.';
+    const remedy = 'Nothing was changed; correct what it names and check again.';
     return [fail(CHECK, messageOf(error), remedy, exitCodeOf(error))];
   }
 }
@@ -45,20 +45,20 @@ function findingOf({ differences, differenceCount, rowCount, unopenedCount }: Ro
   const named = differences.length < differenceCount ? `, the first ${count(differences.length)} named here` : '';
   const message = `${counted(differenceCount, 'row')} of ${count(rowCount)} not as log and archive make them${named}${unopened}`;
   const found = differences.map((each) => ({ line: lineOf(each), json: each }));
-  return { ...fail(CHECK, message, 'tidemark admin rebuild makes all rows anew.', EXIT.corrupt), found };
+  return { ...fail(CHECK, message, 'tidemark admin rebuild rebuilds all rows.', EXIT.corrupt), found };
 }
 
 /** For a cluster: a folder is checked while it is open. */
 export async function checkUnfinished(target: AdminTarget): Promise<readonly Finding[]> {
   if (target.kind !== 'cluster') return [];
   try {
-    return leftFindings(await unfinishedClusterRebuild(target.config));
+    return interruptedFindings(await unfinishedClusterRebuild(target.config));
   } catch (error) {
     return [fail('Rebuild', messageOf(error), 'See the line of Postgres.', exitCodeOf(error))];
   }
 }
 
-function leftFindings(left: UnfinishedRebuild | undefined): readonly Finding[] {
+function interruptedFindings(left: UnfinishedRebuild | undefined): readonly Finding[] {
   if (left === undefined) return [];
   const since = left.begunAtMs === 0 ? '' : `, since ${dateTime(left.begunAtMs)}`;
   if (left.isUnderWay) return [ok('Rebuild', `rows are being rebuilt${since}`)];

@@ -30,7 +30,7 @@ export async function liveFleet(session: Session, options: PlaceOptions, canvas:
   const screen = new Screen(canvas, session.stdin);
   const interruption = takeInterrupts(session);
   interruption.signal.addEventListener('abort', () => screen.leave('interrupted'), { once: true });
-  const shown: Shown = { reported: undefined, note: 'looking …', lines: [], known: new Set() };
+  const shown: Shown = { reported: undefined, note: 'loading …', lines: [], known: new Set() };
   let place: Place | undefined;
   screen.take();
   try {
@@ -59,7 +59,7 @@ export async function liveFleet(session: Session, options: PlaceOptions, canvas:
 
 async function style(shown: Shown, place: Place | undefined, open: () => Promise<Place>): Promise<void> {
   if (place === undefined && shown.reported !== undefined) {
-    shown.note = 'nobody runs workflows here now; as it was';
+    shown.note = 'no process runs workflows here now; this is the last state';
     return;
   }
   const own = place ?? (await open());
@@ -72,7 +72,7 @@ async function style(shown: Shown, place: Place | undefined, open: () => Promise
       if (shown.lines.length > LIVE_LINES_MAX_COUNT) shown.lines.splice(0, shown.lines.length - LIVE_LINES_MAX_COUNT);
     }
     shown.reported = reported;
-    shown.note = place === undefined ? 'nobody runs workflows here now' : '';
+    shown.note = place === undefined ? 'no process runs workflows here now' : '';
   } finally {
     if (own !== place) await own.close();
   }

@@ -37,7 +37,7 @@ export async function readContexts(env: Env): Promise<ContextsFile> {
   try {
     value = JSON.parse(text);
   } catch {
-    throw unreadable(file, 'it is no JSON');
+    throw unreadable(file, 'it is not JSON');
   }
   const odd = oddIn(value);
   if (odd === undefined) return value as ContextsFile;
@@ -114,4 +114,4 @@ const unwritable = (file: string, code: string | undefined): ConfigError =>
   );
 
 const unreadable = (file: string, why: string): ConfigError =>
-  new ConfigError('contexts-unreadable', `${file} can't be read: ${why}. Mend it, or take it away and log in anew.`);
+  new ConfigError('contexts-unreadable', `${file} can't be read: ${why}. Correct it, or remove it and log in again.`);

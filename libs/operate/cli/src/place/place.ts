@@ -100,7 +100,7 @@ export function checkedUrl(text: string, field: string): string {
 }
 
 export interface AtPlaceOptions extends PlaceOptions {
-  /** `look`: creates nothing where nothing is stored yet. */
+  /** `read`: creates nothing where nothing is stored yet. */
   readonly how: 'read' | 'write';
   /** The name of the decider, where state is in a folder; a server knows it by the credential. */
   readonly by?: string | undefined;

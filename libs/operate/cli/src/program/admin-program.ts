@@ -14,7 +14,7 @@ const HOT_DEFAULT_MS = 7 * 86_400_000;
 
 const WHERE = `
 These work on the servers themselves (TIDEMARK_KAFKA_BROKERS and what goes with it), whether or not a coordinator runs, and need
-their credentials: whoever has those is an administrator. Or on a folder that no other process holds.`;
+their credentials: anyone who has those is an administrator. Or on a folder that no other process holds.`;
 
 export function addAdmin(kit: ProgramKit): void {
   const { command, does } = kit;
@@ -26,7 +26,7 @@ export function addAdmin(kit: ProgramKit): void {
     common(admin.command(usage).description(what).copyInheritedSettings(admin));
 
   modules(kit, sub('doctor', 'check settings, servers, state and definitions, and say what to do'))
-    .option('--rows', 'fold log and archive anew, and name every row in use that is not as they make it')
+    .option('--rows', 'fold log and archive again, and report every row in use that differs')
     .action(does(() => import('../commands/doctor.ts'), 'doctor'));
   sub('migrate', "bring the cluster's tables to this version; older processes keep working, unless --contract")
     .addOption(
@@ -35,10 +35,10 @@ export function addAdmin(kit: ProgramKit): void {
         .argParser(duration),
     )
     .option('--dry-run', 'print what would be applied, and change nothing')
-    .option('--contract', 'also take away what only older versions need; refused while one of their processes is there')
+    .option('--contract', 'also remove what only older versions need; refused while one of their processes runs')
     .action(does(() => import('../commands/migrate.ts'), 'migrate'));
-  sub('rebuild', 'make all rows anew from log and archive, and put them in the place of those in use')
-    .option('--from-nothing', 'throw away what an interrupted rebuild has folded, instead of going on from it')
+  sub('rebuild', 'rebuild all rows from log and archive, and switch to them')
+    .option('--from-nothing', 'discard what an interrupted rebuild has folded, instead of resuming it')
     .action(does(() => import('../commands/rebuild.ts'), 'rebuild'));
   modules(
     kit,
@@ -54,14 +54,18 @@ export function addAdmin(kit: ProgramKit): void {
   sub('verify', 'read all archived segments and prove that nothing was changed, removed or reordered')
     .option('--workflow <id>', 'only the partition that this run is in')
     .action(does(archiveCommands, 'verify'));
-  sub('restore', 'bring the history of an archived run back')
+  sub('restore', 'restore the history of an archived run')
     .argument('<id>', 'id of the run')
     .action(does(archiveCommands, 'restore'));
   sub('install-embedder', 'set up a small sentence model on this machine, for recall by meaning (500 MB)')
     .argument('[folder]', 'where to (default: in the state folder, where it is found by itself)')
     .action(does(() => import('../commands/install-embedder.ts'), 'installEmbedderHere'));
   addKeys(admin, does);
-  const access = admin.command('access').description('let somebody in').copyInheritedSettings(admin).helpCommand(false);
+  const access = admin
+    .command('access')
+    .description('give somebody access')
+    .copyInheritedSettings(admin)
+    .helpCommand(false);
   keyOptions(
     common(
       access

@@ -24,7 +24,10 @@ function fileCommands(kit: ProgramKit) {
       .option('--tenant <name>', 'whose workflow --newest means (default: yours, or default)');
   return {
     export: shown('export', 'write the files of a run once'),
-    mirror: shown('mirror', 'keep the files what the run is, until Ctrl-C; what others write to them comes back'),
+    mirror: shown(
+      'mirror',
+      'keep the files in step with the run, until Ctrl-C; what others write to them goes to the run',
+    ),
     import: command('import', 'start a run of a pipeline in which the steps that the files call completed are done')
       .requiredOption('--as <pipeline>', 'the pipeline, from the given modules')
       .option('--id <id>', 'id of the run (default: the pipeline_id of the files)')

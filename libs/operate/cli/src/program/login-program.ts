@@ -6,7 +6,7 @@ import { jsonOption, places } from './shared-options.ts';
 const loginCommands = () => import('../commands/login.ts');
 
 const loginCommand = ({ command }: ProgramKit) => ({
-  login: command('login', 'speak to the API of a server from now on, as somebody that it knows')
+  login: command('login', 'log in to the API of a server, which commands ask from now on')
     .argument('[url]', 'its address (default: that of the context, whose credential is renewed)')
     .option('--context <name>', "a name for it (default: the server's)")
     .option('--key <source>', 'an API key: @file, or - for standard input')

@@ -6,7 +6,7 @@ import { places } from './shared-options.ts';
 
 const AFTER = `
 Without --http it speaks over standard input and output, for an assistant that starts it. States in a repository need nothing
-else; sessions and memory are asked as by other commands (--state, --context). TIDEMARK_MCP_TOKEN is the token that clients show over HTTP; a host
+else; sessions and memory are asked as by other commands (--state, --context). TIDEMARK_MCP_TOKEN is the token that clients send over HTTP; a host
 other than this machine's own needs one.`;
 
 const mcpCommands = ({ command }: ProgramKit) => ({

@@ -41,7 +41,7 @@ Exit codes:
   64   wrong usage: an unknown command or option
   65   wrong input, or no such workflow
   66   there is nothing to work on, such as no archive to verify
-  69   a server is absent or went away
+  69   a server is unavailable
   70   a fault of Tidemark's own; please report it
   74   stored data is damaged; it was left as it is
   75   a limit is reached

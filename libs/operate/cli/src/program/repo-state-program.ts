@@ -29,7 +29,7 @@ function stateCommands({ command: add }: ProgramKit) {
     .option('--note <text>', 'something to know')
     .addOption(agent());
 
-  const checkpoint = command('checkpoint', 'say what became of stages, and keep evidence, artifacts and notes')
+  const checkpoint = command('checkpoint', 'record how stages ended, and keep evidence, artifacts and notes')
     .argument('<name>', 'name of the workflow')
     .argument('[stages...]', 'ids of the stages')
     .addOption(new Option('--start', 'they are in progress').conflicts(['done', 'fail', 'reset']))
@@ -60,7 +60,7 @@ function stateCommands({ command: add }: ProgramKit) {
     'join a JSON merge patch to a state that several agents share: fields of your own, artifacts, notes',
   )
     .argument('<name>', 'name of the workflow')
-    .argument('<patch>', 'a JSON object, in which null takes a field away; @file, or - for standard input');
+    .argument('<patch>', 'a JSON object, in which null removes a field; @file, or - for standard input');
 
   const complete = command('complete', 'put a finished state into the archive')
     .argument('<name>', 'name of the workflow')

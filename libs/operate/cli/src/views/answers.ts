@@ -36,12 +36,12 @@ function judgements(workflow: string, { evidence }: QuestionAsked, at: At): read
   const take = {
     resolution: null,
     command: command('take'),
-    means: 'it is read once more: do it when what was lacking is there',
+    means: 'it is read again: choose this when what was missing is back',
   };
   const skip = {
     resolution: null,
     command: command('skip'),
-    means: 'it resumes as if the record were not there; do it when nobody who may has written it',
+    means: 'it resumes without the record: choose this when no process that may wrote it',
   };
   const { type } = (evidence ?? {}) as { readonly type?: unknown };
   return type === 'WorkflowOpened' ? [take] : [skip, take];
@@ -85,16 +85,16 @@ function meaning(resolution: Resolution, { idempotency_key: key, code }: Questio
   const isReplay = code === EFFECT_NOT_RECORDED;
   switch (resolution) {
     case 'retry':
-      if (isReplay) return 'it looks again whether its base has recorded it by now';
+      if (isReplay) return 'it checks again whether its base has recorded it by now';
       return key === null
-        ? 'it goes on, as if nothing had failed yet'
-        : 'it goes on, as if nothing had failed yet: its probe tells what became of the call; without one you are asked again';
+        ? 'it continues, as if nothing had failed'
+        : 'it continues, as if nothing had failed: its probe determines what became of the call; without one it asks you again';
     case 'done':
       return isReplay ? `${key} is answered with this, and nothing is called` : `${key} happened, and answered this`;
     case 'not-done':
       return `${key} certainly did not happen: it is called again, with the same key`;
     case 'compensate':
-      return 'what was done is compensated, newest first; what has no undo is left and listed';
+      return "what was done is compensated, newest first; what can't be compensated is listed";
     case 'fail':
       return 'it ends as failed; what was done stays';
   }

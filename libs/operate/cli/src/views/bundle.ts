@@ -22,7 +22,7 @@ export type SeenCall = Omit<ModelCall, 'bundle' | 'manifest' | 'messages' | 'pro
 };
 
 export function callsLines(id: string, calls: readonly ListedCall[], { paint, width }: Style): readonly string[] {
-  if (calls.length === 0) return [`${printable(id)} has asked no model.`];
+  if (calls.length === 0) return [`${printable(id)} has called no model.`];
   const rows = [...Map.groupBy(calls, ({ at }) => at).values()].flatMap((ofStep) =>
     ofStep
       .toSorted((a, b) => a.idempotency_key.localeCompare(b.idempotency_key, 'en', { numeric: true }))

@@ -7,8 +7,8 @@ import { clockTime, counted, dateTime, until } from '../text/units.ts';
 const DAY_MS = 86_400_000;
 
 /** Why no task of the workflow can run, whatever it waits for; undefined: they may. */
-export function standsWords(status: Workflow['status']): string | undefined {
-  if (status === 'compensating') return 'stands still: the workflow is being compensated';
+export function stoppedWords(status: Workflow['status']): string | undefined {
+  if (status === 'compensating') return 'stopped: the workflow is being compensated';
   return status === 'open' || status === 'parked' ? undefined : 'not done: the workflow has ended';
 }
 

@@ -28,7 +28,7 @@ export function eventWords(event: Event): string {
     case 'ApprovalDecided':
       return `${control.by} decided ${control.resolution}: ${words}`;
     case 'RetryDecided':
-      return `goes on on the build ${control.build}, which announced itself`;
+      return `retried on the build ${control.build}, which announced itself`;
     case 'EffectConfirmed':
       return `token ${control.token}: ${control.outcome}`;
     case 'CompensationStarted':
@@ -48,11 +48,11 @@ export function eventWords(event: Event): string {
     case 'RecordJudged':
       return `${control.by} decided ${control.judgement} of the record at offset ${control.offset}: ${words}`;
     case 'VersionPinned':
-      return `${control.pinned === true ? 'pinned' : 'let go'} by ${control.by}`;
+      return `${control.pinned === true ? 'pinned' : 'unpinned'} by ${control.by}`;
     case 'WorkflowCompleted':
-      return control.continued === undefined ? '' : `goes on as ${control.continued}`;
+      return control.continued === undefined ? '' : `continues as ${control.continued}`;
     case 'RulesRaised':
-      return `from here on rules ${control.rules} hold`;
+      return `rules ${control.rules} apply from here on`;
     case 'SignalReceived':
       return String(control.name);
     case 'TimerFired':

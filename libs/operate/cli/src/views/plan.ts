@@ -22,7 +22,7 @@ export interface PlanView {
 export function planLines(view: PlanView, paintTitle: (text: string) => string): readonly string[] {
   const sections = [
     ['What the log says', logLines(view)],
-    [view.plan.next.kind === 'needs-person' ? 'Effects, once it goes on' : 'Effects', effectsLines(view)],
+    [view.plan.next.kind === 'needs-person' ? 'Effects, when it resumes' : 'Effects', effectsLines(view)],
     ['Then', nextLines(view.plan.next, view)],
   ] as const;
   const lines = sections.flatMap(([title, body], at) => [
@@ -39,7 +39,7 @@ function logLines({ plan, nowMs }: PlanView): readonly string[] {
   const died =
     crashes.count === 0
       ? 'no holder died since the newest checkpoint'
-      : `${counted(crashes.count, 'holder')} died since the newest checkpoint, ${crashes.last_hour_count} within the hour (${times}); ${leftWords(plan)}`;
+      : `${counted(crashes.count, 'holder')} died since the newest checkpoint, ${crashes.last_hour_count} within the hour (${times}); ${attemptsWords(plan)}`;
   return [
     `status: ${plan.status}`,
     lease === null ? 'held by nobody' : `held by ${printable(lease.holder)} (epoch ${lease.epoch})`,
@@ -50,8 +50,8 @@ function logLines({ plan, nowMs }: PlanView): readonly string[] {
   ];
 }
 
-const leftWords = ({ crashes }: Plan): string =>
-  `${counted(crashes.attempts_left_count, 'more attempt')} before a person is asked`;
+const attemptsWords = ({ crashes }: Plan): string =>
+  `${counted(crashes.attempts_left_count, 'more attempt')} before it needs a person`;
 
 function effectsLines({ plan }: PlanView): readonly string[] {
   const { effects, definition, probes_asked: probed } = plan;
@@ -77,17 +77,17 @@ function effectLines(effect: PlannedEffect, probed: boolean): readonly string[] 
 }
 
 function probeWords({ probe, external, said, problem }: PlannedEffect, probed: boolean): string {
-  if (!external) return 'nobody is asked about it';
+  if (!external) return 'its outcome is recorded';
   if (probe === 'none') return 'no probe';
-  if (probe === 'unknown') return 'whether it has a probe is not known here';
-  if (said !== null) return `its probe was asked now and said '${said}'`;
+  if (probe === 'unknown') return 'whether it has a probe is not known there';
+  if (said !== null) return `its probe was called now and returned '${said}'`;
   if (problem !== undefined) return `its probe gave no answer (${printable(problem)})`;
-  return probed ? 'its probe gave no answer' : 'its probe would be asked';
+  return probed ? 'its probe gave no answer' : 'its probe would be called';
 }
 
 function answerWords(answer: Outcome['answer'], { status, external, said, probe }: PlannedEffect): string {
   if (!external) return 'known';
-  if (answer === 'none') return probe === 'none' ? 'nobody to ask' : 'if there is nobody to ask';
+  if (answer === 'none') return probe === 'none' ? 'no probe' : 'if it has no probe';
   const what = {
     done: status === 'done' ? 'it is still there' : 'it happened',
     'not-done': 'it did not happen',
@@ -101,7 +101,7 @@ const ACTION_WORDS: Readonly<Record<Outcome['action'], string>> = {
   'record-done': 'its response is recorded, and the step continues with it',
   'call-again': 'it is called again with the same key',
   compensate: 'the workflow is compensated',
-  'ask-person': 'a person is asked',
+  'ask-person': 'it needs a person',
   'await-confirmation': 'its confirmation is waited for',
 };
 

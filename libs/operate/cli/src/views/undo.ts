@@ -6,15 +6,15 @@ export interface UndoCounts {
   readonly left_count: number | null;
 }
 
-/** `2 undone, 1 left as it is`, after `before`; empty where it isn't known. */
-export function countWords({ undone_count: undone, left_count: left }: UndoCounts, before = ''): string {
-  if (undone === null || left === null) return '';
-  return `${before}${undone} compensated, ${left} left as ${left === 1 ? 'it is' : 'they are'}`;
+/** `2 compensated, 1 left as it is`, after `before`; empty where it isn't known. */
+export function countWords({ undone_count: compensated, left_count: left }: UndoCounts, before = ''): string {
+  if (compensated === null || left === null) return '';
+  return `${before}${compensated} compensated, ${left} left as ${left === 1 ? 'it is' : 'they are'}`;
 }
 
 /** How a workflow ended that was to be compensated. It names compensated items only when there are any. */
-export const endedWords = ({ undone_count: undone }: UndoCounts): string =>
-  undone === 0 ? 'ended with nothing compensated' : 'was compensated';
+export const endedWords = ({ undone_count: compensated }: UndoCounts): string =>
+  compensated === 0 ? 'ended with nothing compensated' : 'was compensated';
 
 /** Why it is being or was compensated: code and words. */
 export const causeWords = (reason: string, why: string): string => (why === '' ? reason : `${reason}: ${why}`);

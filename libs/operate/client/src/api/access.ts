@@ -57,7 +57,7 @@ export interface AccessEndpoints {
   };
   /** An API key, without its secret */
   readonly 'GET /v1/keys/{key}': { readonly input: unknown; readonly answer: Key };
-  /** Let nobody in by an API key any more */
+  /** Revoke an API key */
   readonly 'POST /v1/keys/{key}/revoke': { readonly input: { readonly body: Ask }; readonly answer: Key };
   /** List the tenants that were created or suspended */
   readonly 'GET /v1/tenants': {
@@ -76,11 +76,11 @@ export interface AccessEndpoints {
       readonly next_cursor: string | null;
     };
   };
-  /** Write a tenant down */
+  /** Create a tenant */
   readonly 'PUT /v1/tenants/{tenant}': { readonly input: unknown; readonly answer: Tenant };
-  /** Let a suspended tenant in again */
+  /** Lift the suspension of a tenant */
   readonly 'POST /v1/tenants/{tenant}/resume': { readonly input: { readonly body: Ask }; readonly answer: Tenant };
-  /** Let nobody of a tenant in */
+  /** Suspend a tenant */
   readonly 'POST /v1/tenants/{tenant}/suspend': { readonly input: { readonly body: Ask }; readonly answer: Tenant };
   /** A workflow with its secret fields */
   readonly 'GET /v1/workflows/{workflow}/secrets': { readonly input: unknown; readonly answer: Secrets };
@@ -103,7 +103,7 @@ export interface AuditEntry {
   /** The id of a workflow, a key, a job, … */
   readonly target: string | null;
   readonly outcome: 'done' | 'refused' | 'failed';
-  /** The problem's, where it was not done. */
+  /** Code of the problem, where it was not done. */
   readonly code: string | null;
 }
 
@@ -113,7 +113,7 @@ export interface NewKey {
   readonly roles: readonly ('viewer' | 'operator' | 'approver' | 'worker' | 'admin' | 'scaler')[];
   /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
   readonly tenant?: string | undefined;
-  /** For those who run the whole; who is of one tenant can make none. */
+  /** For administrators of all tenants; those of one tenant can't make such a key. */
   readonly all_tenants?: true | undefined;
   /** By default after 90 days; null: never. At most ten years ahead. */
   readonly expires_at?: string | null | undefined;
@@ -152,7 +152,7 @@ export interface Tenant {
   readonly by: string;
   /** ISO 8601, UTC. */
   readonly created_at: string;
-  /** Nobody of the tenant is let in while it is. */
+  /** While it is suspended, nobody of the tenant is let in. */
   readonly suspended: {
     readonly by: string;
     readonly why: string;

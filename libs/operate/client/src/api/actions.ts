@@ -5,7 +5,7 @@ import type { Ask } from './shapes.ts';
 export interface ActionsEndpoints {
   /** Cancel a workflow */
   readonly 'POST /v1/workflows/{workflow}/cancel': { readonly input: { readonly body: Ask }; readonly answer: Changed };
-  /** Say what became of an effect that was accepted outside */
+  /** Report the outcome of an effect that was accepted outside */
   readonly 'POST /v1/workflows/{workflow}/confirmations': {
     readonly input: { readonly body: Confirmation };
     readonly answer: Confirmed;
@@ -21,7 +21,7 @@ export interface ActionsEndpoints {
       readonly unchecked: string | null;
     };
   };
-  /** Go over a record that can't be read, or read it once more */
+  /** Skip a record that can't be read, or read it again */
   readonly 'POST /v1/workflows/{workflow}/judgements': {
     readonly input: { readonly body: Judgement };
     readonly answer: Judged;
@@ -41,7 +41,7 @@ export interface ActionsEndpoints {
       readonly resolution: string;
     };
   };
-  /** Take the live lease from its holder */
+  /** Revoke the live lease of a workflow */
   readonly 'POST /v1/workflows/{workflow}/revocations': {
     readonly input: unknown;
     readonly answer: {
@@ -66,7 +66,7 @@ export interface ActionsEndpoints {
 
 export interface Changed {
   readonly workflow: string;
-  /** False: it was so before. */
+  /** False: nothing changed. */
   readonly changed: boolean;
 }
 
@@ -134,9 +134,9 @@ export interface Done {
 
 export interface Terminated {
   readonly workflow: string;
-  /** False: it was so before. */
+  /** False: nothing changed. */
   readonly changed: boolean;
-  /** Calls that may have happened: nobody finds out any more. */
+  /** Calls that may have happened; whether they did stays unknown. */
   readonly open_effects: readonly {
     readonly operation: string;
     readonly idempotency_key: string;

@@ -3,7 +3,7 @@
 import type { Json } from '../json.ts';
 
 export interface ApprovalsEndpoints {
-  /** What people are asked by tasks that wait for them */
+  /** List approvals: what tasks ask people, and wait for */
   readonly 'GET /v1/approvals': {
     readonly input: {
       readonly query?:
@@ -14,7 +14,7 @@ export interface ApprovalsEndpoints {
             readonly assignee?: string | readonly string[] | undefined;
             /** `true`: those for you, under any of the names that `whoAmI` returns. */
             readonly mine?: 'true' | 'false' | undefined;
-            /** `false`: without content, also for who may see it; nothing is written to the audit then. For polling. */
+            /** `false`: without content, also for callers who may see it; nothing is written to the audit then. For polling. */
             readonly content?: 'true' | 'false' | undefined;
             readonly limit?: number | undefined;
             /** What the page before gave as `next_cursor`, with the same filters; opaque. */
@@ -34,7 +34,7 @@ export interface ApprovalsEndpoints {
     readonly answer: {
       readonly workflow: string;
       readonly task: string;
-      /** False: the same was answered before. */
+      /** False: the same answer was given before. */
       readonly changed: boolean;
     };
   };
@@ -62,7 +62,7 @@ export interface Approval {
 
 export interface ApprovalAnswer {
   readonly approved: boolean;
-  /** What the form holds; none where it is rejected. */
+  /** What was entered in the form; absent in a rejection. */
   readonly value?: unknown;
   readonly why?: string | undefined;
 }

@@ -24,7 +24,7 @@ export interface BudgetsEndpoints {
       }[];
     };
   };
-  /** Set or take away a budget */
+  /** Set or remove a budget */
   readonly 'PUT /v1/budgets': {
     readonly input: {
       readonly query?:

@@ -3,7 +3,7 @@
 import type { Question, Workflow } from './shapes.ts';
 
 export interface FleetEndpoints {
-  /** What all workflows are at */
+  /** State of the fleet */
   readonly 'GET /v1/fleet': {
     readonly input: {
       readonly query?:
@@ -17,14 +17,14 @@ export interface FleetEndpoints {
   };
   /** Who you are here, and what you may do */
   readonly 'GET /v1/me': { readonly input: unknown; readonly answer: Me };
-  /** What waits for people */
+  /** List workflows that wait for a person */
   readonly 'GET /v1/questions': {
     readonly input: {
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
             readonly tenant?: string | undefined;
-            /** `false`: without content, also for who may see it; nothing is written to the audit then. For polling. */
+            /** `false`: without content, also for callers who may see it; nothing is written to the audit then. For polling. */
             readonly content?: 'true' | 'false' | undefined;
             readonly limit?: number | undefined;
             /** What the page before gave as `next_cursor`, with the same filters; opaque. */
@@ -46,7 +46,7 @@ export interface FleetEndpoints {
     readonly input: {
       readonly query?:
         | {
-            /** `false`: without content, also for who may see it; nothing is written to the audit then. For polling. */
+            /** `false`: without content, also for callers who may see it; nothing is written to the audit then. For polling. */
             readonly content?: 'true' | 'false' | undefined;
             readonly limit?: number | undefined;
             /** What the page before gave as `next_cursor`, with the same filters; opaque. */
@@ -69,7 +69,7 @@ export interface FleetEndpoints {
       readonly next_cursor: string | null;
     };
   };
-  /** What takes how much room */
+  /** How much storage history takes */
   readonly 'GET /v1/storage': {
     readonly input: {
       readonly query?:
@@ -136,7 +136,7 @@ export interface Fleet {
   }[];
   /** Open, and waiting for a worker. Null where the caller sees one tenant. */
   readonly ready_count: number | null;
-  /** In a worker's hands. */
+  /** Held by a worker. */
   readonly running_count: number;
   /** Placed, and not yet known to be in the log. Null where the caller sees one tenant. */
   readonly unappended_count: number | null;
@@ -144,7 +144,7 @@ export interface Fleet {
   readonly rejected_count: number | null;
   /** False: rows are being rebuilt from the log. */
   readonly rows_ready: boolean;
-  /** What rows are behind the log by. Null where the caller sees one tenant. */
+  /** How far rows are behind the log. Null where the caller sees one tenant. */
   readonly lag: {
     readonly events: number;
     readonly partitions: number;
@@ -160,7 +160,7 @@ export interface Fleet {
     readonly definition: string;
     readonly count: number;
   }[];
-  /** Of which nothing is claimed; of one tenant, or (null) of all. */
+  /** Paused queues: of one tenant, or (null) of all. */
   readonly held_queues: readonly {
     readonly queue: string;
     readonly tenant: string | null;
@@ -183,7 +183,7 @@ export interface Fleet {
 
 export interface Me {
   readonly subject: string;
-  /** Null: all tenants' things may be seen. */
+  /** Null: may see all tenants. */
   readonly tenant: string | null;
   readonly kind: 'key' | 'token' | 'local';
   readonly roles: readonly ('viewer' | 'operator' | 'approver' | 'worker' | 'admin' | 'scaler')[];

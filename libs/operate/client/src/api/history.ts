@@ -25,7 +25,7 @@ export interface HistoryEndpoints {
     readonly input: {
       readonly query?:
         | {
-            /** Goes on after the effect with this key. */
+            /** Those after the effect with this key. */
             readonly after?: string | undefined;
             /** Of this task alone. */
             readonly task?: string | undefined;
@@ -45,7 +45,7 @@ export interface HistoryEndpoints {
     readonly input: {
       readonly query?:
         | {
-            /** Goes on before this sequence. */
+            /** Those before this sequence. */
             readonly before?: number | undefined;
             /** The sequence of the hand-over to compare with. */
             readonly against?: number | undefined;

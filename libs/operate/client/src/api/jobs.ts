@@ -8,7 +8,7 @@ export interface JobsEndpoints {
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
             readonly tenant?: string | undefined;
-            /** `false`: without content, also for who may see it; nothing is written to the audit then. For polling. */
+            /** `false`: without content, also for callers who may see it; nothing is written to the audit then. For polling. */
             readonly content?: 'true' | 'false' | undefined;
             readonly limit?: number | undefined;
             /** What the page before gave as `next_cursor`, with the same filters; opaque. */
@@ -18,18 +18,18 @@ export interface JobsEndpoints {
     };
     readonly answer: Jobs;
   };
-  /** Do one thing to many workflows */
+  /** Start a job: one action on many workflows */
   readonly 'POST /v1/jobs': { readonly input: { readonly body: StartJob }; readonly answer: JobStarted };
   /** Count what a job would find */
   readonly 'POST /v1/jobs/count': { readonly input: { readonly body: CountJob }; readonly answer: JobCount };
-  /** Tell how far a job is */
+  /** Progress of a job */
   readonly 'GET /v1/jobs/{job}': {
     readonly input: {
       readonly query?:
         | {
             /** Whose job; by default the caller's own, or for a caller of all tenants the one over all of them, or else the only one of that id. */
             readonly tenant?: string | undefined;
-            /** `false`: without content, also for who may see it; nothing is written to the audit then. For polling. */
+            /** `false`: without content, also for callers who may see it; nothing is written to the audit then. For polling. */
             readonly content?: 'true' | 'false' | undefined;
           }
         | undefined;
@@ -49,7 +49,7 @@ export interface JobsEndpoints {
     };
     readonly answer: {
       readonly job: string;
-      /** False: it was asked before. */
+      /** False: it was requested before. */
       readonly changed: boolean;
     };
   };

@@ -43,7 +43,7 @@ export interface MemoryEndpoints {
     };
     readonly answer: FactChanged;
   };
-  /** What is remembered that fits a query */
+  /** Recall memories by a query */
   readonly 'POST /v1/memory/{about}/recall': {
     readonly input: {
       readonly query?:
@@ -158,7 +158,7 @@ export interface Fact {
 
 export interface NewFact {
   readonly text: string;
-  /** Where it is from; by default who asks. */
+  /** Its source; by default the caller. */
   readonly source?: string | undefined;
 }
 
@@ -176,7 +176,7 @@ export interface AskRecall {
 
 export interface Recall {
   readonly by: 'words' | 'words+meaning';
-  /** Why words decided alone, or nothing could. */
+  /** Why only words were searched, or nothing could be. */
   readonly warning: string | null;
   readonly entries: readonly {
     readonly kind: string;
@@ -223,6 +223,6 @@ export interface PreferenceChanged {
 
 export interface NewPreference {
   readonly value: unknown;
-  /** Where it is from; by default who asks. */
+  /** Its source; by default the caller. */
   readonly source?: string | undefined;
 }

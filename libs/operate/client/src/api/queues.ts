@@ -8,7 +8,7 @@ export interface QueuesEndpoints {
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
             readonly tenant?: string | undefined;
-            /** `false`: without content, also for who may see it; nothing is written to the audit then. For polling. */
+            /** `false`: without content, also for callers who may see it; nothing is written to the audit then. For polling. */
             readonly content?: 'true' | 'false' | undefined;
           }
         | undefined;
@@ -38,7 +38,7 @@ export interface Queue {
   readonly tenant: string | null;
   /** Could run, without a worker. */
   readonly ready_count: number;
-  /** In a worker's hands. */
+  /** Held by a worker. */
   readonly running_count: number;
   /** Who paused it: for its tenant, for all, or both. None: it runs. */
   readonly held: readonly PausedQueue[];
@@ -66,7 +66,7 @@ export interface QueueChanged {
   readonly queue: string;
   /** Null: of all tenants. */
   readonly tenant: string | null;
-  /** False: it was so before. */
+  /** False: nothing changed. */
   readonly changed: boolean;
   /** Nothing of it is claimed; a tenant may be resumed while all are paused. */
   readonly held: boolean;

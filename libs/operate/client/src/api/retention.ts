@@ -48,7 +48,7 @@ export interface RetentionEndpoints {
     };
     readonly answer: Hold;
   };
-  /** Let the policy decide again */
+  /** Release a hold */
   readonly 'DELETE /v1/retention/holds/{hold}': {
     readonly input: {
       readonly query?:

@@ -8,7 +8,7 @@ export interface ScalingEndpoints {
       readonly pools: readonly PoolDemand[];
       /** Demand for which no pool is named (TIDEMARK_POOLS). */
       readonly unassigned: number;
-      /** Age in milliseconds of the oldest look at the rows that it rests on. What is older than 15 s is not told (503). */
+      /** Age in milliseconds of the oldest poll of the rows that it is based on. A view older than 15 s is refused (503). */
       readonly age_ms: number;
     };
   };
@@ -17,21 +17,21 @@ export interface ScalingEndpoints {
     readonly input: unknown;
     readonly answer: {
       readonly pool: string;
-      /** Workflows in the hands of living workers: what is in progress counts to its end. */
+      /** Workflows that live workers hold, until they release them. */
       readonly in_flight: number;
       /** Workflows that could run, without a worker. */
       readonly backlog: number;
-      /** Workflows that a dead worker had, and no other has yet. */
+      /** Workflows that a dead worker held, and no other has claimed yet. */
       readonly recovery_debt: number;
-      /** The sum of these three: for as many there must be workers. */
+      /** The sum of these three: how many workflows need a worker. */
       readonly demand: number;
-      /** Living workers that have something in flight. */
+      /** Live workers that hold a workflow. */
       readonly busy_workers: number;
       /** Workflows that could run if their queue were not paused; no part of the demand. */
       readonly held: number;
       /** Workflows that could run if their limits were not reached; no part of the demand. */
       readonly limited: number;
-      /** Age in milliseconds of the oldest look at the rows that it rests on. What is older than 15 s is not told (503). */
+      /** Age in milliseconds of the oldest poll of the rows that it is based on. A view older than 15 s is refused (503). */
       readonly age_ms: number;
     };
   };
@@ -39,15 +39,15 @@ export interface ScalingEndpoints {
 
 export interface PoolDemand {
   readonly pool: string;
-  /** Workflows in the hands of living workers: what is in progress counts to its end. */
+  /** Workflows that live workers hold, until they release them. */
   readonly in_flight: number;
   /** Workflows that could run, without a worker. */
   readonly backlog: number;
-  /** Workflows that a dead worker had, and no other has yet. */
+  /** Workflows that a dead worker held, and no other has claimed yet. */
   readonly recovery_debt: number;
-  /** The sum of these three: for as many there must be workers. */
+  /** The sum of these three: how many workflows need a worker. */
   readonly demand: number;
-  /** Living workers that have something in flight. */
+  /** Live workers that hold a workflow. */
   readonly busy_workers: number;
   /** Workflows that could run if their queue were not paused; no part of the demand. */
   readonly held: number;

@@ -10,7 +10,7 @@ export interface SchedulesEndpoints {
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
             readonly tenant?: string | undefined;
-            /** `false`: without content, also for who may see it; nothing is written to the audit then. For polling. */
+            /** `false`: without content, also for callers who may see it; nothing is written to the audit then. For polling. */
             readonly content?: 'true' | 'false' | undefined;
             readonly limit?: number | undefined;
             /** What the page before gave as `next_cursor`, with the same filters; opaque. */

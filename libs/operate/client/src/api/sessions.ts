@@ -3,7 +3,7 @@
 import type { Json } from '../json.ts';
 
 export interface SessionsEndpoints {
-  /** Where a session stands */
+  /** State of a session */
   readonly 'GET /v1/sessions/{session}': {
     readonly input: {
       readonly query?:
@@ -75,7 +75,7 @@ export interface SessionWorkflow {
   readonly updated_at: string;
   readonly tokens: number;
   readonly cost_micros: number;
-  /** The worker that has it in hand; null: none. */
+  /** The worker that holds it; null: none. */
   readonly holder: string | null;
   readonly goal: readonly string[];
   readonly constraints: readonly string[];

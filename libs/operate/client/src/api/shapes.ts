@@ -37,7 +37,7 @@ export interface Workflow {
   readonly tokens: number;
   /** Millionths of a US dollar. */
   readonly cost_micros: number;
-  /** In words; empty for who may not see content. */
+  /** Empty for callers who may not see content. */
   readonly last_action: string;
   /** ISO 8601, UTC. */
   readonly opened_at: string;
@@ -46,7 +46,7 @@ export interface Workflow {
   readonly partition: number;
   readonly generation: number;
   readonly epoch: number;
-  /** The worker that has it in hand. */
+  /** The worker that holds it. */
   readonly holder: string | null;
 }
 
@@ -63,7 +63,7 @@ export interface Question {
   readonly code: string;
   readonly task: string | null;
   readonly idempotency_key: string | null;
-  /** What it can be answered with; none where it stands at a record that cannot be read, which is judged instead. */
+  /** What it can be answered with; none where a record that cannot be read stops it, which is skipped or taken instead. */
   readonly resolutions: readonly string[];
   readonly message?: string | undefined;
   readonly evidence?: Json | undefined;
@@ -113,7 +113,7 @@ export interface Task {
     | {
         readonly on: 'confirmation';
         readonly idempotency_key: string;
-        /** Absent for who may not confirm (the right to report). */
+        /** Absent for callers who may not confirm (the right to report). */
         readonly token?: string | undefined;
         readonly overdue_at: string | null;
       }
@@ -138,7 +138,7 @@ export interface Checkpoint {
   readonly checkpoint_id: string | null;
   readonly sequence_number: number;
   readonly parent_checkpoint_id: string | null;
-  /** As it stands now: a later checkpoint corrects it, or the workflow was compensated and everything that could be taken back of it was. Null: what was taken back can no longer be known, or not before the undo is restored. */
+  /** As of now: a later checkpoint corrects it, or the workflow was compensated and everything of it that could be was. Null: what was compensated can no longer be known, or not before the compensating workflow is restored. */
   readonly status: 'committed' | 'superseded' | 'compensated' | null;
   /** Sequence of the earlier checkpoint that this one corrects. */
   readonly supersedes: number | null;
@@ -176,7 +176,7 @@ export interface Checkpoint {
         readonly detail?: Json | undefined;
       }[]
     | undefined;
-  /** In words; empty for who may not see content. */
+  /** Empty for callers who may not see content. */
   readonly last_action: string;
   readonly tokens: number;
   readonly cost_micros: number;
@@ -191,14 +191,14 @@ export interface Checkpoint {
 /** Which memory scope held what: names and sizes, and no contents. */
 export interface MemoryScopes {
   readonly system_context: {
-    /** `system` where the definition has one; null where this process lacks that version. */
+    /** `system` where the definition has one; null where this process doesn't have that version. */
     readonly keys: readonly string[] | null;
   };
   readonly working_memory: {
     /** Null: the definition has no phases, or nothing here says which is the first. */
     readonly phase: string | null;
     readonly keys: readonly string[];
-    /** As they were counted then; null in history that lacks them. */
+    /** As they were counted then; null in history without them. */
     readonly tokens: number | null;
     /** Of the phase, as it was then; null where it is not known. */
     readonly budget_tokens: number | null;
@@ -219,7 +219,7 @@ export interface Event {
   readonly epoch: number;
   readonly holder: string | null;
   readonly lamport: number;
-  /** The clear part, which the fold reads; without words of steps and keys of limits for who may not see content. */
+  /** The clear part, which the fold reads; without words of steps and keys of limits for callers who may not see content. */
   readonly control: Readonly<Record<string, Json>>;
   readonly payload?: Json | undefined;
   /** It is too large for a stream; the history has it. */

@@ -4,7 +4,7 @@ import type { Json } from '../json.ts';
 import type { Checkpoint, Fork, MemoryScopes, Question, Task } from './shapes.ts';
 
 export interface ThePastEndpoints {
-  /** A workflow as it stood right after a checkpoint */
+  /** State of a workflow right after a checkpoint */
   readonly 'GET /v1/workflows/{workflow}/at/{sequence}': { readonly input: unknown; readonly answer: PastWorkflow };
   /** What the model calls of a checkpoint saw */
   readonly 'GET /v1/workflows/{workflow}/at/{sequence}/calls': {
@@ -40,7 +40,7 @@ export interface ThePastEndpoints {
       readonly identical: boolean;
     };
   };
-  /** Where a workflow's model calls are */
+  /** List a workflow's model calls */
   readonly 'GET /v1/workflows/{workflow}/calls': {
     readonly input: {
       readonly query?:
@@ -66,7 +66,7 @@ export interface ThePastEndpoints {
   };
   /** Compare two workflows */
   readonly 'GET /v1/workflows/{workflow}/comparison/{other}': { readonly input: unknown; readonly answer: Comparison };
-  /** Go on from a checkpoint, in a new workflow */
+  /** Fork a workflow at a checkpoint */
   readonly 'POST /v1/workflows/{workflow}/forks': {
     readonly input: { readonly body: ForkRequest };
     readonly answer: Forked;
@@ -113,7 +113,7 @@ export interface PastWorkflow {
   readonly opened_at: string;
   readonly tokens: number;
   readonly cost_micros: number;
-  /** In words; empty for who may not see content. */
+  /** Empty for callers who may not see content. */
   readonly last_action: string;
   readonly input?: Json | undefined;
   readonly belief?: Json | undefined;
@@ -239,7 +239,7 @@ export interface Recovery {
     /** Holders that died since the newest checkpoint. */
     readonly count: number;
     readonly last_hour_count: number;
-    /** Before a person is asked. */
+    /** Before it needs a person. */
     readonly attempts_left_count: number;
     readonly at: readonly string[];
   };
@@ -248,7 +248,7 @@ export interface Recovery {
     readonly step: string | null;
     /** ISO 8601, UTC. */
     readonly at: string;
-    /** In words; empty for who may not see content. */
+    /** Empty for callers who may not see content. */
     readonly last_action: string;
   } | null;
   readonly effects: readonly PlannedEffect[];
@@ -297,11 +297,11 @@ export interface PlannedEffect {
   readonly of: 'newest-checkpoint' | 'pending-task';
   /** `unknown`: the definition is not known here, or does not list the effect. */
   readonly probe: 'registered' | 'none' | 'unknown';
-  /** The outside has a say in it. */
+  /** Its outcome depends on the outside. */
   readonly external: boolean;
-  /** By its probe, just now. */
+  /** What its probe returned, just now. */
   readonly said: 'done' | 'not-done' | 'unknown' | 'none' | null;
-  /** Why its probe was not asked, or gave no answer. */
+  /** Why its probe was not called, or gave no answer. */
   readonly problem?: string | undefined;
   /** What follows from each answer that is possible. */
   readonly outcomes: readonly {

@@ -54,12 +54,12 @@ export interface WorkflowsEndpoints {
   };
   /** Start a workflow */
   readonly 'POST /v1/workflows': { readonly input: { readonly body: Start }; readonly answer: Started };
-  /** A workflow as it stands */
+  /** State of a workflow */
   readonly 'GET /v1/workflows/{workflow}': {
     readonly input: {
       readonly query?:
         | {
-            /** `false`: without content, also for who may see it; nothing is written to the audit then. For polling. */
+            /** `false`: without content, also for callers who may see it; nothing is written to the audit then. For polling. */
             readonly content?: 'true' | 'false' | undefined;
           }
         | undefined;
@@ -83,7 +83,7 @@ export interface WorkflowsEndpoints {
       readonly next_cursor: string | null;
     };
   };
-  /** Wait for how a workflow ends */
+  /** Wait for the end of a workflow */
   readonly 'GET /v1/workflows/{workflow}/result': {
     readonly input: {
       readonly query?:
@@ -128,7 +128,7 @@ export interface Started {
   readonly same_input: boolean;
 }
 
-/** A workflow as it stands. */
+/** The state of a workflow. */
 export interface WorkflowView extends Workflow {
   readonly pinned: boolean;
   /** Its content is permanently gone: its key was destroyed. */

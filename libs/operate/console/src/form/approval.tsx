@@ -30,15 +30,15 @@ export function ApprovalCard({ approval, onDone }: { readonly approval: Approval
     <section className="question" aria-label="Approval">
       <h2>{title == null || title === '' ? plain(words(name)) : <Lines text={title} />}</h2>
       <p className="dim">
-        Asked <Ago at={askedAt} /> of {assignee === null ? 'whoever may decide' : plain(assignee)}. Step {plain(step)}{' '}
-        waits for it.
+        Asked <Ago at={askedAt} /> of {assignee === null ? 'anyone who may decide' : plain(assignee)}. Step{' '}
+        {plain(step)} waits for it.
       </p>
-      {detail == null ? null : <JsonTree value={detail as Json} label="What there is to know" />}
+      {detail == null ? null : <JsonTree value={detail as Json} label="Details" />}
       {answerable ? (
         <AnswerForm approval={approval} form={form as Json} onDone={onDone} />
       ) : (
         <p className="note-line">
-          You can read it. {assignee === null ? 'Whoever may decide' : plain(assignee)} answers.
+          You can read it. {assignee === null ? 'Anyone who may decide' : plain(assignee)} can answer.
         </p>
       )}
     </section>
@@ -170,7 +170,7 @@ function Reject({
       }}
       onClose={onClose}
     >
-      <p>The step runs and is told that it was rejected, and by whom.</p>
+      <p>The step runs and receives the rejection, and who rejected it.</p>
       <TextLine name="Why" value={why} onChange={setWhy} hint="Kept with the answer, in the history." autoFocus />
     </Ask>
   );

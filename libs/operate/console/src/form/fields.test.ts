@@ -71,9 +71,9 @@ it('names each place that is wrong', () => {
     ['/cents', 'It must be at most 5000.'],
     ['/note', 'At most 20 characters; these are 21.'],
     ['/urgent', 'Choose one.'],
-    ['/lines/0/sku', 'It is needed.'],
-    ['/lines/0/count', 'It is no whole number.'],
-    ['/extra', 'It is no JSON.'],
+    ['/lines/0/sku', 'Required.'],
+    ['/lines/0/count', 'This is not a whole number.'],
+    ['/extra', 'This is not JSON.'],
   ]);
   expect(problemsOf([{ field: 'value/lines/0/sku', problem: 'is too short' }])).toEqual(
     new Map([['/lines/0/sku', 'is too short']]),

@@ -256,7 +256,7 @@ function read(
       if (isBlank && field.isNullable) return null;
       if (isBlank && !(field.kind === 'text' && isNeeded && field.minChars === 0 && field.format === undefined)) {
         if (isNeeded)
-          problems.set(place, field.kind === 'choice' || field.kind === 'flag' ? 'Choose one.' : 'It is needed.');
+          problems.set(place, field.kind === 'choice' || field.kind === 'flag' ? 'Choose one.' : 'Required.');
         return undefined;
       }
       return readOne(field, text, place, problems);
@@ -291,7 +291,7 @@ function readOne(field: One, text: string, place: string, problems: Map<string, 
       try {
         return JSON.parse(text) as Json;
       } catch {
-        return refuse('It is no JSON.');
+        return refuse('This is not JSON.');
       }
   }
 }
@@ -305,8 +305,8 @@ function readNumber(
   refuse: (problem: string) => null,
 ): number | null {
   const value = Number(text);
-  if (!Number.isFinite(value) || !/^[-+.\d]/.test(text)) return refuse('It is no number.');
-  if (isWhole && !Number.isSafeInteger(value)) return refuse('It is no whole number.');
+  if (!Number.isFinite(value) || !/^[-+.\d]/.test(text)) return refuse('This is not a number.');
+  if (isWhole && !Number.isSafeInteger(value)) return refuse('This is not a whole number.');
   if (value < min || (isMinOut && value === min))
     return refuse(`It must be ${isMinOut ? 'more than' : 'at least'} ${min}.`);
   if (value > max || (isMaxOut && value === max))

@@ -11,11 +11,11 @@ import { type Filter, OVER, searchText } from './search-text.ts';
 
 const ACTS = {
   pause: ['Pause', 'Steps under way finish, and nothing further starts until they are resumed.'],
-  resume: ['Resume', 'They go on with whatever is ready.'],
+  resume: ['Resume', 'They continue with the tasks that are ready.'],
   cancel: ['Cancel', 'No further task starts; what was done is compensated where that is registered, and they end.'],
   terminate: ['Terminate', 'They end at once, and nothing is compensated.'],
-  retry: ['Try again', 'Questions of parked ones are answered with another try.'],
-  signal: ['Send a signal to', 'Each is sent it once.'],
+  retry: ['Try again', 'Questions of parked ones are answered with retry.'],
+  signal: ['Send a signal to', 'Each receives it once.'],
 } as const;
 type Act = keyof typeof ACTS;
 
@@ -84,7 +84,7 @@ export function BulkDialog({ filter, onClose }: { readonly filter: Filter; reado
           : found.over === 0
             ? '.'
             : `, of which ${count(found.over)} have ended and will refuse.`}{' '}
-        <span className="dim">Those that are opened meanwhile are not among them.</span>
+        <span className="dim">Workflows that start meanwhile are not included.</span>
       </p>
       <div className="field">
         <label htmlFor="act">Do</label>
@@ -115,7 +115,7 @@ export function BulkDialog({ filter, onClose }: { readonly filter: Filter; reado
 
 const Fits = ({ filter }: { readonly filter: Filter }) => (
   <>
-    Those that fit{' '}
+    Workflows that match{' '}
     <bdi className="mono">
       {plain([filter.status === undefined ? '' : `state:${filter.status}`, searchText(filter)].join(' ').trim())}
     </bdi>
@@ -137,6 +137,6 @@ function missingOf(of: {
   if (of.found === undefined) return 'They are being counted.';
   if (of.found.all === 0) return 'There are none.';
   if (of.act === 'signal' && of.name.trim() === '') return 'The signal needs a name.';
-  if (of.act === 'signal' && !isJson(of.value)) return 'The value is no JSON.';
+  if (of.act === 'signal' && !isJson(of.value)) return 'The value is not JSON.';
   return of.isMeant ? null : 'Say that you mean all of them.';
 }

@@ -109,7 +109,7 @@ function Workers({ fleet: { workers } }: { readonly fleet: Fleet }) {
       }
     >
       {workers.length === 0 ? (
-        <p className="dim">No worker is here: nothing goes on until one comes.</p>
+        <p className="dim">No worker is running: nothing proceeds until one starts.</p>
       ) : (
         <table>
           <tbody>
@@ -142,10 +142,10 @@ function Pace({ fleet }: { readonly fleet: Fleet }) {
   const tokens = fleet.spent.reduce((sum, hour) => sum + hour.tokens, 0);
   const rate = (value: number | null): string => (value === null ? '–' : `${short(Math.round(value * 10) / 10)}/s`);
   return (
-    <Card title="Pace and cost" note="models, last day">
+    <Card title="Throughput and cost" note="models, last day">
       <dl className="facts">
         <Fact name="Events, last minute">{rate(minute)}</Fact>
-        <Fact name="Last five">{rate(five)}</Fact>
+        <Fact name="Last five minutes">{rate(five)}</Fact>
         {fleet.lag === null ? null : (
           <Fact name="Rows behind by" tone={fleet.lag.events > 10_000 ? 'bad' : undefined}>
             {counted(fleet.lag.events, 'event')}

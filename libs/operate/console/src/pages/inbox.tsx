@@ -208,11 +208,11 @@ function Stuck({ workflow }: { readonly workflow: string }) {
         <>
           {last_action === '' ? null : (
             <p className="dim">
-              Last it did: <bdi>{plain(last_action)}</bdi>
+              Last action: <bdi>{plain(last_action)}</bdi>
             </p>
           )}
           {question === null ? (
-            <p className="dim">It asks nothing any more.</p>
+            <p className="dim">It has no open question any more.</p>
           ) : (
             <QuestionCard {...{ workflow, question }} />
           )}

@@ -80,7 +80,7 @@ export function JobsPage({ job, tenant }: Picked) {
       <header>
         <h1>Jobs</h1>
         <span className="dim">
-          one thing done to many workflows; begun from a search in{' '}
+          one action on many workflows; started from a search in{' '}
           <Link to="/workflows" className="body-link">
             Workflows
           </Link>
@@ -89,7 +89,7 @@ export function JobsPage({ job, tenant }: Picked) {
       <Answer query={found}>
         {() =>
           rows.length === 0 && job === undefined ? (
-            <Empty title="No job was begun yet.">
+            <Empty title="No job was started yet.">
               Search for workflows, and choose “All of these” to pause, resume, cancel or signal them.
             </Empty>
           ) : (
@@ -222,7 +222,7 @@ function Stop({ job }: { readonly job: Job }) {
           onDo={stop}
           onClose={() => setAsked(false)}
         >
-          <p>It goes no further. What it has done stays done.</p>
+          <p>It stops where it is. What it has done stays done.</p>
         </Ask>
       ) : null}
     </span>

@@ -25,12 +25,12 @@ const MEANS: Readonly<Record<string, string>> = {
   'clock-regression': 'older than its parent by more than a second',
   closed: 'the workflow had ended',
   'wrong-generation': 'meant for another workflow of the partition',
-  malformed: 'its bytes are no event',
+  malformed: 'its bytes are not an event',
   parked: 'the workflow waits for a person, or is paused',
   'unknown-task': 'for a task or timer that isn’t there (any more)',
   'not-intended': 'of an effect that was not begun',
   'request-changed': 'the same effect was asked for differently before',
-  'not-asked': 'it answers what isn’t asked (any more)',
+  'not-asked': 'it answers a question that isn’t open (any more)',
   'signals-full': 'the workflow keeps no more signals, and waits for none of this name',
   'stale-version': 'from an older version than the workflow has reached',
 };
@@ -85,7 +85,7 @@ export function RejectedPage() {
       <header>
         <h1>Rejected events</h1>
         <span className="dim">
-          They changed nothing and are kept for audit. Most follow from take-overs, as they are meant to.
+          They changed nothing and are kept for audit. Most follow from take-overs, and are expected.
         </span>
       </header>
       <Answer query={found}>

@@ -22,7 +22,7 @@ const OVERLAPS: Readonly<Record<string, string>> = {
   queue: 'one slot waits for its end',
   cancel: 'it is cancelled first',
   terminate: 'it is ended at once',
-  allow: 'both go on',
+  allow: 'both run',
 };
 
 type Act = 'fire' | 'pause' | 'resume' | 'cancel';
@@ -33,7 +33,7 @@ const ACTS: Readonly<Record<Act, { readonly verb: string; readonly follows: stri
   resume: { verb: 'Resume', follows: 'It begins runs again, and makes up for missed times as it was set to.' },
   cancel: {
     verb: 'Delete',
-    follows: 'It begins no run any more and its id stays taken. Runs that are under way go on.',
+    follows: 'It begins no run any more and its id stays taken. Runs that are under way continue.',
     danger: true,
   },
 };

@@ -94,7 +94,7 @@ export function SchedulesPage({ schedule }: { readonly schedule: string | undefi
               {schedule === undefined ? null : at === -1 ? (
                 <section className="card">
                   <p className="dim">
-                    No schedule has this id. <Link to={workflowAddress(schedule)}>Look for a workflow</Link>
+                    No schedule has this id. <Link to={workflowAddress(schedule)}>Find a workflow</Link>
                   </p>
                 </section>
               ) : (

@@ -55,13 +55,13 @@ function Newest() {
         );
         if (sessions.length === 0) {
           return (
-            <Empty title="No workflow of late has a session.">
+            <Empty title="No recent workflow has a session.">
               A session is a scope in which workflows run one after another. Give its id above.
             </Empty>
           );
         }
         return (
-          <Card title="Sessions of late">
+          <Card title="Recent sessions">
             <DataTable
               label="Sessions"
               rows={sessions}
@@ -109,7 +109,7 @@ function Session({ session }: { readonly session: string }) {
             </div>
             <div className="cards-column">
               {handovers.length === 0 ? null : <HandOvers of={handovers} />}
-              <Card title="What was left in words">
+              <Card title="Summaries">
                 {summaries.length === 0 ? (
                   <p className="dim">Nothing yet.</p>
                 ) : (

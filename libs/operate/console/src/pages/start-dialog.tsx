@@ -43,7 +43,7 @@ export function StartDialog({ onClose }: { readonly onClose: () => void }) {
         value={id}
         onChange={setId}
         mono
-        hint="The same id answers the same run. Left empty, it gets one."
+        hint="The same id answers the same run. If it is empty, one is made."
       />
     </Ask>
   );
@@ -51,5 +51,5 @@ export function StartDialog({ onClose }: { readonly onClose: () => void }) {
 
 function missing(definition: string, input: string): string | null {
   if (definition === '') return 'No definition is loaded here.';
-  return isJson(input) ? null : 'The input is no JSON.';
+  return isJson(input) ? null : 'The input is not JSON.';
 }

@@ -62,9 +62,7 @@ export function WorkflowsPage({ query }: { readonly query: URLSearchParams }) {
         <Loading />
       ) : rows.length === 0 ? (
         <Empty title="No workflow fits.">
-          {query.size > 0
-            ? 'Take a filter away, or search for something else.'
-            : 'Start one here, or with tidemark run.'}
+          {query.size > 0 ? 'Remove a filter, or search for something else.' : 'Start one here, or with tidemark run.'}
         </Empty>
       ) : (
         <Rows

@@ -7,7 +7,7 @@ import { plain } from '../text/format.ts';
 
 /** A remedy, where the problem itself names none. */
 const REMEDIES: Readonly<Record<string, string>> = {
-  unreachable: 'It is asked again by itself where a list is shown.',
+  unreachable: 'Lists are loaded again by themselves.',
   'right-missing': 'Somebody with the role for it can show you, or give it to your key.',
   'workflow-unknown': 'It may be another tenant’s, or have been deleted.',
 };
@@ -26,7 +26,7 @@ export function Failure({ error, again }: { readonly error: unknown; readonly ag
       ) : null}
       {again === undefined ? null : (
         <button type="button" onClick={again}>
-          Ask again
+          Try again
         </button>
       )}
     </div>
@@ -55,7 +55,7 @@ export function Loading({ label = 'Loading' }: { readonly label?: string }) {
   );
 }
 
-interface Asked<T> {
+interface QueryState<T> {
   readonly data: T | undefined;
   readonly error: unknown;
   readonly isPending: boolean;
@@ -67,7 +67,7 @@ export function Answer<T>({
   query,
   children,
 }: {
-  readonly query: Asked<T>;
+  readonly query: QueryState<T>;
   readonly children: (data: T) => ReactNode;
 }) {
   const { data, error, isPending, refetch } = query;

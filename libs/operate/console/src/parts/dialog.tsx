@@ -58,7 +58,7 @@ export function Ask({ title, children, verb, danger = false, missing: other = nu
         <footer>
           {missing === null ? null : <span className="dim">{missing}</span>}
           <button type="button" onClick={onClose}>
-            Leave it
+            Close
           </button>
           <button type="submit" className={danger ? 'danger' : 'primary'} disabled={missing !== null || isBusy}>
             {isBusy ? 'Asking…' : verb}

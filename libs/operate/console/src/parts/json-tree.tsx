@@ -118,7 +118,7 @@ const empty = (shape: Branch['shape']): string => (shape === 'array' ? 'empty li
 const MARKS: Readonly<Record<Change, readonly [string, string]>> = {
   same: ['', ''],
   added: ['+', 'added'],
-  gone: ['−', 'went away'],
+  gone: ['−', 'removed'],
   changed: ['~', 'changed'],
 };
 

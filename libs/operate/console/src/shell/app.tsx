@@ -158,7 +158,7 @@ function Frame() {
       <main id="main" tabIndex={-1}>
         {isLost ? (
           <p className="lost" role="status">
-            The server does not answer. What is shown may be old; it is asked again.
+            The server does not answer. What you see may be out of date; the page keeps trying.
           </p>
         ) : null}
         <Guarded key={first}>

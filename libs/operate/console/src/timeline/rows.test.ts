@@ -100,10 +100,10 @@ describe('the timeline of a workflow', () => {
       ),
     );
     expect(timeline.rows).toMatchObject([
-      { title: 'Rules 3', detail: 'hold from here on', about: undefined },
+      { title: 'Rules 3', detail: 'apply from here on', about: undefined },
       { title: 'Child completed', about: 'my_order-7~1.0', tone: 'good' },
       { title: 'Child failed', about: 'my_order-7~1.1', tone: 'bad' },
-      { title: 'Goes on', detail: 'as', about: 'r-1~2', tone: 'good' },
+      { title: 'Continues', detail: 'as', about: 'r-1~2', tone: 'good' },
     ]);
   });
 

@@ -141,7 +141,7 @@ export class Timeline {
         return;
       case 'LeaseReleased':
         this.#endLease(atMs, 'released', text(control.reason));
-        if (control.reason === 'drain') this.#note(event, atMs, 'Handed over', 'its worker is leaving', 'quiet');
+        if (control.reason === 'drain') this.#note(event, atMs, 'Handed over', 'its worker is stopping', 'quiet');
         if (control.reason === 'fault') this.#note(event, atMs, 'Run failed', 'by an error that is no step’s', 'bad');
         return;
       case 'LeaseRevoked':
@@ -216,14 +216,14 @@ export class Timeline {
     this.#endLease(atMs, 'revoked', reason);
     if (isCrash) this.crashCount++;
     this.#lostAtMs = atMs;
-    const why = { 'holder-dead': 'its process is gone', 'lease-not-listed': 'it no longer says that it has it' }[
+    const why = { 'holder-dead': 'its process is gone', 'lease-not-listed': 'it no longer reports that it holds it' }[
       reason
     ];
     this.#note(
       { ...event, holder },
       atMs,
-      isCrash ? 'Worker lost' : 'Lease taken',
-      why ?? 'somebody asked for it',
+      isCrash ? 'Worker lost' : 'Lease revoked',
+      why ?? 'requested by a person',
       'bad',
     );
     for (const effect of this.#effects.values()) if (effect.status === 'running') effect.status = 'lost';
@@ -329,7 +329,7 @@ function said({ type, control }: Moment): readonly [string, string, Tone] {
     case 'StepFailed':
       return [
         'Attempt failed',
-        `${code} · attempt ${number(control.attempt)}${control.retry ? ', will be tried again' : ''}`,
+        `${code} · attempt ${number(control.attempt)}${control.retry ? ', will be retried' : ''}`,
         'warn',
       ];
     case 'WorkflowParked':
@@ -339,17 +339,17 @@ function said({ type, control }: Moment): readonly [string, string, Tone] {
     case 'RetryDecided':
       return ['Decided', `retry on the build ${text(control.build)}`, 'good'];
     case 'WorkflowCompleted':
-      return control.continued === undefined ? ['Completed', '', 'good'] : ['Goes on', 'as', 'good'];
+      return control.continued === undefined ? ['Completed', '', 'good'] : ['Continues', 'as', 'good'];
     case 'ChildClosed':
       return [`Child ${CHILD_OUTCOMES[text(control.outcome)] ?? 'ended'}`, '', childTone(control.outcome)];
     case 'RulesRaised':
-      return [`Rules ${number(control.rules)}`, 'hold from here on', 'quiet'];
+      return [`Rules ${number(control.rules)}`, 'apply from here on', 'quiet'];
     case 'WorkflowFailed':
       return ['Failed', code, 'bad'];
     case 'WorkflowTerminated':
       return ['Terminated', by, 'bad'];
     case 'CancelRequested':
-      return ['Cancel asked', by, 'warn'];
+      return ['Cancel requested', by, 'warn'];
     case 'PauseRequested':
       return ['Paused', by, 'warn'];
     case 'ResumeRequested':

@@ -26,7 +26,7 @@ const saidOf = ({ definition_version: version }: WorkflowView): Readonly<Record<
   },
   resume: {
     ...{ title: 'Resume it?', verb: 'Resume', isReasoned: true },
-    follows: 'It goes on with whatever is ready, and what came meanwhile.',
+    follows: 'It continues with the tasks that are ready, and with what arrived meanwhile.',
   },
   cancel: {
     ...{ title: 'Cancel it?', verb: 'Cancel', isReasoned: true, danger: true },
@@ -34,14 +34,13 @@ const saidOf = ({ definition_version: version }: WorkflowView): Readonly<Record<
   },
   terminate: {
     ...{ title: 'Terminate it?', verb: 'Terminate', isReasoned: true, danger: true },
-    follows: 'It ends at once, whoever holds it, and nothing is compensated.',
+    follows: 'It ends at once, even while a worker holds it, and nothing is compensated.',
   },
   pin: { title: `Keep it to version ${version}?`, verb: 'Pin', isReasoned: true },
-  unpin: { title: 'Let it go on with newer versions?', verb: 'Unpin', isReasoned: true },
+  unpin: { title: 'Let it use newer versions?', verb: 'Unpin', isReasoned: true },
   revoke: {
-    ...{ title: 'Take its lease?', verb: 'Take it', isReasoned: false, danger: true },
-    follows:
-      'Another worker goes on from the last checkpoint. The one that has it now can do nothing more that counts.',
+    ...{ title: 'Revoke its lease?', verb: 'Revoke it', isReasoned: false, danger: true },
+    follows: 'Another worker resumes from the last checkpoint. Whatever the present holder still writes is rejected.',
   },
 });
 
@@ -69,7 +68,7 @@ export function Actions({ view }: { readonly view: WorkflowView }) {
           className={act === 'terminate' ? 'danger' : undefined}
           onClick={() => setAsked(act)}
         >
-          {act === 'revoke' ? 'Take its lease' : said[act].verb}
+          {act === 'revoke' ? 'Revoke its lease' : said[act].verb}
         </button>
       ))}
       {asked === null ? null : asked === 'signal' ? (
@@ -104,7 +103,7 @@ function SignalDialog({ view, onClose }: Props) {
     <Ask
       title="Send a signal"
       verb="Send"
-      missing={name.trim() === '' ? 'It needs a name.' : isJson(value) ? null : 'The value is no JSON.'}
+      missing={name.trim() === '' ? 'It needs a name.' : isJson(value) ? null : 'The value is not JSON.'}
       onDo={async () => {
         await api.run(view.workflow).signal(name.trim(), JSON.parse(value) as unknown);
         done();

@@ -28,7 +28,7 @@ export function CallsTab({
   const [clicked, setPicked] = useState<EffectRow | null>(null);
   const asked = Number(query.get('call') ?? Number.NaN);
   const picked = clicked ?? calls.find(({ task }) => timeline.sequenceOf(task) === asked) ?? null;
-  if (calls.length === 0) return <Empty title="It has asked no model." />;
+  if (calls.length === 0) return <Empty title="It has called no model." />;
   const most = Math.max(...calls.map(({ tokens }) => tokens), 1);
   const total = calls.reduce((sum, { tokens }) => sum + tokens, 0);
   const cost = calls.reduce((sum, { costMicros }) => sum + costMicros, 0);

@@ -40,7 +40,7 @@ export function ForkDialog(props: { readonly view: WorkflowView; readonly at: nu
           under keys of their own
         </label>
       </fieldset>
-      <Field name="Id" value={id} onChange={setId} mono hint="Left empty, it gets one." />
+      <Field name="Id" value={id} onChange={setId} mono hint="If it is empty, one is made." />
     </Ask>
   );
 }

@@ -28,7 +28,7 @@ export function ForksTab({ view, query }: { readonly view: WorkflowView; readonl
   return (
     <div className="forks">
       {may('operate') ? (
-        <Card title="Fork" note="a new run that goes on from one of its checkpoints">
+        <Card title="Fork" note="a new run that continues from one of its checkpoints">
           <p>
             It shares the history up to there, without a copy. What was recorded answers its effects, or they are called
             again under keys of their own.
@@ -40,7 +40,7 @@ export function ForksTab({ view, query }: { readonly view: WorkflowView; readonl
           </p>
         </Card>
       ) : null}
-      <Card title="Compare" note="how two runs ended, and where they part">
+      <Card title="Compare" note="how two runs ended, and where they differ">
         <form
           className="bar"
           onSubmit={(event) => {
@@ -74,7 +74,7 @@ function Comparison({ workflow, other }: { readonly workflow: string; readonly o
           <>
             <p>
               <Chip tone={isSame ? 'good' : 'warn'}>{isSame ? 'the same outcome' : 'another outcome'}</Chip>{' '}
-              {parts === null ? 'They never differ.' : `They part at checkpoint ${parts.sequence_number}.`}
+              {parts === null ? 'They never differ.' : `They differ from checkpoint ${parts.sequence_number} on.`}
             </p>
             <table className="compared">
               <thead>
@@ -113,7 +113,7 @@ function Comparison({ workflow, other }: { readonly workflow: string; readonly o
             {parts === null ? null : (
               <>
                 <h3>
-                  Belief where they part: {plain(left?.step ?? 'ended before')} and{' '}
+                  Belief where they differ: {plain(left?.step ?? 'ended before')} and{' '}
                   {plain(right?.step ?? 'ended before')}
                 </h3>
                 <ChangesTree

@@ -38,7 +38,7 @@ export function Frontier({
             <td>{plain(task.step)}</td>
             <td>
               {task.blocked_on.length === 0 ? (
-                <span className="dim">{task.state === 'frozen' ? 'nothing: it stands still' : 'a worker'}</span>
+                <span className="dim">{task.state === 'frozen' ? 'nothing: it is stopped' : 'a worker'}</span>
               ) : (
                 task.blocked_on.map((blocked, index) => (
                   <Waits key={index} on={blocked} {...{ workflow, task: task.task }} />
@@ -58,7 +58,7 @@ function Waits({ on, workflow, task }: { readonly on: Blocked; readonly workflow
     case 'tasks':
       return <div>tasks {on.tasks.join(', ')}</div>;
     case 'all_earlier':
-      return <div>all earlier tasks ({on.remaining_count} left)</div>;
+      return <div>all earlier tasks ({on.remaining_count} to go)</div>;
     case 'signal':
       return <div>signal {on.names.map(plain).join(' or ')}</div>;
     case 'child':
@@ -73,7 +73,7 @@ function Waits({ on, workflow, task }: { readonly on: Blocked; readonly workflow
           <Link to={addressOf(['inbox'], { workflow, task })} className="body-link">
             {plain(words(on.name))}
           </Link>{' '}
-          of {on.assignee === null ? 'whoever may decide' : plain(on.assignee)}, asked <Ago at={on.asked_at} />
+          of {on.assignee === null ? 'anyone who may decide' : plain(on.assignee)}, asked <Ago at={on.asked_at} />
         </div>
       );
     case 'timer':
@@ -85,7 +85,7 @@ function Waits({ on, workflow, task }: { readonly on: Blocked; readonly workflow
     case 'retry':
       return (
         <div>
-          another try, <Ago at={on.due_at} />
+          retry, <Ago at={on.due_at} />
         </div>
       );
     case 'confirmation':

@@ -43,7 +43,7 @@ const columnsOf = (timeline: Timeline, nowMs: number): readonly Column<Lease>[] 
     isNumber: true,
   },
   { name: 'Ended', of: (lease) => <Ended lease={lease} /> },
-  { name: 'Left under way', of: (lease) => <LeftBehind rows={rowsOf(timeline, lease)} timeline={timeline} /> },
+  { name: 'Open calls', of: (lease) => <OpenCalls rows={rowsOf(timeline, lease)} timeline={timeline} /> },
 ];
 
 /** Each lost worker: how the loss was noticed, who resumed from where and after how long, and the outcome of open calls. */
@@ -54,7 +54,7 @@ function Recoveries({ timeline }: { readonly timeline: Timeline }) {
   return (
     <Card
       title="Recoveries"
-      note={`${counted(lost.length, 'worker')} lost while it had this workflow`}
+      note={`${counted(lost.length, 'worker')} lost while it held this workflow`}
       label="Recoveries"
     >
       <ol className="recoveries">
@@ -75,11 +75,11 @@ function Recoveries({ timeline }: { readonly timeline: Timeline }) {
                   <Worker holder={holders[lease.lane] ?? null} lane={lease.lane} /> was lost
                   {last === undefined || lease.toMs === undefined
                     ? '.'
-                    : `, ${duration(lease.toMs - last.atMs)} after the last that was heard of it.`}
+                    : `, ${duration(lease.toMs - last.atMs)} after its last event.`}
                 </p>
                 <p>
                   {next === undefined ? (
-                    'Nobody has taken it over yet.'
+                    'No other worker has taken it over yet.'
                   ) : (
                     <>
                       <Worker holder={holders[next.lane] ?? null} lane={next.lane} /> took it over{' '}
@@ -90,7 +90,7 @@ function Recoveries({ timeline }: { readonly timeline: Timeline }) {
                 </p>
                 <div>
                   <span className="dim">Open calls: </span>
-                  <LeftBehind rows={rows} timeline={timeline} />
+                  <OpenCalls rows={rows} timeline={timeline} />
                 </div>
               </li>
             );
@@ -107,22 +107,22 @@ function rowsOf({ rows, leases }: Timeline, lease: Lease): readonly Row[] {
 
 const WHY: Readonly<Record<string, string>> = {
   'holder-dead': 'its process is gone',
-  'lease-not-listed': 'it no longer said that it had it',
-  asked: 'somebody asked for it',
+  'lease-not-listed': 'it no longer reported that it held it',
+  asked: 'requested by a person',
   idle: 'nothing to do for now',
-  drain: 'its worker was leaving',
+  drain: 'its worker was stopping',
   fault: 'an error that is no step’s',
 };
 
 function Ended({ lease: { end, reason } }: { readonly lease: Lease }) {
   if (end === 'live') return <Chip tone="good">holds it</Chip>;
   const why = WHY[reason] ?? plain(words(reason));
-  if (end === 'revoked') return <Chip tone={reason === 'asked' ? 'warn' : 'bad'}>taken: {why}</Chip>;
-  return <span className="dim">{why === '' ? 'with the workflow' : `let go: ${why}`}</span>;
+  if (end === 'revoked') return <Chip tone={reason === 'asked' ? 'warn' : 'bad'}>revoked: {why}</Chip>;
+  return <span className="dim">{why === '' ? 'with the workflow' : `released: ${why}`}</span>;
 }
 
 /** Calls without an answer when the worker was lost, and their later outcomes. */
-function LeftBehind({ rows, timeline }: { readonly rows: readonly Row[]; readonly timeline: Timeline }) {
+function OpenCalls({ rows, timeline }: { readonly rows: readonly Row[]; readonly timeline: Timeline }) {
   const lost = rows.filter((row): row is EffectRow => row.kind === 'effect' && row.status === 'lost');
   if (lost.length === 0) return <span className="dim">–</span>;
   return lost.map((row) => (
@@ -134,6 +134,6 @@ function LeftBehind({ rows, timeline }: { readonly rows: readonly Row[]; readonl
 
 function became(lost: EffectRow, { rows }: Timeline): string {
   const later = rows.findLast((row): row is EffectRow => row.kind === 'effect' && row.key === lost.key && row !== lost);
-  if (later === undefined || later.atMs < lost.atMs) return 'nobody has looked yet';
+  if (later === undefined || later.atMs < lost.atMs) return 'not resolved yet';
   return later.status === 'done' ? 'called again, done' : `called again, ${later.status}`;
 }

@@ -158,8 +158,8 @@ function NotePanel({ workflow, row }: { readonly workflow: string; readonly row:
           const { control, payload } = found as { control: Json; payload?: Json };
           return (
             <>
-              {payload === undefined || isEmpty(payload) ? null : <Part name="What it brought" value={payload} />}
-              {isEmpty(control) ? null : <Part name="What it says" value={control} />}
+              {payload === undefined || isEmpty(payload) ? null : <Part name="Payload" value={payload} />}
+              {isEmpty(control) ? null : <Part name="Control" value={control} />}
             </>
           );
         }}

@@ -95,7 +95,7 @@ function OneHandover({ of }: { readonly of: Handover }) {
       </h3>
       {of.summary === undefined ? null : <p>{plain(of.summary)}</p>}
       <dl className="facts">
-        <Fact name="Left behind">
+        <Fact name="Not carried">
           <Keys of={of.left_keys} />
         </Fact>
         <Fact name={of.against === null ? 'Carried' : `Added to #${of.against}`}>

@@ -205,7 +205,7 @@ function Facts({ view, watched: { timeline } }: { readonly view: WorkflowView; r
         {timeline.holders.length}
         {timeline.crashCount > 0 ? `, ${count(timeline.crashCount)} lost` : ''}
       </Fact>
-      <Fact name="Tasks left">{count(view.pending_task_count)}</Fact>
+      <Fact name="Pending tasks">{count(view.pending_task_count)}</Fact>
       <Fact name="Changed">
         <Ago at={view.updated_at} />
       </Fact>

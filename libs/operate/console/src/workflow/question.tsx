@@ -23,11 +23,11 @@ const SAID: Readonly<Record<Resolution, Said>> = {
   retry: {
     verb: 'Try again',
     follows:
-      'It goes on as if nothing had failed yet. What became of an open call its probe tells; without one you are asked again.',
+      'It continues as if nothing had failed. What became of an open call is determined by its probe; without one you are asked again.',
   },
   done: {
     verb: 'It was done',
-    follows: 'What you say it answered is recorded as the effect’s response, and it goes on.',
+    follows: 'What you say it answered is recorded as the effect’s response, and the workflow continues.',
   },
   'not-done': { verb: 'It was not done', follows: 'The effect is called again with the same key.' },
   compensate: {
@@ -61,7 +61,7 @@ export function QuestionCard({ workflow, question }: { readonly workflow: string
           <JsonTree value={evidence as Json} label="Evidence" />
         </details>
       )}
-      {mayDecide ? null : <p className="note-line">You can read it. Whoever has the right to decide answers.</p>}
+      {mayDecide ? null : <p className="note-line">You can read it. Anyone with the right to decide can answer.</p>}
       <div className="answers" hidden={!mayDecide}>
         {resolutions.map((each) => (
           <button
@@ -106,7 +106,7 @@ function Decide(props: {
       title={`${verb}?`}
       verb={verb}
       danger={danger}
-      missing={wantsResponse && !isJson(response) ? 'The response is no JSON.' : null}
+      missing={wantsResponse && !isJson(response) ? 'The response is not JSON.' : null}
       why="Kept with the decision, in the history."
       onDo={act}
       onClose={onClose}

@@ -39,7 +39,7 @@ export function pastLines(past: Past, style: Style, nowMs: number): readonly str
 }
 
 function frontierLines({ frontier }: Past, style: Style, nowMs: number): readonly string[] {
-  if (frontier.length === 0) return [style.paint('bold', 'Frontier: nothing was left to be done')];
+  if (frontier.length === 0) return [style.paint('bold', 'Frontier: no task was pending')];
   const steps = stepNames(frontier);
   const columns: Columns<Past['frontier'][number]> = [
     ['TASK', ({ task }) => task],

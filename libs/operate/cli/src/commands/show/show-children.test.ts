@@ -35,7 +35,7 @@ it('children are told with what they are at', () => {
 
 it('a fresh history is told from both sides', () => {
   const ended = viewOf('w~2', { status: 'completed', reason: 'continued', continues: 'w', continued_as: 'w~3' });
-  expect(linesOf(ended)).toContain('goes on for w, with a fresh history');
-  expect(linesOf(ended).join(' ')).toMatch(/It continues as w~3; tidemark show 'w~3' says how that stands\./);
-  expect(linesOf(viewOf('w')).join(' ')).not.toMatch(/goes on/);
+  expect(linesOf(ended)).toContain('continues w, as a new run');
+  expect(linesOf(ended).join(' ')).toMatch(/It continues as w~3; tidemark show 'w~3' shows how that is\./);
+  expect(linesOf(viewOf('w')).join(' ')).not.toMatch(/continues/);
 });

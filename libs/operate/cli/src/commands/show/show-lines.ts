@@ -12,7 +12,7 @@ import { ACTIVITY_COLOURS } from '../../views/activity.ts';
 import { answersOf } from '../../views/answers.ts';
 import { flowLines } from '../../views/flow.ts';
 import { forkWords } from '../../views/fork.ts';
-import { standsWords, stepNames, taskWords } from '../../views/frontier.ts';
+import { stepNames, stoppedWords, taskWords } from '../../views/frontier.ts';
 import { eventWords } from '../../views/history.ts';
 import { type Handover, handoverLines, memoryLines, statusWords } from '../../views/memory.ts';
 import { INDENT, indented, type Style, section, sectionsLines, tableLines, valueLines } from '../../views/sections.ts';
@@ -71,7 +71,7 @@ function headLines({ view }: Found, { paint }: Style, nowMs: number): readonly s
     ...(micros > 0 ? [cost(micros)] : []),
   ];
   const times = `opened ${dateTime(Date.parse(view.opened_at))}, changed ${ago(Date.parse(view.updated_at), nowMs)}`;
-  const chain = view.continues === undefined ? [] : [`goes on for ${printable(view.continues)}, with a fresh history`];
+  const chain = view.continues === undefined ? [] : [`continues ${printable(view.continues)}, as a new run`];
   return [
     `${paint('bold', printable(view.workflow))}  ${printable(view.definition)} v${view.definition_version}  ${paint(ACTIVITY_COLOURS[activity], activity)}${reason}${holder}`,
     paint('dim', `${times}; ${spent.join(', ')}`),
@@ -113,11 +113,7 @@ function endingLines(found: Found, options: ShowOptions, style: Style): readonly
   if (view.continued_as !== undefined) {
     const next = view.continued_as;
     const reports = printable(showCommand(next, options));
-    return section(
-      'Continued',
-      [`${INDENT}It continues as ${printable(next)}; ${reports} says how that stands.`],
-      style,
-    );
+    return section('Continued', [`${INDENT}It continues as ${printable(next)}; ${reports} shows how that is.`], style);
   }
   switch (view.status) {
     case 'compensating':
@@ -140,12 +136,12 @@ function endingLines(found: Found, options: ShowOptions, style: Style): readonly
     case 'parked':
       return section('Waits for a person', questionLines(view, options, style), style);
     default:
-      return askedLines(found, style);
+      return controlLines(found, style);
   }
 }
 
 /** Who paused or cancelled it, and why. */
-function askedLines({ view: { reason }, events }: Found, style: Style): readonly string[] {
+function controlLines({ view: { reason }, events }: Found, style: Style): readonly string[] {
   if (reason !== PAUSED && reason !== CANCELLING) return [];
   const [title, wanted] = reason === PAUSED ? ['Paused', 'PauseRequested'] : ['Is being cancelled', 'CancelRequested'];
   const asked = events.findLast(({ type }) => type === wanted);
@@ -161,10 +157,10 @@ function frontierLines(
   const { pending_task_count: pendingCount, status, activity } = view;
   if (pendingCount === 0) return [];
   const steps = stepNames(tasks);
-  const stands = standsWords(status);
+  const stopped = stoppedWords(status);
   const stateOf = (task: Task): string => {
     const failure = events.findLast(({ type, control }) => type === 'StepFailed' && control.task === task.task);
-    const words = stands ?? taskWords(task, steps, nowMs, activity === 'running');
+    const words = stopped ?? taskWords(task, steps, nowMs, activity === 'running');
     // An event about a task names the task first; here it stands in the task's line.
     return `${words}${failure === undefined ? '' : `: ${eventWords(failure).replace(/^task [^:]*: /, '')}`}`;
   };
@@ -191,7 +187,7 @@ function confirmLines(
   const wait = tasks.flatMap(({ blocked_on }) => blocked_on).find(({ on }) => on === 'confirmation');
   if (wait?.on !== 'confirmation' || wait.token === undefined) return [];
   const command = commandLine('tidemark', 'confirm', workflow, wait.token, ...atWords(options));
-  return [`${INDENT}What became of it is told with ${paint('cyan', `${command} --response JSON`)} (or --failed TEXT)`];
+  return [`${INDENT}Report its outcome with ${paint('cyan', `${command} --response JSON`)} (or --failed TEXT)`];
 }
 
 function childLines({ children }: Found, style: Style): readonly string[] {

@@ -4,17 +4,17 @@
  */
 
 import type { TaskId, WorkflowId } from '@tidemark/core';
-import type { ChildDuty } from '@tidemark/ports';
+import type { ChildWork } from '@tidemark/ports';
 import { type Row, type Statement, textAt } from '../sql-client.ts';
 
 /**
  * The id of a child follows from the task that waits for it: see childId in the runtime. A child that continued as a new run has ended once
  * the last run of its chain has, `{child}~2`, `{child}~3` …
  */
-const duties = `
+const pendingWork = `
 select kind, parent, child from (
 select kind, parent, child, row_number() over (partition by parent order by rank, child) as turn from (
-select case when c.workflow is null then 'start' else 'tell' end as kind, t.workflow as parent,
+select case when c.workflow is null then 'start' else 'report' end as kind, t.workflow as parent,
   t.workflow || '~' || (t.rank >> 20) || '.' || (t.rank & 1048575) as child, t.rank as rank
 from tasks t
 join workflows p on p.workflow = t.workflow
@@ -38,16 +38,16 @@ where c.is_bound and c.closed_in_generation is null and c.status in ('open', 'pa
 order by turn, child
 limit $1 offset $2`;
 
-export const readChildDuties = (limit: number, skip: number): Statement => ({
-  name: 'read-child-duties',
-  text: duties,
+export const readChildWork = (limit: number, skip: number): Statement => ({
+  name: 'read-child-work',
+  text: pendingWork,
   values: [String(limit), String(skip)],
 });
 
-export const childDutyOf = (row: Row): ChildDuty => {
+export const childWorkOf = (row: Row): ChildWork => {
   const child = textAt(row, 2);
   return {
-    kind: textAt(row, 0) as ChildDuty['kind'],
+    kind: textAt(row, 0) as ChildWork['kind'],
     parent: textAt(row, 1) as WorkflowId,
     task: /~([0-9]+[.][0-9]+)(?:~[0-9]+)?$/.exec(child)?.[1] as TaskId,
     child: child as WorkflowId,

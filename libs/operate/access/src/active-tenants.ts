@@ -7,15 +7,15 @@ import { AgedCache } from './aged-cache.ts';
 import { KEY_AGE_MAX_MS, KEYS_REMEMBERED_MAX_COUNT } from './limits.ts';
 import { credentialsInvalid } from './refusals.ts';
 
-export interface StandingTenantsOptions {
+export interface ActiveTenantsOptions {
   readonly records: Pick<AccessRecords, 'tenant'>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
-export class StandingTenants {
+export class ActiveTenants {
   readonly #tenants: AgedCache<StoredTenant>;
 
-  constructor({ records, clock }: StandingTenantsOptions) {
+  constructor({ records, clock }: ActiveTenantsOptions) {
     this.#tenants = new AgedCache({
       clock,
       ageMaxMs: KEY_AGE_MAX_MS,
