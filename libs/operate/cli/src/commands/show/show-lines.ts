@@ -59,7 +59,7 @@ type ShownWorkflow = Pick<Terminal, 'paint' | 'width'>;
 export function showLines(found: Found, options: ShowOptions, style: ShownWorkflow, nowMs: number): readonly string[] {
   const sections: (readonly string[])[] = [
     headLines(found, style, nowMs),
-    endingLines(found, options, style),
+    endingLines(found, options, style, nowMs),
     ...(found.view.forgotten
       ? [section('Forgotten', [`${INDENT}${FORGOTTEN_WORDS}`], style)]
       : [
@@ -144,7 +144,7 @@ function undoLines(
   return [...lines, '', ...section(waitTitle, questionLines(waits, options, style), style)];
 }
 
-function endingLines(found: Found, options: ShowOptions, style: ShownWorkflow): readonly string[] {
+function endingLines(found: Found, options: ShowOptions, style: ShownWorkflow, nowMs: number): readonly string[] {
   const { view } = found;
   if (view.continued_as !== undefined) {
     const next = view.continued_as;
@@ -176,8 +176,21 @@ function endingLines(found: Found, options: ShowOptions, style: ShownWorkflow): 
     case 'parked':
       return section('Waits for a person', questionLines(view, options, style), style);
     default:
-      return askedLines(found, style);
+      return view.waits_for_build === undefined ? askedLines(found, style) : buildLines(view, style, nowMs);
   }
+}
+
+/** The build that was to take the failed task and has not, since when, and which others may. */
+function buildLines(view: WorkflowView, style: ShownWorkflow, nowMs: number): readonly string[] {
+  const { build, task, failed_builds: failed } = view.waits_for_build!;
+  return section(
+    'Waits for a worker of another build',
+    [
+      `${INDENT}Build ${printable(build)} announced itself and was to take task ${task}; no worker of it has taken it for ${duration(nowMs - Date.parse(view.updated_at))}.`,
+      `${INDENT}Start a worker of it, or of any build but ${failed.map(printable).join(', ')}, on which the task failed.`,
+    ],
+    style,
+  );
 }
 
 /** Who paused or cancelled it, and why. */
