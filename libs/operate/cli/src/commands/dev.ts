@@ -99,8 +99,10 @@ export async function dev(session: Session, options: DevOptions): Promise<number
   }
 }
 
-function hear({ workflow, delta }: ModelChunk, { terminal }: Session): void {
+function hear({ workflow, delta }: ModelChunk, session: Session): void {
+  const { terminal } = session;
   if (delta.kind === 'progress') terminal.status(`${printable(workflow)}  ${progressBar(delta)}`);
+  if (delta.kind === 'wait') reportWarning(session, workflow, delta.text);
 }
 
 /** The HTTP API and the console, for this machine alone. */
@@ -137,7 +139,7 @@ function devReporter(session: Session): (where: string, error: unknown) => void 
 
 function reportWarning({ terminal }: Session, where: string, message: string): void {
   terminal.record({ type: 'warning', where, message });
-  terminal.warn(`${where}: ${message}`);
+  terminal.warn(`${printable(where)}: ${printable(message)}`);
 }
 
 function readyWords(
