@@ -34,7 +34,7 @@ export interface EmbeddedOptions extends FolderKeys {
   readonly metrics?: MetricsSettings | undefined;
   /** What happens to secrets in what workflows store, where their definition doesn't say; `report` by default. */
   readonly onSecret?: OnSecret | undefined;
-  /** Called for stored secrets, once for each place. */
+  /** Called for stored secrets, once for each place, and for metrics that could not be sent (`metrics-unsent`). */
   readonly onWarning?: ((code: string, message: string) => void) | undefined;
   /** Finds memories by meaning; null or absent: by words alone. */
   readonly embedder?: Embedder | null | undefined;
@@ -103,13 +103,13 @@ export function openEmbeddedRebuild(
   });
 }
 
-async function openMeasuring({ metrics, traces }: EmbeddedOptions, opened: Opened): Promise<Telemetry> {
+async function openMeasuring({ metrics, traces, onWarning }: EmbeddedOptions, opened: Opened): Promise<Telemetry> {
   if (metrics === undefined && traces === undefined) return noTelemetry;
   const { openPrometheus, tracing } = await import('@tidemark/telemetry');
   const own = (telemetry: Telemetry) => (traces === undefined ? telemetry : tracing(telemetry, traces.ratio));
   if (metrics === undefined) return own(noTelemetry);
   const registry = openPrometheus();
-  await opened.add(sentMetrics(metrics, registry));
+  await opened.add(sentMetrics(metrics, registry, onWarning));
   return own(registry.telemetry);
 }
 

@@ -24,6 +24,7 @@ describe('usage', () => {
     [['ls', '--limit', '0'], /whole number from 1 to 10000/],
     [['ls', '--limit', '1e3'], /whole number/],
     [['dev', '--port', 'many'], /whole number/],
+    [['dev', '--otlp', 'localhost:4318'], /Give the address of a collector: http:/],
     [['show'], /missing required argument 'id'/],
     [['approve', 'x', '--by', 'Ada'], /required option '--why <text>'/],
     [['approve', 'x', '--by', 'Ada', '--why', 'y', '--as', 'fail'], /choices are retry, done, not-done, compensate;/],

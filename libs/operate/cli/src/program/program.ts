@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { Argument, Command, CommanderError, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { EXIT } from '@tidemark/host/exit-codes';
-import { nameTexts, tenantName, wholeNumber } from '../arguments.ts';
+import { collectorUrl, nameTexts, tenantName, wholeNumber } from '../arguments.ts';
 import { addAccess } from '../commands/access.ts';
 import { addApprovals } from '../commands/approvals.ts';
 import { addBudget } from '../commands/budget.ts';
@@ -116,7 +116,11 @@ function addRunning(kit: ProgramKit): void {
       'of the HTTP API, on this machine alone (default: 7070, or any free one, which is said)',
       wholeNumber(0, 65_535),
     )
-    .option('--otlp <url>', 'export traces to this collector (default: OTEL_EXPORTER_OTLP_ENDPOINT; else none)')
+    .option(
+      '--otlp <url>',
+      'export traces to this collector (default: OTEL_EXPORTER_OTLP_ENDPOINT; else none)',
+      collectorUrl,
+    )
     .addOption(jsonOption())
     .action(does(() => import('../commands/dev.ts'), 'dev'));
 
@@ -232,7 +236,11 @@ function addTrace({ command, does }: ProgramKit): void {
     .option('--all', 'list every span, also those that are alike')
     .action(does(traceCommands, 'traceShow'));
   sub('export', 'export the trace by OTLP: the same ids and spans as the live export')
-    .option('--otlp <url>', 'to this collector, such as http://localhost:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT)')
+    .option(
+      '--otlp <url>',
+      'to this collector, such as http://localhost:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT)',
+      collectorUrl,
+    )
     .addOption(new Option('--file <file>', 'into this file, as OTLP JSON; - for standard output').conflicts('otlp'))
     .option('--open', 'also spans that have not ended, up to the last event')
     .action(does(traceCommands, 'traceExport'));
