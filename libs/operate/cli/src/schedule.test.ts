@@ -10,7 +10,7 @@ it('is made, fired, listed and changed, and begins runs', async (context) => {
   const { start, here } = await cliFolder(context);
   const set = ['schedule', 'set', 'nightly', 'order', '--workflows', MODULE];
   const bad = await here(...set, '--cron', 'every day');
-  expect([bad.code, bad.err]).toEqual([65, expect.stringMatching(/cron: 'every day' is no pattern/)]);
+  expect([bad.code, bad.err]).toEqual([65, expect.stringMatching(/^error: --cron: 'every day' is no pattern/m)]);
   const made = await here(...set, '--cron', '0 2 * * *', '--time-zone', 'Europe/Berlin');
   expect([made.code, made.out]).toEqual([0, 'nightly is made; tidemark schedule tells when it comes.\n']);
 
@@ -26,7 +26,11 @@ it('is made, fired, listed and changed, and begins runs', async (context) => {
   expect(listed.next).toHaveLength(5);
   expect((await here('schedule', 'set', 'nightly', 'order', '--cron', '*/5 * * * *')).out).toMatch(/is changed/);
   expect((await here('schedule')).out).toMatch(/SCHEDULE +STATUS +WORKFLOW[\s\S]*nightly +open +order/);
-  expect((await here('schedule', 'fire', 'nobody')).code).toBe(65);
+  const unknown = await here('schedule', 'fire', 'nobody');
+  expect([unknown.code, unknown.err]).toEqual([65, "error: No schedule has the id 'nobody'.\n"]);
+  const long = await here('schedule', 'fire', 'x'.repeat(3_000));
+  expect((await here('schedule', 'fire', 'x'.repeat(10_000))).err).toMatch(/^error: Something is too long: ids/);
+  expect(long.err).toMatch(/^error: <id>: Too big: expected string to have <=200 characters\.$/m);
   expect((await here('cancel', 'nightly', '--by', 'ada', '--why', 'no longer wanted')).code).toBe(0);
   await dev.kill();
 });

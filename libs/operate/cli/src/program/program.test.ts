@@ -32,6 +32,7 @@ describe('usage', () => {
     [['signal', 'x'], /missing required argument 'name'/],
     [['run', '--workflows', 'a.ts', 'greet'], /name it before --workflows/],
     [['ls', 'stray'], /too many arguments/],
+    [['schedule', 'show', 'x'], /^error: unknown command 'show'; tidemark schedule --help lists them$/m],
   ])('%j is refused with 64', async (args, message) => {
     const { code, out, err } = await call(args);
     expect(code).toBe(64);
@@ -50,6 +51,27 @@ describe('usage', () => {
     const { code, out } = await call(['--help']);
     expect(code).toBe(0);
     for (const text of ['dev', 'run', 'ls', 'show', 'watch', 'admin', '78', '130']) expect(out).toContain(text);
+  });
+});
+
+describe('a value of 3,000 characters', () => {
+  const long = 'x'.repeat(3_000);
+  it.each([
+    [64, [long]],
+    [64, ['show', 'w', long]],
+    [64, ['ls', '--status', long]],
+    [64, ['ls', '--tag', long]],
+    [64, ['queues', 'pause', long, '--why', 'y']],
+    [78, ['show', long]],
+    [78, ['ls', '--state', long]],
+    [65, ['run', long, '--workflows', MODULE]],
+    [78, ['run', 'greet', `--workflows=./${long}.ts`]],
+    [65, ['run', 'greet', '--input', `@${long}`]],
+    [78, ['ls', '--context', long]],
+    [78, ['login', long]],
+  ])('is not quoted whole: %i', async (code, args) => {
+    const { code: ended, err } = await call(args);
+    expect([ended, err.length]).toEqual([code, expect.toSatisfy((length: number) => length < 1_000)]);
   });
 });
 
