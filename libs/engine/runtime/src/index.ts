@@ -40,7 +40,7 @@ export {
 } from './archive/verify-archive.ts';
 export { type BulkJob, type BulkRequest, bulkHost } from './client/bulk.ts';
 export type { BulkCount } from './client/bulk-count.ts';
-export { Client } from './client/client.ts';
+export { Client, checkedStart } from './client/client.ts';
 export type { BudgetRaise, ClientMemory, RememberOptions } from './client/client-memory.ts';
 export {
   type ComparedPoint,

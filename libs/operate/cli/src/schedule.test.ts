@@ -1,5 +1,6 @@
 /** Schedules made, listed, fired and changed from the command line, through the process that holds the folder and without one. */
 
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { callCli } from './called-cli-fixture.ts';
@@ -14,6 +15,7 @@ it('is made, fired, listed and changed, and begins runs', async (context) => {
   expect([bad.code, bad.err]).toEqual([65, expect.stringMatching(/^error: --cron: 'every day' is no pattern/m)]);
   const made = await here(...set, '--cron', '0 2 * * *', '--time-zone', 'Europe/Berlin');
   expect([made.code, made.out]).toEqual([0, 'nightly is made; tidemark schedule tells when it comes.\n']);
+  expect(await readdir(folder)).toEqual(['.tidemark']);
 
   const dev = start('dev', '--workflows', MODULE);
   await dev.says(/Ctrl-C/);
