@@ -61,8 +61,9 @@ test('a mended file and a new start: the run goes on where it failed, by itself'
   const same = cli.start('dev', '--workflows', 'order.ts', '--port', '0');
   await same.says(/step-failed/);
   await same.says(/order v1|order {2,}v?1/);
-  await same.kill();
   await writeFile(file, MENDED);
+  await same.says(/warning: order\.ts: it has changed, and what was loaded runs on/);
+  await same.kill();
   const dev = cli.start('dev', '--workflows', 'order.ts', '--port', '0');
   await dev.says(/announced itself/);
   await dev.says(/completed|o1 .*done/);

@@ -3,9 +3,11 @@
  * answers other commands on the folder meanwhile.
  */
 
+import path from 'node:path';
 import type { Listening } from '@tidemark/api';
 import type { Workflow } from '@tidemark/client';
 import { ConfigError, FencedError, isoTime, messageOf } from '@tidemark/core';
+import { watchSource } from '@tidemark/host';
 import { EXIT } from '@tidemark/host/exit-codes';
 import type { ModelChunk } from '@tidemark/runtime';
 import { readDefinitions } from '../definitions.ts';
@@ -46,6 +48,13 @@ export async function dev(session: Session, options: DevOptions): Promise<number
   const held = await placeOr(target, name, () => holdNoticed(session, target, { definitions, onError, otlp }));
   if (!(held instanceof HeldFolder)) throw inUse(target, held.holder);
   try {
+    const reportChange = (file: string): void =>
+      reportWarning(
+        session,
+        path.relative(cwd, file),
+        'it has changed, and what was loaded runs on; Ctrl-C and a new start run it',
+      );
+    held.closeFirst(await watchSource(definitions, reportChange));
     held.startCompactor(onError);
     await held.serve('dev', onError);
     const api = await serveApi(held, options.port, onError);
