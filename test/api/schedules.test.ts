@@ -82,5 +82,5 @@ it('that is none can not be fired', async () => {
   const fire = (schedule: string) =>
     client().ask('POST /v1/schedules/{schedule}/fire', { params: { schedule }, body: {} });
   await expect(fire(run.id)).rejects.toMatchObject({ code: 'schedule-unknown' });
-  await expect(fire('nobody')).rejects.toMatchObject({ status: 404, code: 'workflow-unknown' });
+  await expect(fire('nobody')).rejects.toMatchObject({ status: 404, code: 'schedule-unknown' });
 });

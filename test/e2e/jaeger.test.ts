@@ -129,7 +129,7 @@ describe('Jaeger', () => {
         new LiveTraces({
           ports,
           ratio: 1,
-          send: (spans, signal) => collector.send(spans, signal),
+          send: (spans, ending) => collector.send(spans, { ending }),
           onDropped: () => {},
           onError: () => {},
         }),

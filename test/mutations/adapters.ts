@@ -39,6 +39,12 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     caughtBy: 'libs/author/repo-state/src/writers.test.ts',
     breaks: "Of a folder of states only a writer's own temporary files are removed.",
   },
+  'removed-lock-counts': {
+    file: 'libs/author/repo-state/src/lock.ts',
+    edits: [[' && statSync(file, { throwIfNoEntry: false })?.ino === fstatSync(pin).ino', '']],
+    caughtBy: 'libs/author/repo-state/src/lock.test.ts',
+    breaks: 'Two commands never change the contexts of a user at once.',
+  },
   'blob-digest-is-not-checked': {
     file: OBJECT_BLOBS,
     edits: [["if (hash('sha256', bytes) === digest) return bytes;", 'if (bytes.length >= 0) return bytes;']],

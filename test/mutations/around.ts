@@ -7,7 +7,7 @@ export const AROUND_MUTATIONS: Mutations = {
     file: 'libs/operate/cli/src/failures.ts',
     edits: [
       [
-        'const whole = withoutCredentials(error instanceof Error ? error.message || error.name : String(error));',
+        'const whole = withoutCredentials(words(error instanceof Error ? error.message || error.name : String(error)));',
         'const whole = error instanceof Error ? error.message || error.name : String(error);',
       ],
     ],

@@ -1,10 +1,11 @@
 /**
  * Owns who may write a state: one process at a time. The lock is SQLite's own on an empty file, as for the log in a folder: the operating
  * system holds it for a living process and releases it with the process, also after `kill -9`, so there is no stale lock that two could
- * take over at once. The file itself stays, and stays empty. No other code may open the file: closing it would free the lock of a holder in
+ * take over at once. The file itself stays, and stays empty, except that of a passing lock. No other code may open the file: closing it would free the lock of a holder in
  * the same process (POSIX). Must not read any clock.
  */
 
+import { closeSync, fstatSync, openSync, rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { InvalidError, UnavailableError } from '@tidemark/core';
 import { linkError, nodeFiles } from './files.ts';
@@ -23,13 +24,32 @@ export async function withLock<T>(file: string, waitMs: number, work: () => Prom
   }
 }
 
-async function take(file: string, waitMs: number): Promise<DatabaseSync> {
+/**
+ * The same with a file that is gone afterwards. One at a time in a process: the caller sees to that, since a second one would free the lock
+ * of the first.
+ */
+export async function withPassingLock<T>(file: string, waitMs: number, work: () => Promise<T>): Promise<T> {
+  const lock = await take(file, waitMs, tryPassing);
+  try {
+    return await work();
+  } finally {
+    lock.close();
+  }
+}
+
+type Lock = Pick<DatabaseSync, 'close'>;
+
+async function take(
+  file: string,
+  waitMs: number,
+  tryOnce: (file: string) => Lock | undefined = tryLock,
+): Promise<Lock> {
   // SQLite would follow it, and create a file wherever it leads.
   if ((await nodeFiles.stat(file)).kind === 'link') throw linkError(file);
   let waitedMs = 0;
   let pauseMs = LOCK_PAUSE_MS;
   for (;;) {
-    const lock = tryLock(file);
+    const lock = tryOnce(file);
     if (lock !== undefined) return lock;
     if (waitedMs >= waitMs) {
       throw new UnavailableError(
@@ -65,4 +85,33 @@ function tryLock(file: string): DatabaseSync | undefined {
       },
     );
   }
+}
+
+/**
+ * A lock on a file that its holder removes counts only if the file still has its name: one that was opened before the removal is another's.
+ * The descriptor keeps the inode in use meanwhile, so no later file of this name can have the same number.
+ */
+function tryPassing(file: string): Lock | undefined {
+  const pin = openSync(file, 'a', 0o600);
+  let lock: DatabaseSync | undefined;
+  const close = (): void => {
+    lock?.close();
+    closeSync(pin);
+  };
+  try {
+    lock = tryLock(file);
+    if (lock !== undefined && statSync(file, { throwIfNoEntry: false })?.ino === fstatSync(pin).ino) {
+      return {
+        close() {
+          rmSync(file, { force: true });
+          close();
+        },
+      };
+    }
+  } catch (error) {
+    close();
+    throw error;
+  }
+  close();
+  return undefined;
 }

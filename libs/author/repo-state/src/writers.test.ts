@@ -2,10 +2,12 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { testPlace } from './place-fixture.ts';
 
+const COUNTER = path.join(import.meta.dirname, '../fixtures/counter.ts');
 const WRITER = path.join(import.meta.dirname, '../fixtures/writer.ts');
 const TIMEOUT_MS = 300_000;
 
@@ -33,6 +35,24 @@ it(
     }
     expect(Object.keys(state?.artifacts ?? {})).toHaveLength(100);
     expect(await list()).toEqual(['.gitignore', 'audit-state.json']);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  'four processes at once lose nothing under a lock whose file goes with it, and leave no file',
+  async () => {
+    const { folder } = await testPlace({ onTestFinished });
+    const file = path.join(folder, 'count');
+    await writeFile(file, '0');
+    const counters = Array.from({ length: 4 }, () =>
+      spawn(process.execPath, [COUNTER, file, '100'], { stdio: 'inherit' }),
+    );
+    for (const counter of counters) onTestFinished(() => void counter.kill('SIGKILL'));
+    const ends = await Promise.all(counters.map((counter) => once(counter, 'exit')));
+    expect(ends.map(([code]) => code)).toEqual([0, 0, 0, 0]);
+    expect(await readFile(file, 'utf8')).toBe('400');
+    expect(await readdir(folder)).toEqual(['.git', 'count']);
   },
   TIMEOUT_MS,
 );

@@ -16,7 +16,7 @@ export { TieredLog } from './archive/tiered-log.ts';
 export { tieredStore } from './archive/tiered-store.ts';
 export { type ArchiveVerdict, type VerifyOptions, verifyArchive } from './archive/verify-archive.ts';
 export { type BulkJob, bulkHost } from './client/bulk.ts';
-export { Client } from './client/client.ts';
+export { Client, checkedStart } from './client/client.ts';
 export type { ClientMemory } from './client/client-memory.ts';
 export {
   type ComparedPoint,

@@ -210,14 +210,20 @@ export interface StreamSnapshot<Said = JsonText> extends FoldedStream {
 // --- Reads -----------------------------------------------------------------------------------------------------------
 
 /** A workflow as lists show it. */
-export type WorkflowListing = Omit<StreamRow, 'state'>;
+export interface WorkflowListing extends Omit<StreamRow, 'state'> {
+  /**
+   * Set where a task failed for good on known builds, and its workflow is open, can run and is held by nobody: `next` is the build that was
+   * to take it.
+   */
+  readonly failedOn?: FailedOn | undefined;
+}
 
 export interface WorkflowSummary extends WorkflowListing {
   /** Payload of the closing event; null while open. */
   readonly result: JsonText | null;
   /** Its question to a person; null unless parked. */
   readonly question: Question | null;
-  /** Set for a parked workflow whose task failed for good: the builds on which it failed. */
+  /** The same; and set for a parked workflow whose task failed for good. */
   readonly failedOn?: FailedOn | undefined;
 }
 

@@ -5,8 +5,6 @@ export const CHECKPOINTS_PAGE_COUNT = 500;
 
 /** Longest address of a request with its query, in characters. */
 export const URL_MAX_CHARS = 8_192;
-/** Longest part of a path after it was decoded, in characters. */
-export const PARAM_MAX_CHARS = 1_024;
 /** All headers of a request together with its first line, in bytes. */
 export const HEADERS_MAX_BYTES = 16_384;
 

@@ -25,7 +25,6 @@ import {
   CONNECTION_TIMEOUT_MS,
   CONNECTIONS_MAX_COUNT,
   HEADERS_MAX_BYTES,
-  PARAM_MAX_CHARS,
   RATE_MAX_COUNT,
   RATE_WINDOW_MS,
   REQUEST_TIMEOUT_MS,
@@ -97,7 +96,8 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
     connectionTimeout: CONNECTION_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: true,
-    routerOptions: { maxParamLength: PARAM_MAX_CHARS },
+    // Each route bounds its own, and names what is too long.
+    routerOptions: { maxParamLength: URL_MAX_CHARS },
     ...connections(options),
     trustProxy: [...(options.trustedProxies ?? [])],
     // No hook runs for these.
@@ -186,7 +186,7 @@ function guard({ raw, headers }: FastifyRequest, { hosts }: ApiOptions): void {
   const ambiguity = ambiguityOf(raw);
   if (ambiguity !== undefined) throw ambiguity;
   if ((raw.url ?? '').length > URL_MAX_CHARS) {
-    throw new InvalidError('address-too-long', `The address is longer than ${URL_MAX_CHARS} characters.`);
+    throw addressTooLong();
   }
   const query = (raw.url ?? '').indexOf('?');
   if (query !== -1) refuseCredentialsInQuery(new URLSearchParams((raw.url ?? '').slice(query)));
@@ -294,6 +294,9 @@ function gone(reply: FastifyReply): AbortSignal {
   return left.signal;
 }
 
+const addressTooLong = (): InvalidError =>
+  new InvalidError('address-too-long', `The address is longer than ${URL_MAX_CHARS} characters.`);
+
 /** Translates Fastify's own refusals. */
 function frameworkError(error: unknown): unknown {
   if (error instanceof TidemarkError) return error;
@@ -302,6 +305,8 @@ function frameworkError(error: unknown): unknown {
     readonly statusCode?: number;
     readonly message?: string;
   };
+  // The router comes before the guard.
+  if (code === 'FST_ERR_MAX_PARAM_LENGTH') return addressTooLong();
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     return new InvalidError('body-type-unknown', 'Content-Type: only application/json is served.');
   }

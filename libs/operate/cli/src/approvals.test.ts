@@ -2,12 +2,13 @@
 
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { callCli } from './called-cli-fixture.ts';
 import { cliFolder } from './spawned-cli-fixture.ts';
 
 const MODULE = path.resolve(import.meta.dirname, '../fixtures/asking.ts');
 
 it('is listed with its form, and answered once', async (context) => {
-  const { begin, here } = await cliFolder(context);
+  const { folder, begin, here } = await cliFolder(context);
   for (const id of ['r1', 'r2']) {
     expect((await here('run', 'refund', '--id', id, '--workflows', MODULE, '--detach')).code).toBe(0);
   }
@@ -22,6 +23,11 @@ it('is listed with its form, and answered once', async (context) => {
   });
   expect((await here('approvals', '--assignee', 'bob')).out).toBe('No task waits for an approval.\n');
   expect((await here('approvals')).out).toMatch(/How much\? {2}refund r1, task 0\.0; asks ana/);
+  const narrow = (await callCli(['approvals'], { cwd: folder, env: { COLUMNS: '60' } })).out;
+  expect(narrow.split('\n').filter((line) => line.length > 60)).toEqual([]);
+  expect(narrow).toContain('tidemark approve r1 --task 0.0 --value JSON --why TEXT');
+  const tight = (await callCli(['approvals'], { cwd: folder, env: { COLUMNS: '45' } })).out;
+  expect(tight).toMatch(/^How much\?\n {2}refund r1, task 0\.0; asks ana/);
   expect((await here('show', 'r1')).out).toMatch(/asks ana for approval \(amount\)/);
 
   const why = ['--by', 'ana', '--why', 'it was late'];

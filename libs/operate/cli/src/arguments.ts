@@ -39,6 +39,12 @@ export function nameText(text: string): string {
   );
 }
 
+/** Address of a collector; what it answers is known once something is sent there. */
+export function collectorUrl(text: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+  throw new InvalidArgumentError('Give the address of a collector: http://HOST:4318, or https://HOST:4318.');
+}
+
 /** Collects an option that may be given several times. */
 export const repeated = (value: string, before: readonly string[] | undefined): readonly string[] => [
   ...(before ?? []),

@@ -78,7 +78,7 @@ it('finds workflows by all that the API finds them by', async () => {
 
 it('starts a run with tags, and a time after which it is cancelled', async () => {
   const ran = await call('run', 'patient', '--id', 'brief', '--tag', 'short', '--tag', 'lived', '--timeout', '100');
-  expect([ran.code, ran.err]).toEqual([65, expect.stringMatching(/^error: timeout: give a whole number and a unit/)]);
+  expect([ran.code, ran.err]).toEqual([65, expect.stringMatching(/^error: --timeout: give a whole number and a unit/)]);
   const brief = await call('run', 'patient', '--id', 'brief', '--tag', 'short', '--tag', 'lived', '--timeout', '1s');
   expect(brief.err).toContain('timed-out');
   expect(await idsOf('--tag', 'lived')).toEqual(['brief']);
@@ -166,7 +166,7 @@ it.each([
   [['jobs', 'show', '__proto__'], 65, '__proto__'],
   [['jobs', 'show', '../../etc/passwd'], 65, 'etc/passwd'],
   [['queues', 'pause', LONG, '--by', 'ana', '--why', 'y'], 64, 'command-argument'],
-  [['queues', 'pause', 'tidemark.bulk', '--by', 'ana', '--why', 'y'], 65, 'definition'],
+  [['queues', 'pause', 'tidemark.bulk', '--by', 'ana', '--why', 'y'], 65, '<workflow>'],
   [['queues', 'pause', 'quick', '--by', '\u001b[2J', '--why', 'y'], 65, 'by'],
   [['queues', 'pause', 'quick', '--by', 'ana', '--why', ' '], 65, 'why'],
   [['queues', 'pause', 'quick', '--by', 'ana', '--why', 'y', '--tenant', '\u0007'], 64, '--tenant'],

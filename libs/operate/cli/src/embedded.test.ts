@@ -8,6 +8,8 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Ended } from './called-cli-fixture.ts';
 import { AGENTS, cliFolder } from './spawned-cli-fixture.ts';
 
+const PAYMENTS = path.resolve(import.meta.dirname, '../fixtures/payments.ts');
+
 const lines = (text: string): Record<string, unknown>[] =>
   text
     .split('\n')
@@ -66,6 +68,17 @@ async function looksThroughIt(here: Here): Promise<void> {
   expect((await here('watch', 'b1')).code).toBe(1);
   const watched = await here('watch', 'g1', '--json');
   expect([watched.code, lines(watched.out)]).toMatchObject([0, [{ type: 'now', workflow: 'g1' }]]);
+}
+
+/** Begins a payment by each workflow that never hears of its end; returns who has paid so far, sorted. */
+async function paysThroughIt(here: Here, journal: string) {
+  const paid = async (): Promise<readonly string[]> =>
+    (await readFile(journal, 'utf8').catch(() => '')).trim().split('\n').sort();
+  for (const name of ['plain', 'fenced']) {
+    await here('run', name, '--id', name, '--input', JSON.stringify({ journal }), '--detach');
+  }
+  await expect.poll(paid, { timeout: 60_000 }).toEqual(['fenced', 'plain']);
+  return paid;
 }
 
 describe('a run in a process of its own', () => {
@@ -170,7 +183,7 @@ describe('dev', () => {
     expect(lines(watched.out).map(({ type }) => type)).toContain('completed');
   });
 
-  it('says what it resumes; a second Ctrl-C leaves at once; a run that it ran goes on elsewhere', async (context) => {
+  it('says what it resumes, and for which call it waits; a second Ctrl-C leaves at once; a run that it ran goes on elsewhere', async (context) => {
     const { folder, start, begin, here } = await cliFolder(context);
     const input = JSON.stringify({ to: 400, journal: path.join(folder, 'journal'), pauseMs: 100 });
     const other = createServer();
@@ -180,10 +193,11 @@ describe('dev', () => {
       timeout: 60_000,
       interval: 100,
     });
-    const first = start('dev', '--workflows', AGENTS);
+    const first = start('dev', '--workflows', AGENTS, PAYMENTS);
     await first.says(/another process has the usual port: the API is at http:\S+ instead/);
     await first.says(/stop +Ctrl-C/);
     const run = begin('run', 'count-up', '--id', 'c1', '--input', input, '--workflows', AGENTS);
+    const paid = await paysThroughIt(here, path.join(folder, 'paid'));
     await first.says(/#3 tick/);
     await first.kill();
     // The run's own process takes it over, and lets it go at Ctrl-C.
@@ -192,9 +206,12 @@ describe('dev', () => {
     expect(interrupted.code).toBe(130);
     expect(interrupted.err).toMatch(/tidemark run count-up --id c1 --workflows \S+agents\.ts/);
 
-    const second = start('dev', '--workflows', AGENTS);
-    await second.says(/1 workflow unfinished/);
+    const second = start('dev', '--workflows', AGENTS, PAYMENTS);
+    await second.says(/3 workflows unfinished/);
     await second.says(/c1 +resumes from checkpoint #\d+/);
+    // What the killed process had sent may still arrive, unless the receiver refuses it from now on.
+    await second.says(/warning: plain: waits 65 s: until then the call plain:0\.0:plain\.pay:0, .* may still arrive/);
+    await expect.poll(paid, { timeout: 60_000 }).toEqual(['fenced', 'fenced', 'plain']);
     // Ten minutes a step: without a second Ctrl-C it would be given its time to finish.
     const slow = JSON.stringify({ to: 2, journal: path.join(folder, 'other'), pauseMs: 600_000 });
     await here('run', 'count-up', '--id', 'c2', '--input', slow, '--detach');
@@ -202,6 +219,7 @@ describe('dev', () => {
     second.process.kill('SIGINT');
     await second.says(/Handing over/);
     second.process.kill('SIGINT');
-    expect((await second.ended()).code).toBe(130);
+    const ended = await second.ended();
+    expect([ended.code, ended.err]).toEqual([130, expect.not.stringContaining('fenced: waits')]);
   });
 });

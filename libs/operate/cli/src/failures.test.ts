@@ -17,7 +17,7 @@ test('credentials in an address are left out, those of causes too', () => {
   for (const json of [true, false]) {
     const env = { TIDEMARK_DEBUG: '1' };
     const terminal = new Terminal({ stdout: stream, stderr: stream, env, json });
-    reportFailure(error, terminal, env);
+    reportFailure(error, { terminal, env });
     outlivedReporter(terminal)('sweep', error);
   }
   expect(written).not.toMatch(/hunter2|x@db/);

@@ -4,6 +4,7 @@ import { ConfigError, FencedError, InvalidError, messageOf, TidemarkError } from
 import { EXIT, exitCodeOf } from '@tidemark/host/exit-codes';
 import { withoutCredentials } from '@tidemark/secrets';
 import { FAILURE_MAX_CHARS } from './limits.ts';
+import type { Session } from './session.ts';
 import type { Terminal } from './terminal.ts';
 import { printableLines } from './text/width.ts';
 
@@ -16,14 +17,14 @@ export class UsageError extends TidemarkError {
   }
 }
 
-/** Prints the failure; returns the exit code. */
+/** Prints the failure; returns the exit code. `words`: how its message reads for the command that was given. */
 export function reportFailure(
   error: unknown,
-  terminal: Terminal,
-  env: Readonly<Record<string, string | undefined>>,
+  { terminal, env }: Pick<Session, 'terminal' | 'env'>,
+  words = (message: string): string => message,
 ): number {
   const code = error instanceof TidemarkError ? error.code : 'internal';
-  const whole = withoutCredentials(error instanceof Error ? error.message || error.name : String(error));
+  const whole = withoutCredentials(words(error instanceof Error ? error.message || error.name : String(error)));
   // The message quotes the input, however long that is.
   const said = whole.length <= FAILURE_MAX_CHARS ? whole : `${whole.slice(0, FAILURE_MAX_CHARS)}…`;
   const exitCode = error instanceof UsageError ? EXIT.usage : exitCodeOf(error);

@@ -121,6 +121,8 @@ export const FLEET_POLL_MS = 1_000;
 export const NAME_MAX_CHARS = 200;
 /** Lines that a live view keeps to show. */
 export const LIVE_LINES_MAX_COUNT = 500;
+/** Longest argument that a failure quotes whole, in characters. */
+export const VALUE_SHOWN_MAX_CHARS = 200;
 /** Longest text of a failure, in characters. */
 export const FAILURE_MAX_CHARS = 10_000;
 /** Longest time-out of a stage's check, in milliseconds: timers hold no more than 24 days. */

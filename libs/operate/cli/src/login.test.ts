@@ -3,7 +3,7 @@
  * server is meant.
  */
 
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
@@ -215,6 +215,7 @@ describe('the file of contexts', () => {
   it('loses a context by logging out', async () => {
     await login();
     expect((await call(['logout'])).code).toBe(0);
+    expect(await readdir(path.dirname(file))).toEqual(['contexts.json']);
     expect(await readFile(file, 'utf8')).not.toContain(KEY);
     expect((await call(['logout'])).code).toBe(78);
   });

@@ -2,7 +2,11 @@
 
 import { symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { holderId } from '@tidemark/core';
 import { expect, test } from 'vitest';
+import { readDefinitions } from './definitions.ts';
+import { folderTarget } from './place/folder.ts';
+import { holdFolder } from './place/held-folder.ts';
 import { cliFolder } from './spawned-cli-fixture.ts';
 
 const PACKAGES = path.resolve(import.meta.dirname, '../../../../node_modules');
@@ -57,12 +61,42 @@ test('a mended file and a new start: the run goes on where it failed, by itself'
   const same = cli.start('dev', '--workflows', 'order.ts', '--port', '0');
   await same.says(/step-failed/);
   await same.says(/order v1|order {2,}v?1/);
-  await same.kill();
   await writeFile(file, MENDED);
+  await same.says(/warning: order\.ts: it has changed, and what was loaded runs on/);
+  await same.kill();
   const dev = cli.start('dev', '--workflows', 'order.ts', '--port', '0');
   await dev.says(/announced itself/);
   await dev.says(/completed|o1 .*done/);
   await dev.kill();
   const ended = await cli.here('show', 'o1', '--json');
   expect(JSON.parse(ended.out)).toMatchObject({ status: 'completed', output: { planned: 1, cents: 5 } });
+});
+
+test('a build that announced itself and is gone: what waits for it says so', async (context) => {
+  const { folder, here } = await cliFolder(context);
+  const file = path.join(folder, 'broken.ts');
+  await symlink(PACKAGES, path.join(folder, 'node_modules'));
+  await writeFile(file, BROKEN);
+  const definitions = await readDefinitions([file], folder);
+  const held = await holdFolder(folderTarget('.tidemark', { env: {}, cwd: folder }), { definitions });
+  context.onTestFinished(() => held.close());
+  await held.startWorker({ onError: () => {} });
+  await held.serve('dev');
+  const { liveness, store } = held.host.ports;
+  const status = async () => (await store.search({ limit: 1 }))[0]?.status;
+  await here('run', 'order', '--input', '{}', '--id', 'o1', '--detach');
+  await expect.poll(status, { timeout: 60_000 }).toBe('parked');
+  const canary = holderId('worker-canary');
+  await liveness.beat(canary, [], 60_000, 60_000, { build: 'canary', routes: ['1 order'] });
+  await expect.poll(status, { timeout: 60_000 }).toBe('open');
+  await liveness.leave(canary);
+
+  const { waits_for_build: waits } = JSON.parse((await here('show', 'o1', '--json')).out);
+  expect(waits).toEqual({ build: 'canary', task: '1.0', failed_builds: [expect.stringMatching(/^[0-9a-f]{16}$/)] });
+  const shown = await here('show', 'o1');
+  expect(shown.out).toMatch(
+    /Build canary announced itself and was to take task 1\.0; no worker of it has taken it for \d/,
+  );
+  expect(shown.out).toContain(`or of any build but ${waits.failed_builds[0]}`);
+  expect((await here('ls')).out).toMatch(/^o1 .* ready .* waits for build canary$/m);
 });

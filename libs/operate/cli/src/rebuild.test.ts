@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { callCli } from './called-cli-fixture.ts';
+import { callCli, hold } from './called-cli-fixture.ts';
 import { openRebuild } from './place/admin-place.ts';
 
 const MODULE = path.resolve(import.meta.dirname, '../../../../examples/patterns/src/fan-out.ts');
@@ -45,5 +45,10 @@ it('what an interrupted rebuild left is told by doctor, and gone on from or thro
   const all = (await json('admin', 'rebuild', '--from-nothing')).log_entries as number;
   expect(all).toBeGreaterThan(rest);
   expect(await folds()).toEqual([expect.objectContaining(sound)]);
+  const release = await hold({ cwd, state: 'state' });
+  const beside = await call('admin', 'rebuild');
+  const refused = `error: Process ${process.pid} (tidemark dev) holds state, and tidemark admin works on the state itself. End that process first.\n`;
+  expect([beside.code, beside.err]).toEqual([78, refused]);
+  await release();
   expect((await call('admin', 'rebuild')).out).toMatch(new RegExp(`Folded ${all} log entries from log and archive`));
 });

@@ -64,7 +64,11 @@ describe('what goes where', () => {
     expect(make().terminal.paint('red', 'x')).toBe('x');
   });
 
-  it('knows the width of a terminal only', () => {
+  it('knows the width of a terminal, or the one that COLUMNS names', () => {
+    expect(make({ isTTY: true, env: { COLUMNS: '60' } }).terminal.width).toBe(60);
+    expect(make({ env: { COLUMNS: '60' } }).terminal.width).toBe(60);
+    for (const COLUMNS of ['', '5', 'wide', '-60', '99999'])
+      expect(make({ env: { COLUMNS } }).terminal.width).toBeUndefined();
     expect(make({ isTTY: true }).terminal.width).toBe(40);
     expect(make().terminal.width).toBeUndefined();
   });

@@ -26,7 +26,7 @@ export type Painter = (colour: Colour, text: string) => string;
 
 export class Terminal {
   readonly json: boolean;
-  /** Columns of standard output; undefined where it is no terminal, and nothing needs to be cut. */
+  /** Columns that `COLUMNS` names, or those of the terminal; undefined: standard output is none, and nothing needs to be cut. */
   readonly width: number | undefined;
   /** Standard output where a whole screen may be drawn on it. */
   readonly canvas: Stream | undefined;
@@ -41,7 +41,7 @@ export class Terminal {
     this.json = json;
     this.#stdout = stdout;
     this.#stderr = stderr;
-    this.width = stdout.isTTY === true ? stdout.columns : undefined;
+    this.width = columnsIn(env) ?? (stdout.isTTY === true ? stdout.columns : undefined);
     this.canvas = stdout.isTTY === true && !json && env.TERM !== 'dumb' ? stdout : undefined;
     this.paint = painter(stdout, env);
     this.paintNote = painter(stderr, env);
@@ -110,6 +110,10 @@ export class Terminal {
     if (this.#status !== '') this.#stderr.write(cut(this.#status, (this.#stderr.columns ?? 80) - 1));
   }
 }
+
+/** Undefined: it names none that anything could be fitted into. */
+const columnsIn = ({ COLUMNS: text = '' }: TerminalOptions['env']): number | undefined =>
+  /^[1-9]\d{1,3}$/.test(text) ? Number(text) : undefined;
 
 function painter(stream: Stream, env: TerminalOptions['env']): Painter {
   const wanted = stream.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';

@@ -33,7 +33,7 @@ export interface EmbeddedOptions extends FolderKeys {
   readonly metrics?: MetricsSettings | undefined;
   /** What happens to secrets in what workflows store, where their definition doesn't say; `report` by default. */
   readonly onSecret?: OnSecret | undefined;
-  /** Called for stored secrets, once for each place. */
+  /** Called for stored secrets, once for each place, and for metrics that could not be sent (`metrics-unsent`). */
   readonly onWarning?: ((code: string, message: string) => void) | undefined;
   /** Finds memories by meaning; null or absent: by words alone. */
   readonly embedder?: Embedder | null | undefined;
@@ -61,7 +61,7 @@ export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
     const { metrics, traces, onSecret = 'report', onWarning } = options;
     // Without words there is nothing to embed.
     const embedder = options.memoryWords === 'off' ? null : (options.embedder ?? null);
-    const telemetry = await openMeasuring({ metrics, traces }, opened);
+    const telemetry = await openMeasuring({ metrics, traces, onWarning }, opened);
     return hostOver({ below, ports, telemetry, embedder, onSecret, onWarning, traces }, opened);
   });
 }

@@ -25,6 +25,7 @@ export { embedderFolderIn, embedderIn, installedEmbedder } from './memory-index.
 export { inClusterApi, keepDeletionCost } from './pod-deletion-cost.ts';
 export { type Rebuild, type RebuildRole, unfinishedClusterRebuild } from './rebuild.ts';
 export { runService, SERVICE_NODE_FLAGS, type Service, type ServiceLife, STOP_MARGIN_MS } from './service.ts';
+export { watchSource } from './source-build.ts';
 export { noSpotNotice, type SpotNoticeOptions, watchSpotNotice } from './spot-notice.ts';
 export type { Tiers } from './tiers.ts';
 export { TLS_SERVICES, type TlsConfig, type TlsFiles, type TlsService, tlsFromEnv } from './tls.ts';

@@ -15,8 +15,8 @@ export function liveTraces(ports: Ports, settings: TraceSettings, onError: HostR
     ports,
     ratio,
     content,
-    async send(spans, signal) {
-      await client.send(spans, signal);
+    async send(spans, ending) {
+      await client.send(spans, { ending });
       ports.telemetry.count('trace_spans_exported_total', spans.length);
     },
     onDropped: (count, reason) => ports.telemetry.count('trace_spans_dropped_total', count, { reason }),

@@ -5,7 +5,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, realpathSync } from 'node:fs';
+import { existsSync, globSync, realpathSync, watch } from 'node:fs';
 import { readFile, realpath } from 'node:fs/promises';
 import { createRequire, findPackageJSON } from 'node:module';
 import path from 'node:path';
@@ -30,25 +30,71 @@ export async function buildOf(
   named: string | undefined,
 ): Promise<string | undefined> {
   if (!definitions.some(({ onFailure }) => onFailure === 'retry-on-new-build')) return named;
-  const program = process.argv[1];
-  const entries = new Set(definitions.flatMap((definition) => moduleOf(definition) ?? program ?? []));
-  const digest = await sourceDigest([...entries]);
+  const digest = await sourceDigest(entriesOf(definitions));
   return named === undefined ? digest : `${named}+${digest}`;
 }
 
-/** Of these files, all that they import, and the lock file above the first. */
-export async function sourceDigest(entries: readonly string[]): Promise<string> {
+/**
+ * Calls back once, as soon as a file that these definitions were loaded from has another content than now; its path is absolute. Folders that
+ * the system doesn't watch are passed over. Resolves once it watches.
+ */
+export async function watchSource(
+  definitions: readonly Definition[],
+  onChange: (file: string) => void,
+): Promise<{ close(): Promise<void> }> {
+  const loaded = new Map<string, string>();
+  for await (const { file, bytes } of sources(entriesOf(definitions))) loaded.set(file, contentOf(bytes));
+  const closed = new AbortController();
+  const { signal } = closed;
+  const check = async (file: string): Promise<void> => {
+    const bytes = loaded.has(file) ? await readFile(file).catch(() => undefined) : undefined;
+    if (bytes === undefined || contentOf(bytes) === loaded.get(file) || signal.aborted) return;
+    closed.abort();
+    onChange(file);
+  };
+  for (const folder of new Set(Array.from(loaded.keys(), (file) => path.dirname(file)))) {
+    try {
+      const watcher = watch(folder, { persistent: false, signal });
+      watcher.on('change', (_, name) => void check(path.join(folder, String(name))));
+      watcher.on('error', () => watcher.close());
+    } catch {
+      // The system watches no more folders.
+    }
+  }
+  return { close: async () => closed.abort() };
+}
+
+const contentOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+/** Their modules; the running program for those that were not loaded from one. */
+function entriesOf(definitions: readonly Definition[]): readonly string[] {
+  const program = process.argv[1];
+  return [...new Set(definitions.flatMap((definition) => moduleOf(definition) ?? program ?? []))];
+}
+
+/** These files and all that they import, the real path of each, with its bytes. */
+async function* sources(entries: readonly string[]): AsyncGenerator<{ readonly file: string; readonly bytes: Buffer }> {
   const found = new Set(await Promise.all(entries.map((entry) => realpath(entry).catch(() => path.resolve(entry)))));
-  const folder = path.dirname([...found][0] ?? process.cwd());
-  const hash = createHash('sha256');
   // A set is walked in the order of its members, those that are added meanwhile included.
   for (const file of found) {
     const bytes = await readFile(file).catch(() => undefined);
     if (bytes === undefined) continue;
-    hash.update(`${path.relative(folder, file)}\0${bytes.length}\0`).update(bytes);
+    yield { file, bytes };
     for (const other of CODE.test(file) ? importsOf(file, bytes.toString('utf8')) : []) {
       if (found.size < SOURCE_FILES_MAX_COUNT) found.add(other);
     }
+  }
+}
+
+/** Of these files, all that they import, and the lock file above the first. */
+export async function sourceDigest(entries: readonly string[]): Promise<string> {
+  const [first] = entries;
+  const folder = path.dirname(
+    first === undefined ? process.cwd() : await realpath(first).catch(() => path.resolve(first)),
+  );
+  const hash = createHash('sha256');
+  for await (const { file, bytes } of sources(entries)) {
+    hash.update(`${path.relative(folder, file)}\0${bytes.length}\0`).update(bytes);
   }
   const lock = lockAbove(folder);
   if (lock !== undefined) hash.update(await readFile(lock));

@@ -124,6 +124,21 @@ describe('a request', () => {
     expect([message, stack, String(cause), (cause as Error).stack].join()).not.toContain('of-ours');
   });
 
+  test('that nobody answers as the process ends is given up soon; one that is answered later than the end is not', async () => {
+    receiver.answer(undefined);
+    const collector = collectorOf({}, receiver.endpoint)!;
+    const ending = new AbortController();
+    const underWay = new SpanClient(collector).send([span(0)], { ending: ending.signal });
+    await expect.poll(() => receiver.requestCount).toBe(1);
+    const beganMs = performance.now();
+    ending.abort();
+    await expect(underWay).rejects.toThrow(/does not answer: no answer within 1 s, and this process ends/);
+    expect(performance.now() - beganMs).toBeLessThan(5_000);
+    receiver.answer(200);
+    await new SpanClient(collector).send([span(1)], { ending: ending.signal });
+    expect(receiver.spans.map(({ name }) => name)).toEqual(['step 1']);
+  });
+
   test('that nobody answers fails in time', async () => {
     receiver.answer(undefined);
     const env = { OTEL_EXPORTER_OTLP_TIMEOUT: '50' };

@@ -7,7 +7,7 @@
 import type { Resource } from '@opentelemetry/resources';
 import { ConfigError, messageOf, UnavailableError } from '@tidemark/core';
 import { EchoMask } from '@tidemark/secrets';
-import { REQUEST_TIMEOUT_MS, SPANS_PER_REQUEST_MAX } from './limits.ts';
+import { LAST_ANSWER_MAX_MS, REQUEST_TIMEOUT_MS, SPANS_PER_REQUEST_MAX } from './limits.ts';
 import { readableSpan } from './readable-span.ts';
 import type { TraceSpan } from './span.ts';
 
@@ -125,6 +125,12 @@ const EXPORTERS = {
   },
 } as const;
 
+export interface SendOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Aborts when the process is to end. */
+  readonly ending?: AbortSignal | undefined;
+}
+
 /** One connection to a collector. */
 export class CollectorClient<Items> {
   readonly #collector: Collector;
@@ -137,10 +143,10 @@ export class CollectorClient<Items> {
   }
 
   /**
-   * Sends one request. Throws `UnavailableError` (`collector-away`: a retry may succeed) and `ConfigError` (`collector-refused`: a retry
+   * Sends one request. `signal` aborts it; once `ending` is aborted, an answer may take `LAST_ANSWER_MAX_MS` more. Throws `UnavailableError` (`collector-away`: a retry may succeed) and `ConfigError` (`collector-refused`: a retry
    * would be refused again).
    */
-  async send(items: Items, signal?: AbortSignal): Promise<void> {
+  async send(items: Items, { signal, ending }: SendOptions = {}): Promise<void> {
     this.#exporter ??= this.#open().catch((error: unknown) => {
       this.#exporter = undefined;
       throw error;
@@ -150,6 +156,13 @@ export class CollectorClient<Items> {
     const { promise, resolve, reject } = Promise.withResolvers<Error | undefined>();
     const stop = (): void => reject(signal!.reason);
     signal?.addEventListener('abort', stop, { once: true });
+    let timer: NodeJS.Timeout | undefined;
+    const hurry = (): void => {
+      const silent = new Error(`no answer within ${LAST_ANSWER_MAX_MS / 1_000} s, and this process ends`);
+      timer = setTimeout(() => resolve(silent), LAST_ANSWER_MAX_MS);
+    };
+    if (ending?.aborted === true) hurry();
+    else ending?.addEventListener('abort', hurry, { once: true });
     try {
       exporter.export(items, ({ code, error }) =>
         resolve(code === SUCCESS ? undefined : (error ?? new Error('no reason is given'))),
@@ -158,6 +171,8 @@ export class CollectorClient<Items> {
       if (failure !== undefined) throw this.#failureOf(failure);
     } finally {
       signal?.removeEventListener('abort', stop);
+      ending?.removeEventListener('abort', hurry);
+      clearTimeout(timer);
     }
   }
 
@@ -206,12 +221,12 @@ export class SpanClient {
   }
 
   /** Sends one request. Throws as `CollectorClient.send`. */
-  async send(spans: readonly TraceSpan[], signal?: AbortSignal): Promise<void> {
+  async send(spans: readonly TraceSpan[], options?: SendOptions): Promise<void> {
     this.#resource ??= resourceOf(this.#collector);
     const resource = await this.#resource;
     await this.#client.send(
       spans.map((span) => readableSpan(span, resource)),
-      signal,
+      options,
     );
   }
 

@@ -116,6 +116,10 @@ describe('what the collector gets', () => {
     // This coordinator ends without having handed anything on.
     await world.restartCoordinator();
     expect(collected.spans).toEqual([]);
+    expect(collected.errors.at(-1)).toMatchObject({
+      code: 'spans-unsent',
+      message: expect.stringMatching(/^Not sent yet: \d+ spans\. The next process .* sends them\.$/),
+    });
     collected.isAway = false;
     await expectSame(collected, run);
   });
@@ -176,6 +180,31 @@ describe('the queue', () => {
     queue.push([span, span, span]);
     expect(dropped).toEqual([[2, 'queue-full']]);
     expect([queue.pushedCount, queue.settledCount]).toEqual([SPANS_WAITING_MAX + 2, 2]);
+  });
+
+  test('asks a collector that fails as the process ends no second time, and one that answers for all that waits', async () => {
+    for (const isAway of [true, false]) {
+      const began = Promise.withResolvers<void>();
+      const askedCounts: number[] = [];
+      const queue = new SpanQueue({
+        clock: systemClock,
+        send: async (spans, ending) => {
+          askedCounts.push(spans.length);
+          began.resolve();
+          if (!ending.aborted) await new Promise((resolve) => ending.addEventListener('abort', resolve));
+          if (isAway) throw new UnavailableError('collector-away', 'away');
+        },
+        onDropped: () => {},
+        onError: () => {},
+      });
+      queue.push([span]);
+      queue.start();
+      await began.promise;
+      queue.push([span, span]);
+      await queue.stop();
+      expect(askedCounts).toEqual(isAway ? [1] : [1, 2]);
+      expect(queue.settledCount).toBe(isAway ? 0 : 3);
+    }
   });
 
   test('drops what a collector refuses, and goes on', async () => {

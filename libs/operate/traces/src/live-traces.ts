@@ -8,14 +8,13 @@
  * T2 A workflow whose open spans are not in memory is drawn again from its history, never guessed.
  */
 
-import type { Offset, Partition } from '@tidemark/core';
+import { type Offset, type Partition, UnavailableError } from '@tidemark/core';
 import type { Clock, PartitionAdvance, TraceStore } from '@tidemark/ports';
 import type { FoldedEvent, TraceSink } from '@tidemark/runtime';
 import { Histories } from './histories.ts';
 import type { HistoryPorts } from './history.ts';
 import { MARK_PERIOD_MS, POLL_PERIOD_MS } from './limits.ts';
-import type { TraceSpan } from './span.ts';
-import { type DropReason, SpanQueue } from './span-queue.ts';
+import { type DropReason, SpanQueue, type SpanQueueOptions } from './span-queue.ts';
 import type { DrawingOptions } from './traced-event.ts';
 
 export interface LiveTracesOptions extends DrawingOptions {
@@ -23,7 +22,7 @@ export interface LiveTracesOptions extends DrawingOptions {
     readonly store: HistoryPorts['store'] & TraceStore & { positions(): Promise<ReadonlyMap<Partition, Offset>> };
     readonly clock: Clock;
   };
-  readonly send: (spans: readonly TraceSpan[], signal: AbortSignal) => Promise<void>;
+  readonly send: SpanQueueOptions['send'];
   /** Share of the traces that are always kept; failed and recovered runs are kept in any case. */
   readonly ratio: number;
   readonly onDropped: (count: number, reason: DropReason) => void;
@@ -96,6 +95,11 @@ export class LiveTraces implements TraceSink {
     await this.#queue.stop();
     // The last flush may have settled what a mark waited for.
     for (let round = 0; round < 2; round++) await this.#remember(0).catch(this.#options.onError);
+    const unsentCount = this.#queue.pushedCount - this.#queue.settledCount;
+    if (unsentCount === 0) return;
+    // Their marks stay behind (T1).
+    const message = `Not sent yet: ${unsentCount} spans. The next process that exports traces of this state sends them.`;
+    this.#options.onError(new UnavailableError('spans-unsent', message));
   }
 
   /** Sets a mark after the newest events, and stores marks once everything before them is exported. */

@@ -9,8 +9,8 @@ import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import { ConfigError } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 import type { MetricSnapshot } from '@tidemark/telemetry';
-import { type Collector, CollectorClient, collectorOf, resourceOf } from './collector.ts';
-import { LAST_FLUSH_MAX_MS, METRICS_PERIOD_MS } from './limits.ts';
+import { type Collector, CollectorClient, collectorOf, resourceOf, type SendOptions } from './collector.ts';
+import { METRICS_PERIOD_MS } from './limits.ts';
 import { resourceMetrics } from './readable-span.ts';
 
 export interface MetricsSettings {
@@ -86,7 +86,7 @@ export class MetricsExport {
   async close(): Promise<void> {
     this.#stopped.abort();
     await this.#running;
-    await this.#send(AbortSignal.timeout(LAST_FLUSH_MAX_MS));
+    await this.#send({ ending: this.#stopped.signal });
   }
 
   async #run(): Promise<void> {
@@ -95,21 +95,21 @@ export class MetricsExport {
     for (;;) {
       await clock.sleep(settings.periodMs, signal);
       if (signal.aborted) return;
-      await this.#send(signal);
+      await this.#send({ signal });
     }
   }
 
-  async #send(signal: AbortSignal): Promise<void> {
+  async #send(options: SendOptions): Promise<void> {
     const { source, clock, onError } = this.#options;
     try {
       const times = { startMs: this.#startMs, nowMs: clock.nowMs() };
       const metrics = await source.snapshot();
       if (metrics.some(isMeasured)) {
-        await this.#client.send(resourceMetrics(metrics, await this.#resource, times), signal);
+        await this.#client.send(resourceMetrics(metrics, await this.#resource, times), options);
       }
     } catch (error) {
       // This request covers one that was under way when the end came.
-      if (!this.#stopped.signal.aborted || signal !== this.#stopped.signal) onError(error);
+      if (options.signal?.aborted !== true) onError(error);
     }
   }
 }

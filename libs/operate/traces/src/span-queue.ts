@@ -21,8 +21,8 @@ export type DropReason = 'queue-full' | 'refused' | 'history-unread' | 'historie
 
 export interface SpanQueueOptions {
   readonly clock: Clock;
-  /** Sends one request. Throws `UnavailableError` where a retry may succeed. */
-  readonly send: (spans: readonly TraceSpan[], signal: AbortSignal) => Promise<void>;
+  /** Sends one request, within a bounded time once `ending` is aborted. Throws `UnavailableError` where a retry may succeed. */
+  readonly send: (spans: readonly TraceSpan[], ending: AbortSignal) => Promise<void>;
   readonly onDropped: (count: number, reason: DropReason) => void;
   readonly onError: (error: unknown) => void;
   /** Called after each check of what waits, sent or not. */
@@ -34,9 +34,10 @@ export class SpanQueue {
   #waiting: TraceSpan[] = [];
   #settledCount = 0;
   readonly #stopped = new AbortController();
-  readonly #gaveUp = new AbortController();
   #running: Promise<void> = Promise.resolve();
   #wake = new AbortController();
+  /** When the last request may begin, on the monotonic clock. */
+  #lastMs = Number.POSITIVE_INFINITY;
 
   constructor(options: SpanQueueOptions) {
     this.#options = options;
@@ -70,12 +71,10 @@ export class SpanQueue {
 
   /** Sends what waits, within a bounded time. */
   async stop(): Promise<void> {
+    this.#lastMs = this.#options.clock.monotonicMs() + LAST_FLUSH_MAX_MS;
     this.#stopped.abort();
     this.#wake.abort();
-    const late = new AbortController();
-    void this.#options.clock.sleep(LAST_FLUSH_MAX_MS, late.signal).then(() => this.#gaveUp.abort());
     await this.#running;
-    late.abort();
   }
 
   async #run(): Promise<void> {
@@ -91,7 +90,8 @@ export class SpanQueue {
         onError(error);
       }
       await onFlushed?.().catch(onError);
-      if (isLast) return;
+      // A collector that has failed as the process ends is not asked again.
+      if (isLast || (failureCount > 0 && this.#stopped.signal.aborted)) return;
       if (this.#stopped.signal.aborted) continue;
       const pauseMs =
         failureCount === 0 ? FLUSH_PERIOD_MS : Math.min(RETRY_FIRST_MS * 2 ** (failureCount - 1), RETRY_MAX_MS);
@@ -107,13 +107,13 @@ export class SpanQueue {
   }
 
   async #flush(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.length > 0 && this.#options.clock.monotonicMs() <= this.#lastMs) {
       const batch = this.#waiting.slice(0, SPANS_PER_REQUEST_MAX);
       try {
-        await this.#options.send(batch, this.#gaveUp.signal);
+        await this.#options.send(batch, this.#stopped.signal);
       } catch (error) {
         // An unreachable collector may come back; one that refused would refuse again.
-        if (error instanceof UnavailableError || this.#gaveUp.signal.aborted) throw error;
+        if (error instanceof UnavailableError) throw error;
         this.#options.onDropped(batch.length, 'refused');
         this.#options.onError(error);
       }

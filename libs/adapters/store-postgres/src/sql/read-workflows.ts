@@ -7,6 +7,7 @@
 import type {
   CheckpointId,
   Epoch,
+  FailedOn,
   Fork,
   Generation,
   HolderId,
@@ -23,12 +24,14 @@ import type { ChildQuery, WorkflowListing, WorkflowQuery, WorkflowSummary } from
 import { storable } from '../binary-array.ts';
 import { booleanAt, nullableNumber, nullableText, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
 
-/** Columns of lists: no payload, and nothing that needs a search. */
+/** Columns of lists: no payload, and nothing that needs a search. The state is read of those alone that wait for a worker. */
 export const listedColumns = `workflow, tenant, partition, generation, definition, version, status, reason, position, sequence, checkpoint,
   belief_sequence, epoch, holder, lamport, opened_at_ms, updated_at_ms, tokens, cost_micros, last_action, runnable,
   pending_count, closed_in_generation, pinned, fork_of, fork_at, fork_effects, session, user_id,
-  nullif(array_to_string(tags, E'\\x1f'), '')`;
-const LISTED_COUNT = 30;
+  nullif(array_to_string(tags, E'\\x1f'), ''),
+  case when status = 'open' and runnable and holder is null and strpos(state, '"failedOn":{') > 0
+    then (state::json -> 'failedOn')::text end`;
+const LISTED_COUNT = 31;
 
 const columns = `${listedColumns}, result, case when status = 'parked' then state end`;
 
@@ -139,7 +142,13 @@ export const listingOf = (row: Row): WorkflowListing => ({
   pinned: booleanAt(row, 23),
   ...forkIn(row),
   ...namesIn(row),
+  ...failedIn(row),
 });
+
+const failedIn = (row: Row): Pick<WorkflowListing, 'failedOn'> => {
+  const failedOn = nullableText(row, 30);
+  return failedOn === null ? {} : { failedOn: JSON.parse(failedOn) as FailedOn };
+};
 
 const forkIn = (row: Row): Pick<WorkflowListing, 'fork'> => {
   const workflow = nullableText(row, 24) as WorkflowId | null;

@@ -141,11 +141,7 @@ export class Client {
     const { clock, prng } = this.#options.ports;
     const id = options.id ?? uuidv7(clock.nowMs(), prng.bytes(10));
     const { session, user } = options;
-    for (const [field, name] of Object.entries({ session, user }))
-      if (name !== undefined) checkName(field, name, SESSION_NAME_MAX_CHARS);
-    const tags = checkedTags(options.tags ?? []);
-    const timeoutMs = options.timeout === undefined ? undefined : checkedDuration('timeout', options.timeout);
-    const workflow = checkedWorkflowId(id, definition.name);
+    const { workflow, tags, timeoutMs } = checkedStart(definition.name, { ...options, id });
     const tenant = options.tenant ?? DEFAULT_TENANT;
     if (session !== undefined) await this.#refuseOthers(tenant, session, user ?? null);
     const started = await whileUnavailable(clock, this.#closing.signal, () =>
@@ -358,6 +354,26 @@ export class Client {
     this.#closing.abort(new TidemarkError('client-closed', 'The client was closed.'));
     void this.#inbox.close();
   }
+}
+
+/** What the options of a start name. Throws `InvalidError` that names the option. */
+export function checkedStart(
+  definition: string,
+  {
+    id,
+    session,
+    user,
+    tags = [],
+    timeout,
+  }: Pick<StartOptions, 'session' | 'user' | 'tags' | 'timeout'> & { readonly id: string },
+) {
+  for (const [field, name] of Object.entries({ session, user }))
+    if (name !== undefined) checkName(field, name, SESSION_NAME_MAX_CHARS);
+  return {
+    workflow: checkedWorkflowId(id, definition),
+    tags: checkedTags(tags),
+    timeoutMs: timeout === undefined ? undefined : checkedDuration('timeout', timeout),
+  };
 }
 
 /** https://www.w3.org/TR/trace-context/#traceparent-header: version 00 has four fields; a later one may have more, which are dropped. */

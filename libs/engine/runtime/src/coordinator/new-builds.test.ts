@@ -197,6 +197,8 @@ describe('a task that failed on one build', () => {
     await aWhile();
     expect(begun).toEqual(['plan one', 'act one']);
     expect(world.status(w)).toBe('open');
+    const [waiting] = await world.ports.store.search({ limit: 1 });
+    expect(waiting).toMatchObject({ holder: null, runnable: true, failedOn: { builds: ['one'], next: 'two' } });
     const cancelling = world.client.cancel(w, { by: 'ann', why: 'enough' });
     await world.until(w, 'failed');
     await cancelling;

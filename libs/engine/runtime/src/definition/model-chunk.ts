@@ -15,12 +15,18 @@ export const PROGRESS_TASKS_MAX_COUNT = 1_000;
 /** The progress of a step. */
 export type ProgressDelta = Progress & { readonly kind: 'progress'; readonly step: string };
 
-/** A piece of a model's answer as it arrives, or a step's progress. */
+/** What the workflow waits for, and how long, before a step continues. */
+export interface WaitDelta {
+  readonly kind: 'wait';
+  readonly text: string;
+}
+
+/** A piece of a model's answer as it arrives, a step's progress, or a wait. */
 export interface ModelChunk {
   readonly workflow: WorkflowId;
   /** Null: the workflow itself waits, before a step continues. */
   readonly task: TaskId | null;
-  readonly delta: ModelDelta | ProgressDelta;
+  readonly delta: ModelDelta | ProgressDelta | WaitDelta;
 }
 
 /** Limits reports of progress: each is well formed and short, and a task has no more of them than a person could read. */

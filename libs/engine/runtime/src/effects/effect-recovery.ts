@@ -97,7 +97,10 @@ async function finalAnswer(run: EffectRun, signal: AbortSignal, found: Recovered
   // A person's decision takes longer than any late call.
   if (isFenced || actionOf(run, found, answer.status) === 'ask-person') return answer;
   const waitMs = CALL_WINDOW_MS + Math.max(left.timeoutMs, effect.timeoutMs);
-  run.onWait(`waits ${Math.ceil(waitMs / 1_000)} s until no call of ${key} can arrive any more`);
+  // That its worker is dead doesn't shorten it: what the call had sent may still be on its way to the receiver.
+  run.parts.onWait(
+    `waits ${Math.ceil(waitMs / 1_000)} s: until then the call ${key}, which an earlier worker began, may still arrive`,
+  );
   await run.ports.clock.sleep(waitMs, signal);
   signal.throwIfAborted();
   return ask(run, signal, found);

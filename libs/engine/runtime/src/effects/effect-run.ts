@@ -36,6 +36,8 @@ export interface EffectRunParts {
   readonly newCheckpoint: () => CheckpointId;
   /** Receives the progress of a call. */
   readonly onProgress: (progress: Progress) => void;
+  /** Receives what the step waits for, and how long. */
+  readonly onWait: (text: string) => void;
 }
 
 export class EffectRun {
@@ -88,11 +90,6 @@ export class EffectRun {
   /** The error in the form in which it is recorded: its secrets are masked if the policy says so. */
   hideSecrets(of: string, error: unknown): unknown {
     return this.parts.guard.error(`error of ${of}`, error);
-  }
-
-  /** Reports that the step waits. */
-  onWait(text: string): void {
-    this.parts.onProgress({ done: 0, total: 1, text });
   }
 
   /** A name for a timer of this run that is unique in the stream. */

@@ -66,6 +66,7 @@ export interface RunnerOptions extends AttemptDependencies {
   readonly readHead: TakeOver['readHead'];
   readonly callEffect: CallEffect;
   readonly replay?: EffectRunParts['replay'];
+  readonly onWait?: ((text: string) => void) | undefined;
 }
 
 /** A constant reason, because an abort without one creates an error with a stack. */
@@ -107,6 +108,7 @@ export class WorkflowRunner {
       gate: this.#gate,
       guard: guardOf(options.definition.name, [options.definition], options.ports),
       onProgress: (progress) => options.onProgress?.(null, { ...progress, step: '' }),
+      onWait: (text) => options.onWait?.(text),
     });
   }
 

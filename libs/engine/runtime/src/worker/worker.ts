@@ -311,6 +311,7 @@ export class Worker {
         const reported = progressed.take(task, progress, ports.clock.monotonicMs());
         if (reported !== undefined) report(task, reported);
       },
+      onWait: (text) => report(null, { kind: 'wait', text }),
       readOutputs: (step) => leased.outputs(step),
       ...memoryReads(dependencies, definition, applied),
       reads,

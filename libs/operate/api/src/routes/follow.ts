@@ -11,14 +11,18 @@ import { streamRoute } from '../stream-route.ts';
 const deltaSchema = z
   .object({
     task: z.string().nullable().meta({ description: 'Null: it is the workflow that waits, before a step continues.' }),
-    kind: z.enum(['text', 'reasoning', 'tool-call', 'progress']),
+    kind: z.enum(['text', 'reasoning', 'tool-call', 'progress', 'wait']),
     text: z.string().optional(),
     call: z.unknown().optional(),
     step: z.string().optional().meta({ description: 'Of `progress`, as what follows.' }),
     done: z.number().optional(),
     total: z.number().optional(),
   })
-  .meta({ id: 'Delta', description: "A piece of a model's answer as it comes, or how far a step is; stored nowhere." });
+  .meta({
+    id: 'Delta',
+    description:
+      "A piece of a model's answer as it comes, or how far a step is, or what it waits for before it continues; stored nowhere.",
+  });
 
 const lastIdSchema = z
   .string()

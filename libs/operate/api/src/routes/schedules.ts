@@ -163,12 +163,17 @@ export const fireSchedule = route({
   description:
     'By its overlap policy. With a `key` it counts once, however often it is sent, as long as it is among the last 256 inbox events of the schedule.',
   right: 'operate',
-  problems: ['workflow-unknown', 'schedule-unknown', 'workflow-closed'],
+  problems: ['schedule-unknown', 'workflow-closed'],
   params,
   body: z.strictObject({ key: nameSchema.optional() }).meta({ id: 'Fire' }),
   answers: { 200: z.object({ schedule: z.string() }).meta({ id: 'Fired' }) },
   async handle({ params: { schedule }, body, principal, backend }) {
-    await backend.client.schedules.fire(await backend.check(principal, schedule), { key: body.key });
+    try {
+      await backend.client.schedules.fire(await backend.check(principal, schedule), { key: body.key });
+    } catch (error) {
+      const isUnknown = error instanceof InvalidError && error.code === 'workflow-unknown';
+      throw isUnknown ? new InvalidError('schedule-unknown', `No schedule has the id '${schedule}'.`) : error;
+    }
     return ok({ schedule });
   },
 });

@@ -31,6 +31,13 @@ export const workflowSchema = z
     continued_as: z.string().optional().meta({
       description: 'The workflow that continues this one, which is `completed` for the reason `continued`.',
     }),
+    waits_for_build: z
+      .object({ build: z.string(), task: z.string(), failed_builds: z.array(z.string()).readonly() })
+      .optional()
+      .meta({
+        description:
+          'While a failed task is to resume on a build that announced itself, and no worker has taken it yet: since `updated_at`. A worker of any build but those on which it failed takes it.',
+      }),
     status: statusSchema,
     activity: activitySchema,
     reason: z.string().nullable(),

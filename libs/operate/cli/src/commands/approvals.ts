@@ -11,11 +11,13 @@ import type { Terminal } from '../terminal.ts';
 import { jsonLines } from '../text/json.ts';
 import { type At, atWords, commandLine } from '../text/shell.ts';
 import { ago } from '../text/units.ts';
-import { printable } from '../text/width.ts';
+import { cut, printable, widthOf } from '../text/width.ts';
 
 type Approval = Answer<'GET /v1/approvals'>['approvals'][number];
 
 const INDENT = '  ';
+/** Columns between the title and where it is asked. */
+const GAP = 2;
 /** Lines of a form or a detail that are shown; all of it is in the JSON. */
 const VALUE_LINES_MAX = 24;
 
@@ -45,8 +47,13 @@ function approvalLines(one: Approval, at: At, { paint, width }: Terminal): reado
   const whom = one.assignee === null ? 'anybody' : printable(one.assignee);
   const answer = (name: string): string =>
     `${commandLine('tidemark', name, one.workflow, '--task', one.task, ...atWords(at))}`;
+  const title = printable(one.title ?? one.name);
+  const where = `${printable(one.definition)} ${printable(one.workflow)}${of}, task ${one.task}; asks ${whom}, ${ago(Date.parse(one.asked_at), Date.now())}`;
+  const isNarrow = width !== undefined && widthOf(title) + GAP + widthOf(where) > width;
   return [
-    `${paint('bold', printable(one.title ?? one.name))}  ${printable(one.definition)} ${printable(one.workflow)}${of}, task ${one.task}; asks ${whom}, ${ago(Date.parse(one.asked_at), Date.now())}`,
+    ...(isNarrow
+      ? [paint('bold', cut(title, width)), `${INDENT}${where}`]
+      : [`${paint('bold', title)}${' '.repeat(GAP)}${where}`]),
     ...(one.detail == null ? [] : jsonLines(one.detail as Json, style)),
     `${INDENT}Form:`,
     ...jsonLines((one.form ?? null) as Json, style),

@@ -3,9 +3,11 @@
  * answers other commands on the folder meanwhile.
  */
 
+import path from 'node:path';
 import type { Listening } from '@tidemark/api';
 import type { Workflow } from '@tidemark/client';
 import { ConfigError, FencedError, isoTime, messageOf } from '@tidemark/core';
+import { watchSource } from '@tidemark/host';
 import { EXIT } from '@tidemark/host/exit-codes';
 import type { ModelChunk } from '@tidemark/runtime';
 import { readDefinitions } from '../definitions.ts';
@@ -38,6 +40,13 @@ export async function dev(session: Session, options: RunningOptions['dev']): Pro
   const held = await placeOr(target, name, () => holdNoticed(session, target, { definitions, onError, otlp }));
   if (!(held instanceof HeldFolder)) throw inUse(target, held.holder);
   try {
+    const reportChange = (file: string): void =>
+      reportWarning(
+        session,
+        path.relative(cwd, file),
+        'it has changed, and what was loaded runs on; Ctrl-C and a new start run it',
+      );
+    held.closeFirst(await watchSource(definitions, reportChange));
     held.startCompactor(onError);
     await held.serve('dev', onError);
     const api = await serveApi(held, options.port, onError);
@@ -91,8 +100,10 @@ export async function dev(session: Session, options: RunningOptions['dev']): Pro
   }
 }
 
-function hear({ workflow, delta }: ModelChunk, { terminal }: Session): void {
+function hear({ workflow, delta }: ModelChunk, session: Session): void {
+  const { terminal } = session;
   if (delta.kind === 'progress') terminal.status(`${printable(workflow)}  ${progressBar(delta)}`);
+  if (delta.kind === 'wait') reportWarning(session, workflow, delta.text);
 }
 
 /** The HTTP API and the console, for this machine alone. */
@@ -129,7 +140,7 @@ function devReporter(session: Session): (where: string, error: unknown) => void 
 
 function reportWarning({ terminal }: Session, where: string, message: string): void {
   terminal.record({ type: 'warning', where, message });
-  terminal.warn(`${where}: ${message}`);
+  terminal.warn(`${printable(where)}: ${printable(message)}`);
 }
 
 function readyWords(

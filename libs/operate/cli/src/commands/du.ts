@@ -22,12 +22,12 @@ export function addDu({ command, asks }: ProgramKit): void {
           async ({ client, report, terminal }) => {
             const answer = await client.ask('GET /v1/storage', { query: { by, limit } });
             const columns: Columns<Use> = [
-              [by.toUpperCase(), ({ name }) => name, 12],
+              [by.toUpperCase(), ({ name }) => name, by === 'tenant' ? 12 : undefined],
               ['WORKFLOWS', (use) => count(use.workflow_count), 'right'],
               ['ROWS', (use) => bytes(use.hot_bytes), 'right'],
-              ['ARCHIVED EVENTS', (use) => count(use.archived_event_count), 'right'],
-              ['AS LOG', (use) => bytes(use.archived_raw_bytes), 'right'],
               ['ARCHIVED', (use) => bytes(use.archived_bytes), 'right'],
+              ['AS LOG', (use) => bytes(use.archived_raw_bytes), 'right'],
+              ['ARCHIVED EVENTS', (use) => count(use.archived_event_count), 'right'],
               ['SMALLER', savedBy, 'right'],
               ...(answer.storage.some((use) => use.fork_of !== undefined) ? [FORK_OF] : []),
             ];

@@ -66,7 +66,7 @@ export function addJobs(kit: ProgramKit): void {
 }
 
 const JOBS: Columns<Answer<'GET /v1/jobs'>['jobs'][number]> = [
-  ['JOB', ({ job }) => job, 16],
+  ['JOB', ({ job }) => job],
   ['ACT', ({ act }) => act],
   ['STATUS', ({ status }) => status],
   ['DONE', ({ done_count: done }) => count(done), 'right'],

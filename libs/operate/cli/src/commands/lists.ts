@@ -7,6 +7,7 @@ import { limited, modules, ofTenant, places } from '../program/shared-options.ts
 import { type Columns, tableOr } from '../text/table.ts';
 import { ago, count, dateTime } from '../text/units.ts';
 import { printable } from '../text/width.ts';
+import { lastWords } from '../views/activity.ts';
 
 export function addLists(kit: ProgramKit): void {
   const { command, asks } = kit;
@@ -44,7 +45,7 @@ export function addLists(kit: ProgramKit): void {
     }),
   );
   modules(kit, places(command('definitions', 'workflows that can be started here'))).action(
-    asks('write', () => async ({ client, terminal, report }) => {
+    asks('look', () => async ({ client, terminal, report }) => {
       const answer = await client.ask('GET /v1/definitions', {});
       const { definitions } = answer;
       const none = 'No definitions are known here: name modules with --workflows.';
@@ -63,7 +64,7 @@ const CHILDREN: Columns<Answer<'GET /v1/workflows/{workflow}/children'>['childre
   ['STATUS', ({ status }) => status],
   ['CHECKPOINTS', (row) => count(row.sequence_number), 'right'],
   ['CHANGED', (row) => since(row.updated_at)],
-  ['LAST ACTION', (row) => row.reason ?? row.last_action, 11],
+  ['LAST ACTION', lastWords, 11],
 ];
 
 const QUESTIONS: Columns<Answer<'GET /v1/questions'>['questions'][number]> = [

@@ -11,7 +11,7 @@ import type { Session } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
 import { type Columns, tableOf } from '../text/table.ts';
 import { ago, cost, count, counted } from '../text/units.ts';
-import { ACTIVITY_COLOURS } from '../views/activity.ts';
+import { ACTIVITY_COLOURS, lastWords } from '../views/activity.ts';
 
 type Workflow = Answer<'GET /v1/workflows'>['workflows'][number];
 
@@ -63,7 +63,7 @@ function workflowTable(rows: readonly Workflow[], { paint, width }: Terminal, no
       ...(['COST', (row: Workflow) => (row.cost_micros === 0 ? '' : cost(row.cost_micros)), 'right'] as const),
     ),
     ['CHANGED', (row) => ago(Date.parse(row.updated_at), nowMs)],
-    ['LAST ACTION', (row) => row.reason ?? row.last_action, 11],
+    ['LAST ACTION', lastWords, 11],
   ];
   return tableOf(columns, rows, width, (text) => paint('bold', text));
 }

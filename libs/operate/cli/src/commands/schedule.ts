@@ -9,7 +9,7 @@ import { firstOf } from '../place/pages.ts';
 import { group, type ProgramKit } from '../program/program-kit.ts';
 import { limited, modules, ofTenant } from '../program/shared-options.ts';
 import { type Columns, tableOr } from '../text/table.ts';
-import { counted } from '../text/units.ts';
+import { count, counted, dateTime } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
 export function addSchedule(kit: ProgramKit): void {
@@ -71,14 +71,14 @@ export function addSchedule(kit: ProgramKit): void {
 type Schedule = Answer<'GET /v1/schedules'>['schedules'][number];
 
 const SCHEDULES: Columns<Schedule> = [
-  ['SCHEDULE', ({ schedule }) => schedule, 16],
+  ['SCHEDULE', ({ schedule }) => schedule],
   ['STATUS', ({ status }) => status],
-  ['WORKFLOW', ({ definition }) => definition],
-  ['PATTERN', ({ cron, time_zone: zone }) => `${cron} ${zone}`],
-  ['NEXT', ({ next }) => next[0] ?? ''],
-  ['STARTED', (one) => String(one.started_count)],
-  ['SKIPPED', (one) => String(one.skipped_count)],
-  ['MISSED', (one) => String(one.missed_count)],
+  ['NEXT', ({ next }) => (next[0] === undefined ? '' : dateTime(Date.parse(next[0])))],
+  ['WORKFLOW', ({ definition }) => definition, 8],
+  ['PATTERN', ({ cron, time_zone: zone }) => `${cron} ${zone}`, 9],
+  ['STARTED', (one) => count(one.started_count), 'right'],
+  ['SKIPPED', (one) => count(one.skipped_count), 'right'],
+  ['MISSED', (one) => count(one.missed_count), 'right'],
 ];
 
 const takenLine = ({ schedule, taken_count: taken }: Schedule): string =>

@@ -8,6 +8,7 @@ import { EXIT } from '@tidemark/host/exit-codes';
 import { collectorOf, otlpJson, SpanClient, type TraceSpan } from '@tidemark/traces';
 import { allOf } from '../place/pages.ts';
 import { atPlace, type PlaceOptions } from '../place/place.ts';
+import { noticeStall } from '../place/stall.ts';
 import type { Session } from '../session.ts';
 import { counted } from '../text/units.ts';
 import { traceLines } from '../views/trace.ts';
@@ -44,21 +45,21 @@ export async function traceExport(session: Session, id: string, options: TraceEx
     );
   }
   if (file !== undefined && file !== '-') await checkFolder(file, cwd);
-  return atPlace(session, { ...options, how: 'read' }, async ({ client }) => {
-    const all = (await spansOf(client, id, options)).map(traceSpan);
-    const spans = options.open === true ? all : all.filter(({ isOpen }) => !isOpen);
-    const leftCount = all.length - spans.length;
-    if (collector !== undefined) await new SpanClient(collector).sendAll(spans);
-    else if (file === '-') terminal.help(`${await otlpJson(spans)}\n`);
-    else await writeFile(path.resolve(cwd, file!), `${await otlpJson(spans)}\n`);
-    const reported = { trace_id: all[0]?.traceId ?? null, spans: spans.length, open_left_out: leftCount };
-    if (file !== '-') terminal.answer(reported);
-    const where = collector === undefined ? file! : new URL(collector.url).host;
-    terminal.note(`${counted(spans.length, 'span')} of trace ${reported.trace_id} to ${where}.`);
-    if (leftCount > 0)
-      terminal.note(`${counted(leftCount, 'span')} not ended yet: left out (--open exports them too).`);
-    return EXIT.ok;
-  });
+  const place = { ...options, how: 'read' } as const;
+  const all = await atPlace(session, place, async ({ client }) => (await spansOf(client, id, options)).map(traceSpan));
+  const spans = options.open === true ? all : all.filter(({ isOpen }) => !isOpen);
+  const leftCount = all.length - spans.length;
+  const where = collector === undefined ? file! : new URL(collector.url).host;
+  if (collector !== undefined) {
+    const sent = new SpanClient(collector).sendAll(spans);
+    await noticeStall(session, `Still waiting for the collector at ${where}.`, sent);
+  } else if (file === '-') terminal.help(`${await otlpJson(spans)}\n`);
+  else await writeFile(path.resolve(cwd, file!), `${await otlpJson(spans)}\n`);
+  const reported = { trace_id: all[0]?.traceId ?? null, spans: spans.length, open_left_out: leftCount };
+  if (file !== '-') terminal.answer(reported);
+  terminal.note(`${counted(spans.length, 'span')} of trace ${reported.trace_id} to ${where}.`);
+  if (leftCount > 0) terminal.note(`${counted(leftCount, 'span')} not ended yet: left out (--open exports them too).`);
+  return EXIT.ok;
 }
 
 /** Throws `InvalidError` (`file-unwritable`) before a long trace is read in vain. */

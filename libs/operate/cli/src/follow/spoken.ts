@@ -49,11 +49,12 @@ export class Spoken {
   }
 }
 
-/** Prints pieces of answers through `spoken`, and the progress of steps as the terminal's status. */
+/** Prints pieces of answers through `spoken`, the progress of steps as the terminal's status, and what it waits for. */
 export const heardBy =
-  (terminal: Pick<Terminal, 'status'>, spoken: Spoken, workflow: string) =>
+  (terminal: Pick<Terminal, 'status' | 'note'>, spoken: Spoken, workflow: string) =>
   (delta: Delta): void => {
     const { kind, step = '', done = 0, total = 0, text } = delta;
     if (kind === 'progress') terminal.status(progressBar({ step, done, total, text }));
+    else if (kind === 'wait') terminal.note(`${printable(workflow)} ${printable(text ?? '')}`);
     else spoken.hear(workflow, delta);
   };

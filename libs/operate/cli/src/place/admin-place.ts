@@ -50,7 +50,7 @@ export async function atHost<T>(
   changes?: Changed,
 ): Promise<T> {
   const target = adminTarget(options, session);
-  if (target.kind === 'embedded') return atFolder(session, target, work);
+  if (target.kind === 'embedded') return atFolder(target, work);
   const host = await openCluster(target.config);
   try {
     const done = await work(host);
@@ -77,10 +77,9 @@ export async function writeDown(session: Session, target: AdminTarget, changed: 
   }
 }
 
-async function atFolder<T>({ env }: Session, target: Folder, work: (host: Host) => Promise<T>): Promise<T> {
+async function atFolder<T>(target: Folder, work: (host: Host) => Promise<T>): Promise<T> {
   if (!exists(target)) throw noState(target.shown);
-  const place = await holderPlace(target, ownName(env));
-  if (place !== undefined) throw heldBy(target, place.holder);
+  await refuseHeld(target);
   let held: Awaited<ReturnType<typeof holdFolder>>;
   try {
     held = await holdFolder(target);
@@ -94,11 +93,15 @@ async function atFolder<T>({ env }: Session, target: Folder, work: (host: Host) 
   }
 }
 
-const heldBy = ({ shown }: Folder, holder: { readonly pid: number; readonly command: string } | null): ConfigError => {
+/** Throws `ConfigError` (`log-locked`) where a process holds the folder and answers for it. */
+async function refuseHeld(target: Folder): Promise<void> {
+  const place = await holderPlace(target, ownName(target.env));
+  if (place === undefined) return;
+  const { holder } = place;
   const who = holder === null ? 'Another process' : `Process ${holder.pid} (tidemark ${holder.command})`;
-  const message = `${who} holds ${shown}, and tidemark admin works on the state itself. End that process first.`;
-  return new ConfigError('log-locked', message, { pid: holder?.pid });
-};
+  const message = `${who} holds ${target.shown}, and tidemark admin works on the state itself. End that process first.`;
+  throw new ConfigError('log-locked', message, { pid: holder?.pid });
+}
 
 /** A failed entry does not undo the action. The actor's name is the local user's, which they can choose: the servers' credentials are what let them in. */
 async function written(
@@ -122,13 +125,14 @@ async function written(
 
 const unwritten = (error: unknown): string => `it could not be written to the audit: ${messageOf(error)}`;
 
-/** Rebuilt rows: of a folder that nobody else has open, or beside those of a cluster. */
+/** Rebuilt rows: of a folder that nobody else has open, or beside those of a cluster. Throws `ConfigError` (`log-locked`), and as opening does. */
 export async function openRebuild(
   target: AdminTarget,
   purpose: 'switch' | 'compare',
   role: RebuildRole,
 ): Promise<Rebuild> {
   if (target.kind === 'cluster') return openClusterRebuild(target.config, purpose, role);
+  await refuseHeld(target);
   const { folder, env } = target;
   try {
     return await openEmbeddedRebuild({ ...folderKeysFromEnv(env), folder }, purpose, role);

@@ -11,6 +11,7 @@ import {
   TidemarkError,
   UnavailableError,
 } from '@tidemark/core';
+import { NAME_MAX_CHARS } from '../limits.ts';
 
 /** Leaves other errors unchanged. `fault`: this process's own failure, which the answer doesn't contain. */
 export function failureOf(error: unknown, fault?: unknown): unknown {
@@ -25,6 +26,13 @@ export function failureOf(error: unknown, fault?: unknown): unknown {
     throw new ConfigError(
       'server-differs',
       `The server is version ${serverVersion} of Tidemark, this is ${OWN_VERSION}, and it doesn't know this request: ${message} Use a command of its version.`,
+      options,
+    );
+  }
+  if (code === 'address-too-long') {
+    return new InvalidError(
+      code,
+      `Something is too long: ids and names have at most ${NAME_MAX_CHARS} characters.`,
       options,
     );
   }

@@ -44,21 +44,29 @@ export async function readContexts(env: Env): Promise<ContextsFile> {
   throw unreadable(file, `${odd} is not as tidemark login writes it`);
 }
 
+/** Ends when this process's previous change has: the lock excludes other processes. */
+let changing: Promise<unknown> = Promise.resolve();
+
 /**
  * Changes the current content: one command at a time, however long the change takes, so that no other's is lost. An unchanged result is not
  * written. Resolves to the previous content. Throws as `readContexts`, `ConfigError` (`contexts-unwritable`), `InvalidError`
  * (`contexts-too-many`), `UnavailableError` (`state-locked`), and what the change throws.
  */
-export async function changeContexts(
-  env: Env,
-  change: (contexts: ContextsFile) => ContextsFile | Promise<ContextsFile>,
-): Promise<ContextsFile> {
+export function changeContexts(env: Env, change: Change): Promise<ContextsFile> {
+  const changed = changing.then(() => changeAlone(env, change));
+  changing = changed.catch(() => {});
+  return changed;
+}
+
+type Change = (contexts: ContextsFile) => ContextsFile | Promise<ContextsFile>;
+
+async function changeAlone(env: Env, change: Change): Promise<ContextsFile> {
   const file = contextsPath(env);
   // A command that only reads must not load it.
-  const { withLock } = await import('@tidemark/repo-state/lock');
+  const { withPassingLock } = await import('@tidemark/repo-state/lock');
   try {
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-    return await withLock(`${file}.lock`, CONTEXTS_WAIT_MS, async () => {
+    return await withPassingLock(`${file}.lock`, CONTEXTS_WAIT_MS, async () => {
       const before = await readContexts(env);
       const after = await change(before);
       if (after !== before) await writeContexts(env, after);

@@ -97,7 +97,8 @@ export async function holdFolder(
 ): Promise<HeldFolder> {
   const { folder, env } = target;
   const embedder = embedderIn(env.TIDEMARK_EMBEDDER_FOLDER) ?? installedEmbedder(folder);
-  const onWarning = (code: string, message: string): void => onError?.('secrets', new InvalidError(code, message));
+  const onWarning = (code: string, message: string): void =>
+    onError?.(code === 'metrics-unsent' ? 'metrics' : 'secrets', new InvalidError(code, message));
   const host = await openEmbedded({ ...folderSettings(env, otlp), folder, embedder, onWarning });
   // The projector survives it and retries, so nobody would learn why the rows stay behind.
   let damage: TidemarkError | undefined;

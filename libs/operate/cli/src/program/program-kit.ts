@@ -40,8 +40,8 @@ export type Work = (asked: Asked) => Promise<number | undefined>;
 
 /**
  * The action of a command that asks operations where its options say. `prepare` checks the arguments, and reads what they name, before the
- * place is opened: wrong input creates nothing, and no folder is held while standard input is awaited. It returns what is done there.
- * `read` refuses a folder in which nothing is kept. `ownBy`: its option `--by` does not name who decides.
+ * place is opened: wrong input opens nothing, and no folder is held while standard input is awaited. It returns what is done there.
+ * `ownBy`: its option `--by` does not name who decides.
  */
 export type Asks = <Given extends unknown[]>(
   how: AtPlaceOptions['how'],

@@ -24,6 +24,7 @@ describe('usage', () => {
     [['ls', '--limit', '0'], /whole number from 1 to 10000/],
     [['ls', '--limit', '1e3'], /whole number/],
     [['dev', '--port', 'many'], /whole number/],
+    [['dev', '--otlp', 'localhost:4318'], /Give the address of a collector: http:/],
     [['show'], /missing required argument 'id'/],
     [['approve', 'x', '--by', 'Ada'], /required option '--why <text>'/],
     [['approve', 'x', '--by', 'Ada', '--why', 'y', '--as', 'fail'], /choices are retry, done, not-done, compensate;/],
@@ -31,6 +32,7 @@ describe('usage', () => {
     [['signal', 'x'], /missing required argument 'name'/],
     [['run', '--workflows', 'a.ts', 'greet'], /name it before --workflows/],
     [['ls', 'stray'], /too many arguments/],
+    [['schedule', 'show', 'x'], /^error: unknown command 'show'; tidemark schedule --help lists them$/m],
   ])('%j is refused with 64', async (args, message) => {
     const { code, out, err } = await call(args);
     expect(code).toBe(64);
@@ -49,6 +51,27 @@ describe('usage', () => {
     const { code, out } = await call(['--help']);
     expect(code).toBe(0);
     for (const text of ['dev', 'run', 'ls', 'show', 'watch', 'admin', '78', '130']) expect(out).toContain(text);
+  });
+});
+
+describe('a value of 3,000 characters', () => {
+  const long = 'x'.repeat(3_000);
+  it.each([
+    [64, [long]],
+    [64, ['show', 'w', long]],
+    [64, ['ls', '--status', long]],
+    [64, ['ls', '--tag', long]],
+    [64, ['queues', 'pause', long, '--why', 'y']],
+    [78, ['show', long]],
+    [78, ['ls', '--state', long]],
+    [65, ['run', long, '--workflows', MODULE]],
+    [78, ['run', 'greet', `--workflows=./${long}.ts`]],
+    [65, ['run', 'greet', '--input', `@${long}`]],
+    [78, ['ls', '--context', long]],
+    [78, ['login', long]],
+  ])('is not quoted whole: %i', async (code, args) => {
+    const { code: ended, err } = await call(args);
+    expect([ended, err.length]).toEqual([code, expect.toSatisfy((length: number) => length < 1_000)]);
   });
 });
 
@@ -85,12 +108,19 @@ describe('wrong input in an empty folder', () => {
     [64, 'admin access create-key --name n --role viewer --tenant t --all-tenants'],
     [65, 'access revoke-key tmk_abc_s3cr3t --why y'],
     [65, 'run greet --input {bad'],
+    // What the API refuses.
+    [65, `schedule set s greet --cron bad --workflows ${MODULE}`],
+    [65, `schedule set s greet --cron bad --workflows ${MODULE} --state a/b/c`],
+    [65, `files import nowhere --as greet --workflows ${MODULE}`],
+    [65, `run greet --id job:x --input {"name":"a"} --workflows ${MODULE}`],
+    [65, `run greet --timeout soon --input {"name":"a"} --workflows ${MODULE} --detach`],
+    [0, `definitions --workflows ${MODULE}`],
   ];
 
   it.each(wrong)('ends with %i, and creates nothing: %s', async (code, line) => {
     const empty = await mkdtemp(path.join(cwd, 'empty-'));
     const ended = await callCli(line.split(' '), { cwd: empty, stdin: '{bad' });
-    expect([ended.code, ended.out]).toEqual([code, '']);
+    expect([ended.code, ended.out]).toEqual([code, code === 0 ? expect.stringContaining('greet') : '']);
     expect(ended.err).not.toContain('s3cr3t');
     expect(await readdir(empty)).toEqual([]);
   });

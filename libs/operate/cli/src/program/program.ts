@@ -2,8 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 import { Argument, Command, CommanderError, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { InvalidError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
-import { nameTexts, tenantName, wholeNumber } from '../arguments.ts';
+import { collectorUrl, nameTexts, tenantName, wholeNumber } from '../arguments.ts';
 import { addAccess } from '../commands/access.ts';
 import { addApprovals } from '../commands/approvals.ts';
 import { addBudget } from '../commands/budget.ts';
@@ -30,6 +31,7 @@ import { addFiles } from './files-program.ts';
 import { withFilters } from './filter-options.ts';
 import { addLogin } from './login-program.ts';
 import { addMcp } from './mcp-program.ts';
+import { inWordsOf, withShortValues } from './own-words.ts';
 import { type Asks, askThere, type Does, type OptionsIn, type ProgramKit } from './program-kit.ts';
 import { addRepoState } from './repo-state-program.ts';
 import { jsonOption, modules, places, stateOption } from './shared-options.ts';
@@ -58,15 +60,18 @@ const OWN_VERSION = (
 /** Runs the command; resolves to its exit code. Never throws. */
 export async function runCli(args: readonly string[], session: Session): Promise<number> {
   let code: number = EXIT.ok;
+  /** The command under way; commander gives it to its action as the last argument. */
+  let command: CommandUnknownOpts | undefined;
   const does: Does =
     (load, name) =>
     async (...given) => {
-      // The last argument is commander's own.
+      command = given.at(-1) as CommandUnknownOpts;
       code = await (await load())[name](session, ...(given.slice(0, -1) as never[]));
     };
   const asks: Asks =
     (...what) =>
     async (...given) => {
+      command = given.at(-1) as CommandUnknownOpts;
       code = await askThere(session, what as Parameters<Asks>, given);
     };
   const program = makeProgram({ does, asks }, session);
@@ -74,30 +79,36 @@ export async function runCli(args: readonly string[], session: Session): Promise
     await program.parseAsync(args, { from: 'user' });
     return code;
   } catch (error) {
-    if (!(error instanceof CommanderError)) return reportFailure(error, session.terminal, session.env);
+    const words = (message: string): string => withShortValues(message, args);
+    if (!(error instanceof CommanderError)) {
+      return reportFailure(error, session, (message) =>
+        words(error instanceof InvalidError ? inWordsOf(command, message) : message),
+      );
+    }
     if (error.exitCode === 0) return EXIT.ok;
     const message = error.message.replace(/^error: /, '').replace(/\n/g, ' ');
-    return reportFailure(
-      new UsageError(usageMessage(message, error.code, commandOf(program, args))),
-      session.terminal,
-      session.env,
-    );
+    const usage = new UsageError(usageMessage(message, error.code, commandOf(program, args)));
+    return reportFailure(usage, session, words);
   }
 }
 
-/** `tidemark retention set`: the arguments that name a command. */
-function commandOf(program: CommandUnknownOpts, args: readonly string[]): string {
+/** `tidemark retention set`: the arguments that name a command; and whether it is a group of commands. */
+function commandOf(program: CommandUnknownOpts, args: readonly string[]) {
   const words = ['tidemark'];
-  let at: CommandUnknownOpts | undefined = program;
+  let at: CommandUnknownOpts = program;
   for (const arg of args) {
-    at = at.commands.find((each) => each.name() === arg || each.aliases().includes(arg));
-    if (at === undefined) break;
+    const found = at.commands.find((each) => each.name() === arg || each.aliases().includes(arg));
+    if (found === undefined) break;
+    at = found;
     words.push(arg);
   }
-  return words.join(' ');
+  return { command: words.join(' '), isGroup: at.commands.length > 0 };
 }
 
-function usageMessage(message: string, code: string, command: string): string {
+function usageMessage(message: string, code: string, { command, isGroup }: ReturnType<typeof commandOf>): string {
+  // The default command of a group takes what names none of its commands.
+  const unknown = isGroup && code === 'commander.excessArguments' ? / but got \d+: ([^,]*)/.exec(message) : null;
+  if (unknown !== null) return `unknown command '${unknown[1]}'; ${command} --help lists them`;
   // Without any command, commander shows the help and throws with a text of its own.
   if (code === 'commander.help') return `name a command; ${command} --help lists them`;
   const hint =
@@ -118,7 +129,11 @@ function runningCommands(kit: ProgramKit) {
       'of the HTTP API, on this machine alone (default: 7070, or any free one, which is said)',
       wholeNumber(0, 65_535),
     )
-    .option('--otlp <url>', 'export traces to this collector (default: OTEL_EXPORTER_OTLP_ENDPOINT; else none)')
+    .option(
+      '--otlp <url>',
+      'export traces to this collector (default: OTEL_EXPORTER_OTLP_ENDPOINT; else none)',
+      collectorUrl,
+    )
     .addOption(jsonOption());
 
   const run = modules(kit, places(command('run', 'start a workflow, show how it goes, print its output')))
@@ -249,7 +264,11 @@ function addTrace({ command, does }: ProgramKit): void {
     .option('--all', 'list every span, also those that are alike')
     .action(does(traceCommands, 'traceShow'));
   sub('export', 'export the trace by OTLP: the same ids and spans as the live export')
-    .option('--otlp <url>', 'to this collector, such as http://localhost:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT)')
+    .option(
+      '--otlp <url>',
+      'to this collector, such as http://localhost:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT)',
+      collectorUrl,
+    )
     .addOption(new Option('--file <file>', 'into this file, as OTLP JSON; - for standard output').conflicts('otlp'))
     .option('--open', 'also spans that have not ended, up to the last event')
     .action(does(traceCommands, 'traceExport'));

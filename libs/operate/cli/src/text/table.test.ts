@@ -22,9 +22,13 @@ describe('tables', () => {
     expect(lines).toEqual(['ID          COUNT  ACTION', 'refund-88…  1,234  a long act…']);
   });
 
-  it('stops shrinking at what stays readable', () => {
-    const lines = table(COLUMNS, [['refund-8821', '1,234', 'a long action']], { width: 5 });
-    expect(lines[1]).toBe('ref…  1,234  a long …');
+  it('stops shrinking at what stays readable, and leaves out quantities, then other columns, the last ones first', () => {
+    const lines = (width: number) => table(COLUMNS, [['refund-8821', '1,234', 'a long action']], { width });
+    expect(lines(21)).toEqual(['ID    COUNT  ACTION', 'ref…  1,234  a long …']);
+    expect(lines(20)).toEqual(['ID         ACTION', 'refund-8…  a long a…']);
+    expect(lines(13)).toEqual(['ID', 'refund-8821']);
+    // What is not to be cut runs over.
+    expect(table([{ title: 'ID' }, { title: 'ACTION' }], [['refund-8821', 'x']], { width: 5 })[1]).toBe('refund-8821');
   });
 
   it('paints what shows and not the padding', () => {

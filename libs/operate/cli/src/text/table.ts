@@ -1,6 +1,7 @@
 /**
- * Owns tables: columns aligned by what shows on a terminal, two spaces between them, cut to the terminal's width where it
- * has one. Pure.
+ * Owns tables: columns aligned by what shows on a terminal, two spaces between them. Where the terminal is too narrow, columns that may
+ * shrink do; then the last quantities are left out, which would say something else if they were cut, then the last columns of any kind. The
+ * first column, which people copy, stays. Pure.
  */
 
 import { cut, padEnd, padStart, printable, widthOf } from './width.ts';
@@ -67,20 +68,21 @@ export function table(
   options: { readonly width?: number | undefined; readonly title?: (text: string) => string } = {},
 ): readonly string[] {
   const cells = rows.map((row) => row.map(cellOf));
-  const widths = columns.map((column, at) =>
-    Math.max(widthOf(column.title), ...cells.map((row) => widthOf(row[at]?.text ?? ''))),
-  );
-  if (options.width !== undefined) shrink(widths, columns, options.width);
+  const sized = columns.map((column, at): Sized => {
+    const width = Math.max(widthOf(column.title), ...cells.map((row) => widthOf(row[at]?.text ?? '')));
+    return { ...column, at, width };
+  });
+  const shown = options.width === undefined ? sized : fitting(sized, options.width);
   const line = (row: readonly Cell[]): string =>
-    columns
-      .map((column, at) => {
+    shown
+      .map(({ align, at, width }, place) => {
         const { text, paint } = row[at] ?? { text: '' };
-        const shown = cut(text, widths[at]!);
+        const said = cut(text, width);
         // Padding stays unpainted, and the last column needs none.
-        const filling = widths[at]! - widthOf(shown);
-        const painted = paint === undefined ? shown : paint(shown);
-        if (column.align === 'right') return padStart('', filling) + painted;
-        return at === columns.length - 1 ? painted : painted + padEnd('', filling);
+        const filling = width - widthOf(said);
+        const painted = paint === undefined ? said : paint(said);
+        if (align === 'right') return padStart('', filling) + painted;
+        return place === shown.length - 1 ? painted : painted + padEnd('', filling);
       })
       .join(GAP)
       .trimEnd();
@@ -89,18 +91,27 @@ export function table(
   return [line(titles), ...cells.map(line)];
 }
 
-/** Takes what is too much from the columns that may shrink, always from the widest. */
-function shrink(widths: number[], columns: readonly Column[], width: number): void {
-  let excess = widths.reduce((sum, each) => sum + each, 0) + GAP.length * (columns.length - 1) - width;
-  while (excess > 0) {
-    let widest = -1;
-    for (const [at, column] of columns.entries()) {
-      const least = column.shrinksTo;
-      if (least === undefined || widths[at]! <= least) continue;
-      if (widest === -1 || widths[at]! > widths[widest]!) widest = at;
-    }
-    if (widest === -1) return;
-    widths[widest]!--;
-    excess--;
+interface Sized extends Column {
+  /** Its place among all columns, and its width. */
+  readonly at: number;
+  width: number;
+}
+
+const leastOf = ({ shrinksTo = Number.POSITIVE_INFINITY, width }: Sized): number => Math.min(shrinksTo, width);
+
+/** The columns that fit; what is too much is taken from those that may shrink, always from the widest. */
+function fitting(all: readonly Sized[], width: number): readonly Sized[] {
+  const columns = [...all];
+  const excess = (of: (column: Sized) => number): number =>
+    columns.reduce((sum, column) => sum + of(column), 0) + GAP.length * (columns.length - 1) - width;
+  while (columns.length > 1 && excess(leastOf) > 0) {
+    const quantity = columns.findLastIndex(({ align }, place) => place > 0 && align === 'right');
+    columns.splice(quantity === -1 ? columns.length - 1 : quantity, 1);
   }
+  for (let left = excess((column) => column.width); left > 0; left--) {
+    const shrinking = columns.filter((column) => column.width > leastOf(column));
+    if (shrinking.length === 0) break;
+    shrinking.reduce((widest, column) => (column.width > widest.width ? column : widest)).width--;
+  }
+  return columns;
 }

@@ -39,11 +39,11 @@ export interface FollowingStreams {
   };
 }
 
-/** A piece of a model's answer as it comes, or how far a step is; stored nowhere. */
+/** A piece of a model's answer as it comes, or how far a step is, or what it waits for before it continues; stored nowhere. */
 export interface Delta {
   /** Null: it is the workflow that waits, before a step continues. */
   readonly task: string | null;
-  readonly kind: 'text' | 'reasoning' | 'tool-call' | 'progress';
+  readonly kind: 'text' | 'reasoning' | 'tool-call' | 'progress' | 'wait';
   readonly text?: string | undefined;
   readonly call?: Json | undefined;
   /** Of `progress`, as what follows. */

@@ -16,6 +16,14 @@ export interface Workflow {
   readonly continues?: string | undefined;
   /** The workflow that continues this one, which is `completed` for the reason `continued`. */
   readonly continued_as?: string | undefined;
+  /** While a failed task is to resume on a build that announced itself, and no worker has taken it yet: since `updated_at`. A worker of any build but those on which it failed takes it. */
+  readonly waits_for_build?:
+    | {
+        readonly build: string;
+        readonly task: string;
+        readonly failed_builds: readonly string[];
+      }
+    | undefined;
   readonly status: 'open' | 'parked' | 'compensating' | 'completed' | 'failed' | 'compensated';
   /** An open workflow is `running` (a worker holds it), `ready` (waits for a worker) or `waiting` (no task can run yet); others are as their status. */
   readonly activity:

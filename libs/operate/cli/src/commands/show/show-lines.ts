@@ -41,7 +41,7 @@ const FORGOTTEN_WORDS = 'What it held (input, belief, output) was forgotten for 
 export function showLines(found: Found, options: ShowOptions, style: Style, nowMs: number): readonly string[] {
   const sections: (readonly string[])[] = [
     headLines(found, style, nowMs),
-    endingLines(found, options, style),
+    endingLines(found, options, style, nowMs),
     ...(found.view.forgotten
       ? [section('Forgotten', [`${INDENT}${FORGOTTEN_WORDS}`], style)]
       : [
@@ -108,7 +108,7 @@ function undoLines({ view, waits }: Found, options: ShowOptions, title: string, 
   return [...lines, '', ...section(waitTitle, questionLines(waits, options, style), style)];
 }
 
-function endingLines(found: Found, options: ShowOptions, style: Style): readonly string[] {
+function endingLines(found: Found, options: ShowOptions, style: Style, nowMs: number): readonly string[] {
   const { view } = found;
   if (view.continued_as !== undefined) {
     const next = view.continued_as;
@@ -136,8 +136,21 @@ function endingLines(found: Found, options: ShowOptions, style: Style): readonly
     case 'parked':
       return section('Waits for a person', questionLines(view, options, style), style);
     default:
-      return controlLines(found, style);
+      return view.waits_for_build === undefined ? controlLines(found, style) : buildLines(view, style, nowMs);
   }
+}
+
+/** The build that was to take the failed task and has not, since when, and which others may. */
+function buildLines(view: WorkflowView, style: Style, nowMs: number): readonly string[] {
+  const { build, task, failed_builds: failed } = view.waits_for_build!;
+  return section(
+    'Waits for a worker of another build',
+    [
+      `${INDENT}Build ${printable(build)} announced itself and was to take task ${task}; no worker of it has taken it for ${duration(nowMs - Date.parse(view.updated_at))}.`,
+      `${INDENT}Start a worker of it, or of any build but ${failed.map(printable).join(', ')}, on which the task failed.`,
+    ],
+    style,
+  );
 }
 
 /** Who paused or cancelled it, and why. */

@@ -1,0 +1,35 @@
+import { Command } from '@commander-js/extra-typings';
+import { expect, it } from 'vitest';
+import { inWordsOf, withShortValues } from './own-words.ts';
+
+const set = new Command('set')
+  .argument('<id>')
+  .argument('<workflow>')
+  .option('--time-zone <name>')
+  .option('--as <what>')
+  .option('--limit <count>');
+
+it.each([
+  ['an option', "timeZone: 'Mars' is no time zone", "--time-zone: 'Mars' is no time zone"],
+  ['an option that the API calls otherwise', "resolution: 'x' doesn't fit", "--as: 'x' doesn't fit"],
+  ['an argument', "workflow: nothing is named 'x'", "<workflow>: nothing is named 'x'"],
+  ['an argument that the API calls otherwise', 'definition: no workflow is named', '<workflow>: no workflow is named'],
+  [
+    'each field of a wrong request',
+    'The request is wrong: path.schedule: Too big; query.limit: Too small; body.time_zone: is missing.',
+    '<id>: Too big; --limit: Too small; --time-zone: is missing.',
+  ],
+  ['nothing that the command does not have', 'colour: is wrong', 'colour: is wrong'],
+  ['nothing in the middle of a message', 'w1 stopped: limit: 5', 'w1 stopped: limit: 5'],
+])('a message names %s', (_, message, shown) => {
+  expect(inWordsOf(set as never, message)).toBe(shown);
+});
+
+it('cuts what was typed, however it was given, and nothing else', () => {
+  const long = 'x'.repeat(3_000);
+  const shown = `${'x'.repeat(199)}…`;
+  const words = `No workflow has the id '${long}', and ${'y'.repeat(300)} stays.`;
+  for (const arg of [long, `--id=${long}`, `@${long}`]) {
+    expect(withShortValues(words, ['show', arg])).toBe(words.replace(long, shown));
+  }
+});
