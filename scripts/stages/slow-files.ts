@@ -38,6 +38,10 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     seconds: 14,
     why: 'The short run on the embedded default: real processes, one of them killed.',
   },
+  'libs/operate/cli/src/every-command.cluster.test.ts': {
+    seconds: 11,
+    why: 'Every command in a folder, beside a process that holds it, and over HTTP.',
+  },
   'libs/operate/cli/src/files.test.ts': { seconds: 9, why: 'Commands that open the folder each.' },
   'libs/operate/cli/src/folder.test.ts': { seconds: 10, why: 'Commands wait for a folder that others hold.' },
   'libs/operate/cli/src/fork.test.ts': { seconds: 6, why: 'Commands that open the folder each.' },

@@ -65,6 +65,7 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
       'test/integration/tls.cluster.test.ts',
       'test/integration/zombie.cluster.test.ts',
       'libs/operate/cli/src/access.cluster.test.ts',
+      'libs/operate/cli/src/every-command.cluster.test.ts',
       'libs/adapters/log-kafka/src/doubt.kafka.test.ts',
       'libs/adapters/queue-bullmq/src/redis-faults.redis.test.ts',
       'libs/adapters/store-postgres/src/pglite-faults.test.ts',
