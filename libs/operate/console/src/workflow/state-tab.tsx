@@ -10,7 +10,7 @@ import type { WorkflowView } from './workflow-view.ts';
 
 export function StateTab({ view }: { readonly view: WorkflowView }) {
   const { belief, frontier, input, output, flow, forgotten } = view;
-  if (forgotten) return <p className="dim">What it held is gone for good: its key was destroyed.</p>;
+  if (forgotten) return <p className="dim">Its content is gone for good: its key was destroyed.</p>;
   return (
     <div className="cards">
       <Card title="Belief" note={`after checkpoint ${view.sequence_number}`}>
