@@ -18,7 +18,6 @@ import type { Context } from './contexts-file.ts';
 import { DEFAULT_FOLDER, exists, type Folder, folderTarget, inUse, isInUse } from './folder.ts';
 import { folderFetch, type Holder } from './folder-socket.ts';
 import type { HeldFolder } from './held-folder.ts';
-import { inNewFolder, isNew } from './new-folder.ts';
 import { tokenOf } from './oidc.ts';
 import { noticeStall } from './stall.ts';
 
@@ -101,8 +100,8 @@ export function checkedUrl(text: string, field: string): string {
 }
 
 export interface AtPlaceOptions extends PlaceOptions {
-  /** Where nothing is stored yet: `read` refuses, `look` creates nothing, `write` creates the folder unless the work fails. */
-  readonly how: 'read' | 'look' | 'write';
+  /** Where nothing is stored yet, `read` is refused, and `write` creates the folder. */
+  readonly how: 'read' | 'write';
   /** The name of the decider, where state is in a folder; a server knows it by the credential. */
   readonly by?: string | undefined;
   /** Used where this process opens the folder; another holder, or a server, has its own. Absent: none are needed. */
@@ -115,19 +114,14 @@ export async function atPlace<T>(
   options: AtPlaceOptions,
   work: (place: Place) => Promise<T>,
 ): Promise<T> {
-  const { how } = options;
-  const there = async (target: Target): Promise<T> => {
-    const place = await openPlace(session, target, options);
-    try {
-      return await within(place, () => noticeStall(session, waitingFor(place), work(place)));
-    } finally {
-      await place.close();
-    }
-  };
   const target = await targetOf(options, session);
-  if (target.kind !== 'embedded' || exists(target)) return there(target);
-  if (how === 'read') throw noState(target.shown);
-  return isNew(target) ? inNewFolder(target, how === 'write', there) : there(target);
+  if (target.kind === 'embedded' && options.how === 'read' && !exists(target)) throw noState(target.shown);
+  const place = await openPlace(session, target, options);
+  try {
+    return await within(place, () => noticeStall(session, waitingFor(place), work(place)));
+  } finally {
+    await place.close();
+  }
 }
 
 /** Throws refusals as errors of their kind. */
