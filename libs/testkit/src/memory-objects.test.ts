@@ -35,7 +35,7 @@ test('fail: so many calls, of the operation alone, do nothing', async () => {
   await expect(objects.read('a')).rejects.toMatchObject(unavailable);
   await expect(listed()).rejects.toMatchObject(unavailable);
   expect(await listed()).toEqual(['a', 'b']);
-  expect(objects.calls).toEqual({ create: 4, read: 2, list: 2, remove: 0, recall: 0 });
+  expect(objects.calls).toEqual({ create: 4, put: 0, read: 2, list: 2, remove: 0, recall: 0 });
 });
 
 test('loseAnswers: what was asked is done', async () => {

@@ -7,14 +7,14 @@
 import { UnavailableError } from '@tidemark/core';
 import { checkObjectName, checkObjectSize, type ObjectStore, type Recall } from '@tidemark/ports';
 
-export type ObjectOperation = 'create' | 'read' | 'list' | 'remove' | 'recall';
+export type ObjectOperation = 'create' | 'put' | 'read' | 'list' | 'remove' | 'recall';
 
 export class MemoryObjects implements ObjectStore {
   readonly place: string;
-  /** True: `create` refuses, as a full disk does. */
+  /** True: writes are refused, as by a full disk. */
   full = false;
   /** Calls of each operation, refused ones included. */
-  readonly calls: Record<ObjectOperation, number> = { create: 0, read: 0, list: 0, remove: 0, recall: 0 };
+  readonly calls: Record<ObjectOperation, number> = { create: 0, put: 0, read: 0, list: 0, remove: 0, recall: 0 };
   readonly #objects = new Map<string, Uint8Array>();
   readonly #failing: { times: number; readonly operation: ObjectOperation | undefined }[] = [];
   #lostAnswers = 0;
@@ -33,7 +33,7 @@ export class MemoryObjects implements ObjectStore {
     this.#failing.push({ times, operation });
   }
 
-  /** The next creates do their work, then throw `UnavailableError`, as when the answer was lost. */
+  /** The next writes do their work, then throw `UnavailableError`, as when the answer was lost. */
   loseAnswers(times: number): void {
     this.#lostAnswers += times;
   }
@@ -98,19 +98,27 @@ export class MemoryObjects implements ObjectStore {
   }
 
   async create(name: string, bytes: Uint8Array): Promise<boolean> {
+    return this.#write('create', name, bytes, this.#objects.has(name));
+  }
+
+  async put(name: string, bytes: Uint8Array): Promise<void> {
+    this.#write('put', name, bytes, false);
+  }
+
+  /** Whether it was written: not if `keeps`. */
+  #write(operation: 'create' | 'put', name: string, bytes: Uint8Array, keeps: boolean): boolean {
     checkObjectName(name);
     checkObjectSize(bytes);
-    this.#enter('create');
+    this.#enter(operation);
     if (this.full) throw this.#unavailable('it is full');
     if (this.#isInTheWay(name)) throw this.#unavailable(`a folder of ${name} is an object, or it is a folder itself`);
-    const isOurs = !this.#objects.has(name);
     // A copy: `slice` of a Buffer would be a view.
-    if (isOurs) this.#objects.set(name, new Uint8Array(bytes));
+    if (!keeps) this.#objects.set(name, new Uint8Array(bytes));
     if (this.#lostAnswers > 0) {
       this.#lostAnswers--;
       throw this.#unavailable('the answer was lost');
     }
-    return isOurs;
+    return !keeps;
   }
 
   async read(name: string): Promise<Uint8Array | undefined> {

@@ -6,7 +6,7 @@
  * lost.
  */
 
-import { link, mkdir, readdir, readFile, stat, unlink } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { ObjectBlobs } from '@tidemark/codec';
 import {
@@ -53,7 +53,7 @@ class FsObjects implements ObjectStore {
   readonly place: string;
   readonly #guard: GuardedFolder;
   readonly #turns = new Turns(FILES_OPEN_MAX);
-  readonly #creating = new Set<Promise<unknown>>();
+  readonly #writing = new Set<Promise<unknown>>();
   /** Folders whose names are known to be durable. */
   readonly #durable = new Set<string>();
 
@@ -62,17 +62,25 @@ class FsObjects implements ObjectStore {
     this.place = guard.path;
   }
 
-  async create(name: string, bytes: Uint8Array): Promise<boolean> {
+  create(name: string, bytes: Uint8Array): Promise<boolean> {
+    return this.#write(name, bytes, (file) => this.#create(file, bytes));
+  }
+
+  put(name: string, bytes: Uint8Array): Promise<void> {
+    return this.#write(name, bytes, (file) => this.#put(file, bytes));
+  }
+
+  async #write<T>(name: string, bytes: Uint8Array, write: (file: string) => Promise<T>): Promise<T> {
     const file = this.#file(name);
     checkObjectSize(bytes);
-    const creating = this.#turns.run(() => this.#create(file, bytes));
-    this.#creating.add(creating);
+    const writing = this.#turns.run(() => write(file));
+    this.#writing.add(writing);
     try {
-      return await creating;
+      return await writing;
     } catch (error) {
       throw this.#guard.unavailable(error);
     } finally {
-      this.#creating.delete(creating);
+      this.#writing.delete(writing);
     }
   }
 
@@ -104,7 +112,7 @@ class FsObjects implements ObjectStore {
   }
 
   async close(): Promise<void> {
-    await Promise.allSettled(this.#creating);
+    await Promise.allSettled(this.#writing);
   }
 
   #file(name: string): string {
@@ -116,15 +124,26 @@ class FsObjects implements ObjectStore {
       await this.#makeDurable(file);
       return false;
     }
+    return await this.#named(file, bytes, (temporary) => this.#name(temporary, file));
+  }
+
+  async #put(file: string, bytes: Uint8Array): Promise<void> {
+    const existing = await unlessAbsent(() => readFile(file));
+    if (existing !== undefined && Buffer.compare(existing, bytes) === 0) await this.#makeDurable(file);
+    else await this.#named(file, bytes, (temporary) => rename(temporary, file));
+  }
+
+  /** Writes the bytes to a temporary file, which `name` gives the file's name, and makes both durable. */
+  async #named<T>(file: string, bytes: Uint8Array, name: (temporary: string) => Promise<T>): Promise<T> {
     const temporary = path.join(this.place, WRITING, temporaryName());
     await makeFolder(path.dirname(temporary));
     try {
       await writeDurably(temporary, bytes);
       const made = await mkdir(path.dirname(file), { recursive: true });
       if (made !== undefined) this.#forget(made, file);
-      const isOurs = await this.#name(temporary, file);
+      const named = await name(temporary);
       await this.#makeDurable(file);
-      return isOurs;
+      return named;
     } finally {
       await unlink(temporary).catch(() => {});
     }
@@ -184,11 +203,13 @@ class FsObjects implements ObjectStore {
 }
 
 /** False: it is missing, or is something else. */
-async function isFile(file: string): Promise<boolean> {
+const isFile = async (file: string): Promise<boolean> => (await unlessAbsent(() => stat(file)))?.isFile() ?? false;
+
+async function unlessAbsent<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
-    return (await stat(file)).isFile();
+    return await read();
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

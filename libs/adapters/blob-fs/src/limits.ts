@@ -4,8 +4,8 @@
 export const FILES_OPEN_MAX = 32;
 /** Age after which a temporary file of another machine (a shared folder) certainly was left behind. */
 export const FOREIGN_TEMPORARY_MAX_MS = 24 * 60 * 60 * 1_000;
-/** Folders of objects whose names are remembered as durable; any others are synced again. */
-export const FOLDERS_KNOWN_MAX = 10_000;
+/** Folders whose names are remembered as durable; any others are synced again. Blobs have 65,792. */
+export const FOLDERS_KNOWN_MAX = 100_000;
 /** Longest path below a folder that somebody named, in characters. */
 export const NAME_MAX_CHARS = 1_000;
 /** Longest part of it, in bytes: what file systems take. */

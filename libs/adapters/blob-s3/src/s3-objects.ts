@@ -60,6 +60,8 @@ export const openS3Blobs = async (options: S3BucketOptions): Promise<BlobStore> 
 async function open(options: S3BucketOptions, use: BucketUse, storageClass?: StorageClass): Promise<ObjectStore> {
   const bucket = await openS3Bucket(options, use);
   const objects = new S3Objects(bucket, storageClass);
+  // Blobs are never created under a condition that counts.
+  if (use === 'blob') return objects;
   try {
     await objects.prove();
   } catch (error) {
@@ -76,7 +78,7 @@ class S3Objects implements ObjectStore {
   readonly #bucket: S3Bucket;
   readonly #storageClass: StorageClass | undefined;
   #proof: Promise<void> | undefined;
-  readonly #creating = new Set<Promise<unknown>>();
+  readonly #writing = new Set<Promise<unknown>>();
   /** When this process requested a recall, by name, in milliseconds since the Unix epoch; the oldest first. */
   readonly #askedAtMs = new Map<string, number>();
 
@@ -97,15 +99,26 @@ class S3Objects implements ObjectStore {
     }
   }
 
-  async create(name: string, bytes: Uint8Array): Promise<boolean> {
+  create(name: string, bytes: Uint8Array): Promise<boolean> {
+    return this.#write(name, bytes, async () => {
+      await this.prove();
+      return await this.#bucket.guarded(() => this.#create(name, bytes), name);
+    });
+  }
+
+  put(name: string, bytes: Uint8Array): Promise<void> {
+    return this.#write(name, bytes, () => this.#bucket.guarded(() => this.#put(name, bytes), name));
+  }
+
+  async #write<T>(name: string, bytes: Uint8Array, write: () => Promise<T>): Promise<T> {
     checkObjectName(name);
     checkObjectSize(bytes);
-    const creating = this.prove().then(() => this.#bucket.guarded(() => this.#create(name, bytes), name));
-    this.#creating.add(creating);
+    const writing = write();
+    this.#writing.add(writing);
     try {
-      return await creating;
+      return await writing;
     } finally {
-      this.#creating.delete(creating);
+      this.#writing.delete(writing);
     }
   }
 
@@ -136,7 +149,7 @@ class S3Objects implements ObjectStore {
   }
 
   async close(): Promise<void> {
-    await Promise.allSettled(this.#creating);
+    await Promise.allSettled(this.#writing);
     this.#bucket.close();
   }
 
@@ -158,6 +171,22 @@ class S3Objects implements ObjectStore {
         if (round === CREATE_ROUNDS_MAX) throw error;
         await pause(CREATE_PAUSE_MS * 2 ** (round - 1));
       }
+    }
+  }
+
+  async #put(name: string, bytes: Uint8Array): Promise<void> {
+    const isThereAlready = async (): Promise<boolean> => {
+      const existing = await this.#bucket.read(name);
+      return existing !== undefined && Buffer.compare(existing, bytes) === 0;
+    };
+    const how = this.#storageClass === undefined ? {} : { StorageClass: this.#storageClass };
+    // Otherwise all its bytes would go up before the server says that the object exists.
+    if (bytes.length > ASKED_FIRST_BYTES && (await isThereAlready())) return;
+    try {
+      await this.#bucket.write(name, bytes, { ...how, IfNoneMatch: '*' });
+    } catch (error) {
+      if (!isThere(error)) throw error;
+      if (!(await isThereAlready())) await this.#bucket.write(name, bytes, how);
     }
   }
 
@@ -211,7 +240,7 @@ class S3Objects implements ObjectStore {
 function tooMany(place: string, prefix: string): LimitError {
   return new LimitError(
     'object-list-too-long',
-    `The bucket of objects ${place} holds more than ${LISTED_NAMES_MAX} names that begin with '${prefix}': list by a longer prefix.`,
+    `The bucket ${place} holds more than ${LISTED_NAMES_MAX} names that begin with '${prefix}': list by a longer prefix.`,
     { place, prefix, limitCount: LISTED_NAMES_MAX },
   );
 }

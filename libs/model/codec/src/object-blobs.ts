@@ -1,7 +1,7 @@
 /**
  * Owns blobs as objects of a store: `ab/cd/abcd…` by SHA-256. Invariants: an object under its digest was whole and durable before its name
- * existed (O1), and is replaced only where it is damaged; what `get` returns has the requested digest. Several processes may share the
- * store. It does not know where that is.
+ * existed (O1); one that `put` has returned is never missing until it is deleted, and what `get` returns has the requested digest. Several
+ * processes may share the store. It does not know where that is.
  */
 
 import { hash } from 'node:crypto';
@@ -24,7 +24,7 @@ export class ObjectBlobs implements BlobStore {
     const digest = hash('sha256', bytes);
     let writing = this.#writing.get(digest);
     if (writing === undefined) {
-      writing = this.#store(digest, bytes).finally(() => this.#writing.delete(digest));
+      writing = this.#objects.put(blobPath(digest), bytes).finally(() => this.#writing.delete(digest));
       this.#writing.set(digest, writing);
     }
     await writing;
@@ -66,16 +66,5 @@ export class ObjectBlobs implements BlobStore {
   async close(): Promise<void> {
     await Promise.allSettled(this.#writing.values());
     await this.#objects.close();
-  }
-
-  /** Reads what exists and replaces it where it is damaged: after a `put`, `get` works. */
-  async #store(digest: string, bytes: Uint8Array): Promise<void> {
-    const name = blobPath(digest);
-    if (await this.#objects.create(name, bytes)) return;
-    const existing = await this.#objects.read(name);
-    if (existing !== undefined && hash('sha256', existing) === digest) return;
-    await this.#objects.remove(name);
-    // False: another process replaced it just now.
-    await this.#objects.create(name, bytes);
   }
 }

@@ -7,8 +7,8 @@ import { InvalidError } from '@tidemark/core';
 
 export interface BlobStore {
   /**
-   * Stores bytes under their SHA-256 (64 hex digits) and returns it. Storing the same bytes again does nothing. Atomic. Throws as `create` of
-   * an object store does.
+   * Stores bytes under their SHA-256 (64 hex digits) and returns it. Storing the same bytes again changes nothing, but heals a
+   * damaged blob. Atomic. Throws as `put` of an object store does.
    */
   put(bytes: Uint8Array): Promise<string>;
   /** The bytes, verified against the digest. Throws `CorruptError` (`blob-missing`, `blob-damaged`). */

@@ -2,8 +2,8 @@
  * Owns the contract of the store of archived objects: bytes under names, each written once. It holds segments of the log, and the manifests
  * that name them. Must not know what the bytes mean; readers verify them against a digest of their own.
  *
- * O1 An object is whole and durable before its name exists, and never changes. When several processes create one name, one of them
- * succeeds.
+ * O1 An object is whole and durable before its name exists, and only `put` changes it, at once for all readers. When several processes create
+ * one name, one of them succeeds.
  * O2 `list` is a hint: it may lack what was just created, and contain what was removed. `read` is never stale.
  *
  * Callers choose names that work as paths: where there is an object `a/b` there is none `a`. Some stores could hold both, others refuse the
@@ -28,6 +28,11 @@ export interface ObjectStore {
    * stored is unknown; call again, and when that returns false read the object, which may be one's own).
    */
   create(name: string, bytes: Uint8Array): Promise<boolean>;
+  /**
+   * Stores the bytes under the name, in place of what it has. Readers find the old bytes or the new ones, whole. For names that follow from
+   * the bytes, so that it doesn't matter who is last. Writes nothing where the name has these bytes. Throws as `create` does.
+   */
+  put(name: string, bytes: Uint8Array): Promise<void>;
   /** The bytes; undefined when there is no such object. Throws `UnavailableError` (`object-archived`: recall it first). */
   read(name: string): Promise<Uint8Array | undefined>;
   /** Names that begin with the prefix, in the order of their bytes (O2). */
@@ -40,7 +45,7 @@ export interface ObjectStore {
   close(): Promise<void>;
 }
 
-/** Bytes of one object; above this `create` throws `LimitError`. */
+/** Bytes of one object; above this it is refused with `LimitError`. */
 export const OBJECT_MAX_BYTES = 512 * 1024 * 1024;
 /** Longest name, in characters. */
 export const OBJECT_NAME_MAX_CHARS = 512;

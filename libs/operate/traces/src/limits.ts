@@ -23,7 +23,7 @@ export const RETRY_MAX_MS = 30_000;
  * When the process ends: how long, in milliseconds, a collector may take to answer a request, and how long further requests begin. Their
  * packages are loaded before.
  */
-export const LAST_ANSWER_MAX_MS = 1_000;
+export const LAST_ANSWER_MAX_MS = 2_000;
 export const LAST_FLUSH_MAX_MS = 3_000;
 /** Workflows whose open spans are kept in memory, at most; others are drawn from the log again. */
 export const OPEN_TRACES_MAX = 20_000;

@@ -82,6 +82,31 @@ export function objectStoreContract(
       expect(await said(objects, 'a/tide')).toBe('in');
     });
 
+    test('O1: what is put is there in place of what was, and what is created after it is not', async () => {
+      await objects.put('a/tide', text('in'));
+      await objects.put('a/tide', text('in'));
+      expect(await said(objects, 'a/tide')).toBe('in');
+      await objects.put('a/tide', text('out'));
+      expect(await said(objects, 'a/tide')).toBe('out');
+      expect(await objects.create('a/tide', text('in'))).toBe(false);
+      expect(await said(objects, 'a/tide')).toBe('out');
+    });
+
+    test('O1: who reads while others put finds one of them, whole', async () => {
+      const other = await opened.again();
+      const versions = ['a', 'b'].map((letter) => text(letter.repeat(100_000)));
+      await objects.put('race', versions[0]!);
+      let isOver = false;
+      const seen = (async () => {
+        const texts = new Set<string | undefined>();
+        while (!isOver) texts.add(await said(other, 'race'));
+        return [...texts].map((found) => `${found?.length} of ${found?.[0]}`);
+      })();
+      for (let round = 1; round <= 20; round++) await objects.put('race', versions[round % 2]!);
+      isOver = true;
+      for (const found of await seen) expect(found).toMatch(/^100000 of [ab]$/);
+    });
+
     test('O1: of many that create one name at once, in two processes, one does', async () => {
       const other = await opened.again();
       for (const round of [1, 2]) {

@@ -25,6 +25,7 @@ export function objectsView(objects: MemoryObjects, network: Network, process: S
   return {
     place: objects.place,
     create: (name, bytes) => call(`create-${kindOf(name)}`, () => objects.create(name, bytes)),
+    put: (name, bytes) => call(`put-${kindOf(name)}`, () => objects.put(name, bytes)),
     read: (name) => call(`read-${kindOf(name)}`, () => objects.read(name)),
     async *list(prefix) {
       yield* await call('list', () => all(objects.list(prefix)));

@@ -7,7 +7,6 @@
 import type {
   CheckpointId,
   Epoch,
-  FailedOn,
   Fork,
   Generation,
   HolderId,
@@ -29,8 +28,7 @@ export const listedColumns = `workflow, tenant, partition, generation, definitio
   belief_sequence, epoch, holder, lamport, opened_at_ms, updated_at_ms, tokens, cost_micros, last_action, runnable,
   pending_count, closed_in_generation, pinned, fork_of, fork_at, fork_effects, session, user_id,
   nullif(array_to_string(tags, E'\\x1f'), ''),
-  case when status = 'open' and runnable and holder is null and strpos(state, '"failedOn":{') > 0
-    then (state::json -> 'failedOn')::text end`;
+  case when status = 'open' and runnable and holder is null and strpos(state, '"failedOn":{') > 0 then state end`;
 const LISTED_COUNT = 31;
 
 const columns = `${listedColumns}, result, case when status = 'parked' then state end`;
@@ -146,8 +144,9 @@ export const listingOf = (row: Row): WorkflowListing => ({
 });
 
 const failedIn = (row: Row): Pick<WorkflowListing, 'failedOn'> => {
-  const failedOn = nullableText(row, 30);
-  return failedOn === null ? {} : { failedOn: JSON.parse(failedOn) as FailedOn };
+  const state = nullableText(row, 30);
+  const { failedOn } = state === null ? {} : (JSON.parse(state) as Pick<StreamState, 'failedOn'>);
+  return failedOn === undefined ? {} : { failedOn };
 };
 
 const forkIn = (row: Row): Pick<WorkflowListing, 'fork'> => {
