@@ -181,6 +181,8 @@ export class StreamContent {
         return;
       }
       case 'SignalReceived':
+      case 'ApprovalGiven':
+      case 'ChildClosed':
         this.#causes.set(envelope.id, decodePayload(envelope.type, payload).value);
         return;
       case 'EffectPending':
