@@ -3,10 +3,11 @@
  * would matter. Must read no files.
  */
 import path from 'node:path';
+import { importsOf } from './imports.ts';
 import type { SourceFile, Tree } from './tree.ts';
 import type { Violation } from './violation.ts';
 
-/** One violation for each circle, at its first file. Imports by `import()`, which load later, don't count. */
+/** One violation for each circle, at its first file. Types and imports by `import()` count. */
 export function checkCycles(tree: Tree): Violation[] {
   const targets = new Map(tree.files.map((file) => [file.file, importedBy(file)]));
   const state = new Map<string, 'open' | 'done'>();
@@ -32,11 +33,7 @@ export function checkCycles(tree: Tree): Violation[] {
 }
 
 /** Files that it imports, from the root. */
-function importedBy({ file, parsed }: SourceFile): readonly string[] {
-  const { staticImports, staticExports } = parsed.module;
-  const exported = staticExports.flatMap(({ entries }) => entries.flatMap(({ moduleRequest }) => moduleRequest ?? []));
-  const named = [...staticImports.map(({ moduleRequest }) => moduleRequest), ...exported].map(({ value }) => value);
-  return [...new Set(named)]
-    .filter((specifier) => specifier.startsWith('.'))
-    .map((specifier) => path.posix.join(path.posix.dirname(file), specifier));
-}
+const importedBy = (file: SourceFile): readonly string[] =>
+  importsOf(file)
+    .filter(({ specifier }) => specifier.startsWith('.'))
+    .map(({ specifier }) => path.posix.join(path.posix.dirname(file.file), specifier));

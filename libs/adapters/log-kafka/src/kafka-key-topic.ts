@@ -11,10 +11,14 @@ import { Appender } from './appender.ts';
 import { decodeChanges, destroyRecords, encodeKeyed, putRecord } from './key-records.ts';
 import { LeaderAppendClient } from './leader-append-client.ts';
 import { KEY_APPEND_TIMEOUT_MS, KEY_COMPACTION_LAG_MS, KEYS_DESTROYED_AT_ONCE } from './limits.ts';
-import type { KafkaKeyTopicOptions } from './open.ts';
-import { type OpenedTopic, openTopic, type TopicUse } from './open-topic.ts';
+import { type KafkaTopicOptions, type OpenedTopic, openTopic, type TopicUse } from './open-topic.ts';
 import type { Reader } from './reader.ts';
 import type { Topology } from './topology.ts';
+
+export interface KafkaKeyTopicOptions extends KafkaTopicOptions {
+  /** Longest wait for an acknowledgement, over all attempts, in milliseconds. */
+  readonly appendTimeoutMs?: number;
+}
 
 const USE: TopicUse = {
   rules: {

@@ -8,8 +8,7 @@ import type { AppendOptions, EventLog, LogRecord, PartitionBounds, ReadRequest, 
 import { LOG_RULES } from './administration.ts';
 import { Appender } from './appender.ts';
 import { LeaderAppendClient } from './leader-append-client.ts';
-import type { KafkaTopicOptions } from './open.ts';
-import { type OpenedTopic, openTopic, type TopicUse } from './open-topic.ts';
+import { type KafkaTopicOptions, type OpenedTopic, openTopic, type TopicUse } from './open-topic.ts';
 import type { Reader } from './reader.ts';
 import { growTopic, type TopicParts } from './topic.ts';
 import type { Topology } from './topology.ts';

@@ -3,13 +3,28 @@
 import { parseAddresses, showAddress } from './address.ts';
 import { Administration, type TopicRules, type TopicSettings } from './administration.ts';
 import type { LeaderAppendClientOptions } from './leader-append-client.ts';
-import { defaultLimits } from './limits.ts';
-import { warnOfLoss } from './loss-warnings.ts';
-import type { KafkaTopicOptions } from './open.ts';
+import { defaultLimits, type KafkaLogLimits } from './limits.ts';
+import { type OnLossWarning, warnOfLoss } from './loss-warnings.ts';
 import { Reader } from './reader.ts';
-import { platformaticSecurity } from './security.ts';
+import { type KafkaSecurity, platformaticSecurity } from './security.ts';
 import { createTopic, reach, type TopicParts } from './topic.ts';
 import { Topology } from './topology.ts';
+
+export interface KafkaTopicOptions extends KafkaSecurity {
+  /** `host:port` of some brokers; the others are found through them. */
+  readonly brokers: readonly string[];
+  readonly topic: string;
+  /**
+   * Partitions of the topic when it is created here; an existing topic keeps its number. Default: 64 of the log, 1 of the keys. A topic of
+   * keys must not grow later: a key would have two places.
+   */
+  readonly partitions?: number;
+  /** Replicas of a topic that is created here; by default the cluster's own default. */
+  readonly replicationFactor?: number;
+  readonly limits?: Partial<KafkaLogLimits>;
+  /** Called at the opening for settings with which the loss of one broker could lose acknowledged records. */
+  readonly onWarning?: OnLossWarning;
+}
 
 /** What a topic is for. */
 export interface TopicUse {

@@ -4,30 +4,8 @@
  */
 
 import type { EventLog, KeyTopic } from '@tidemark/ports';
-import type { KafkaLogLimits } from './limits.ts';
-import type { OnLossWarning } from './loss-warnings.ts';
-import type { KafkaSecurity } from './security.ts';
-
-export interface KafkaTopicOptions extends KafkaSecurity {
-  /** `host:port` of some brokers; the others are found through them. */
-  readonly brokers: readonly string[];
-  readonly topic: string;
-  /**
-   * Partitions of the topic when it is created here; an existing topic keeps its number. Default: 64 of the log, 1 of the keys. A topic of
-   * keys must not grow later: a key would have two places.
-   */
-  readonly partitions?: number;
-  /** Replicas of a topic that is created here; by default the cluster's own default. */
-  readonly replicationFactor?: number;
-  readonly limits?: Partial<KafkaLogLimits>;
-  /** Called at the opening for settings with which the loss of one broker could lose acknowledged records. */
-  readonly onWarning?: OnLossWarning;
-}
-
-export interface KafkaKeyTopicOptions extends KafkaTopicOptions {
-  /** Longest wait for an acknowledgement, over all attempts, in milliseconds. */
-  readonly appendTimeoutMs?: number;
-}
+import type { KafkaKeyTopicOptions } from './kafka-key-topic.ts';
+import type { KafkaTopicOptions } from './open-topic.ts';
 
 /**
  * Opens the log, creating the topic when it is missing. Throws `UnavailableError` `log-unavailable` when no broker

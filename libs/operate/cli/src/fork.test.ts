@@ -145,6 +145,11 @@ describe('a fork', () => {
     expect(reported).toContain('The outcomes differ.');
     expect(reported).toContain('They differ from checkpoint #1 of the whole history on.');
     expect(reported).toMatch(/^checkpoints +3 +4 \(1 shared\)$/m);
+    const narrow = await callCli(['compare', 'base', 'live', '--state', 'state'], {
+      cwd,
+      env: { ...env, COLUMNS: '36' },
+    });
+    expect(narrow.out).toMatch(/^ +base +live\n[\s\S]*^checkpoints +3 +4 \(1 shared\)$/m);
   });
 
   it('goes on from an archived run as from any other, and keeps it from being forgotten', async () => {

@@ -18,7 +18,7 @@ import { DRAIN_MS, PARKED_SHOWN_COUNT } from '../limits.ts';
 import { DEFAULT_FOLDER, type Folder, folderTarget } from '../place/folder.ts';
 import { HeldFolder, holdNoticed } from '../place/held-folder.ts';
 import { ownName, ownPlace, placeOr } from '../place/place.ts';
-import type { RunningOptions } from '../program/program.ts';
+import type { RunningOptions } from '../program/running-options.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { progressBar } from '../text/progress.ts';
 import { shellWord, showCommand } from '../text/shell.ts';

@@ -26,7 +26,7 @@ import { failureOf } from '../place/api-failure.ts';
 import { exists } from '../place/folder.ts';
 import { firstOf } from '../place/pages.ts';
 import { atPlace, awaitHolder, lastingPlace, openPlace, type Place, type Target, targetOf } from '../place/place.ts';
-import type { FilesOptions } from '../program/files-program.ts';
+import type { FilesOptions } from '../program/files-options.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { shellWord } from '../text/shell.ts';
 import { printable } from '../text/width.ts';

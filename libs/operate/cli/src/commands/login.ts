@@ -16,7 +16,7 @@ import { changeContexts, checkContextName, contextNamed, contextsPath, readConte
 import type { ContextsFile, Credential } from '../place/contexts-file.ts';
 import { deviceLogin } from '../place/oidc.ts';
 import { atPlace, checkedUrl, type PlaceOptions } from '../place/place.ts';
-import type { LoginOptions } from '../program/login-program.ts';
+import type { LoginOptions } from '../program/login-options.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { type Columns, tableOr } from '../text/table.ts';
 import { printable } from '../text/width.ts';

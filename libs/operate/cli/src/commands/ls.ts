@@ -6,7 +6,7 @@ import { noState } from '../failures.ts';
 import { firstOf, type Listed } from '../place/pages.ts';
 import { atPlace, nothingKept } from '../place/place.ts';
 import { queryOf } from '../program/filter-options.ts';
-import type { RunningOptions } from '../program/program.ts';
+import type { RunningOptions } from '../program/running-options.ts';
 import type { Session } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
 import { type Columns, tableOf } from '../text/table.ts';

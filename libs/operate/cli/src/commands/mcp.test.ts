@@ -10,7 +10,7 @@ import type { Role } from '@tidemark/ports';
 import { type McpTestClient, mcpPipes } from '@tidemark/testkit/mcp-client';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { callCli, hold } from '../called-cli-fixture.ts';
-import type { McpCommandOptions } from '../program/mcp-program.ts';
+import type { McpCommandOptions } from '../program/mcp-options.ts';
 import { Terminal } from '../terminal.ts';
 import { serveMcp } from './mcp.ts';
 

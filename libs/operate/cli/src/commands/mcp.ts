@@ -12,7 +12,7 @@ import { noState, outlivedReporter } from '../failures.ts';
 import { failureOf } from '../place/api-failure.ts';
 import { exists } from '../place/folder.ts';
 import { openPlace, targetOf } from '../place/place.ts';
-import type { McpCommandOptions } from '../program/mcp-program.ts';
+import type { McpCommandOptions } from '../program/mcp-options.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { printable } from '../text/width.ts';
 import { SharedPlace } from './mcp-place.ts';

@@ -18,7 +18,7 @@ import {
   type StageStatus,
 } from '@tidemark/repo-state';
 import { readJson } from '../input.ts';
-import type { StateOptions } from '../program/repo-state-program.ts';
+import type { StateOptions } from '../program/repo-state-options.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { counted } from '../text/units.ts';
 import { printable, printableLines } from '../text/width.ts';

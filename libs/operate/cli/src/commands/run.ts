@@ -31,7 +31,7 @@ import {
   waitingFor,
 } from '../place/place.ts';
 import { noticeStall } from '../place/stall.ts';
-import type { RunningOptions } from '../program/program.ts';
+import type { RunningOptions } from '../program/running-options.ts';
 import { type Interruption, type Session, takeInterrupts } from '../session.ts';
 import { jsonText } from '../text/json.ts';
 import { atWords, shellWord } from '../text/shell.ts';

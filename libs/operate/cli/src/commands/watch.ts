@@ -24,7 +24,7 @@ import {
   targetOf,
   within,
 } from '../place/place.ts';
-import type { RunningOptions } from '../program/program.ts';
+import type { RunningOptions } from '../program/running-options.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { jsonText } from '../text/json.ts';
 import { counted } from '../text/units.ts';

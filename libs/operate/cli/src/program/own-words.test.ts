@@ -7,6 +7,7 @@ const set = new Command('set')
   .argument('<workflow>')
   .option('--time-zone <name>')
   .option('--as <what>')
+  .option('--tag <name>')
   .option('--limit <count>');
 
 it.each([
@@ -19,6 +20,10 @@ it.each([
     'The request is wrong: path.schedule: Too big; query.limit: Too small; body.time_zone: is missing.',
     '<id>: Too big; --limit: Too small; --time-zone: is missing.',
   ],
+  ['a list', 'The request is wrong: body.tags.0: Too long.', '--tag: Too long.'],
+  ['a field within another', 'The request is wrong: body.spec.time_zone: is missing.', '--time-zone: is missing.'],
+  ['such a field by itself', 'spec.time_zone: is missing', '--time-zone: is missing'],
+  ['what the command does not have by its place', 'The request is wrong: body.spec.colour: bad.', 'spec.colour: bad.'],
   ['nothing that the command does not have', 'colour: is wrong', 'colour: is wrong'],
   ['nothing in the middle of a message', 'w1 stopped: limit: 5', 'w1 stopped: limit: 5'],
 ])('a message names %s', (_, message, shown) => {

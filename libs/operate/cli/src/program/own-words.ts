@@ -18,13 +18,13 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 };
 
 const WRONG_REQUEST = 'The request is wrong: ';
-const FIELD = /(^|; )(path|query|body)\.([a-z_]+)(?=[.:])/g;
+const FIELD = /(^|; )(path|query|body)\.([a-z_\d.]+)(?=:)/g;
 
-/** The message in the words of the command: `--time-zone: …` and `<id>: …` for the fields `time_zone` and `path.workflow`. */
+/** The message in the words of the command: `--tag: …` and `<id>: …` for the fields `body.tags.0` and `path.workflow`. */
 export function inWordsOf(command: CommandUnknownOpts | undefined, message: string): string {
   if (command === undefined) return message;
   if (!message.startsWith(WRONG_REQUEST)) {
-    return message.replace(/^[a-z][A-Za-z_]*(?=: )/, (field) => nameOf(command, field, '') ?? field);
+    return message.replace(/^[a-z][A-Za-z_\d.]*(?=: )/, (field) => nameOf(command, field, '') ?? field);
   }
   return message
     .slice(WRONG_REQUEST.length)
@@ -34,9 +34,13 @@ export function inWordsOf(command: CommandUnknownOpts | undefined, message: stri
     );
 }
 
+/** `field`: its names from outside in, with dots between; the innermost that the command has is the one that was typed. */
 function nameOf(command: CommandUnknownOpts, field: string, part: string): string | undefined {
-  const named = [field, OTHER_NAMES[field]].flatMap((name) => (name === undefined ? [] : [camelCase(name)]));
-  for (const name of named) {
+  const names = field
+    .split('.')
+    .reverse()
+    .flatMap((name) => [name, OTHER_NAMES[name] ?? []].flat());
+  for (const name of names.map(camelCase)) {
     const option = command.options.find((each) => each.attributeName() === name);
     if (option?.long != null) return option.long;
     if (command.registeredArguments.some((each) => each.name() === name)) return `<${name}>`;

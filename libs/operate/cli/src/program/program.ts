@@ -1,10 +1,13 @@
-/** Owns the commands' names, arguments and options, and their help. Must hold no logic of a command. */
+/**
+ * Owns which commands there are, in the order of the help, and which module does the work of each. Such a module takes the types of its
+ * options from a file of options, and never from here, where it is loaded. Must hold no logic of a command.
+ */
 
 import { readFileSync } from 'node:fs';
 import { Argument, Command, CommanderError, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { InvalidError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
-import { collectorUrl, nameTexts, tenantName, wholeNumber } from '../arguments.ts';
+import { collectorUrl } from '../arguments.ts';
 import { addAccess } from '../commands/access.ts';
 import { addApprovals } from '../commands/approvals.ts';
 import { addBudget } from '../commands/budget.ts';
@@ -23,18 +26,17 @@ import { addSchedule } from '../commands/schedule.ts';
 import { addSession } from '../commands/session.ts';
 import { addShadow } from '../commands/shadow.ts';
 import { reportFailure, UsageError } from '../failures.ts';
-import { LIST_DEFAULT_COUNT, LIST_MAX_COUNT } from '../limits.ts';
 import type { Session } from '../session.ts';
 import { addAdmin } from './admin-program.ts';
 import { completion, SHELLS } from './completion.ts';
-import { addFiles } from './files-program.ts';
-import { withFilters } from './filter-options.ts';
-import { addLogin } from './login-program.ts';
-import { addMcp } from './mcp-program.ts';
+import { fileCommands } from './files-options.ts';
+import { loginCommands } from './login-options.ts';
+import { mcpCommands } from './mcp-options.ts';
 import { inWordsOf, withShortValues } from './own-words.ts';
-import { type Asks, askThere, type Does, type OptionsIn, type ProgramKit } from './program-kit.ts';
-import { addRepoState } from './repo-state-program.ts';
-import { jsonOption, modules, places, stateOption } from './shared-options.ts';
+import { type Asks, askThere, type Does, type ProgramKit } from './program-kit.ts';
+import { stateCommands } from './repo-state-options.ts';
+import { runningCommands } from './running-options.ts';
+import { places } from './shared-options.ts';
 
 const EXIT_CODES = `
 Exit codes:
@@ -116,79 +118,6 @@ function usageMessage(message: string, code: string, { command, isGroup }: Retur
   return `${message.replace(/\.$/, '')}${hint}; ${command} --help shows how`;
 }
 
-/** The most used commands: to run, and to see what runs. */
-function runningCommands(kit: ProgramKit) {
-  const { command } = kit;
-  const dev = modules(
-    kit,
-    command('dev', 'run workflows in this process, with state in a folder, and print what happens'),
-  )
-    .addOption(stateOption())
-    .option(
-      '--port <port>',
-      'of the HTTP API, on this machine alone (default: 7070, or any free one, which is said)',
-      wholeNumber(0, 65_535),
-    )
-    .option(
-      '--otlp <url>',
-      'export traces to this collector (default: OTEL_EXPORTER_OTLP_ENDPOINT; else none)',
-      collectorUrl,
-    )
-    .addOption(jsonOption());
-
-  const run = modules(kit, places(command('run', 'start a workflow, show how it goes, print its output')))
-    .argument('<workflow>', 'name of the workflow')
-    .option('--input <json>', 'its input: JSON, @file, or - for standard input (default: {})')
-    .option('--id <id>', 'id of the run; the same id is the same run (default: a new one)')
-    .option('--tenant <name>', 'whose run it is (default: default)', tenantName)
-    .option('--session <id>', 'the session it is a part of: it sees what was said before')
-    .option('--user <name>', 'the user it is for: its model calls see what is known of them')
-    .option('--tag <name>', 'a tag by which it is found; may be repeated', nameTexts)
-    .option('--timeout <time>', "cancelled after this time: '90s', '15m', '36h', '7d' (default: its definition says)")
-    .option('--priority <number>', '1 is served first, 5 last (default: its definition says)', wholeNumber(1, 5))
-    .option('--detach', 'start it, print its id, and do not wait');
-
-  const ls = places(withFilters(command('ls', 'list and search workflows, newest first').alias('list'))).option(
-    '--limit <count>',
-    'at most this many',
-    wholeNumber(1, LIST_MAX_COUNT),
-    LIST_DEFAULT_COUNT,
-  );
-
-  const show = modules(
-    kit,
-    places(command('show', 'show a workflow: status, belief, what it waits for and why, last checkpoint')),
-  )
-    .argument('<id>', 'id of the run')
-    .option('--checkpoints', 'list all checkpoints')
-    .option('--effects', 'list all effects')
-    .option('--events', 'list all other events: failures, signals, take-overs')
-    .option('--tasks', 'list all pending tasks')
-    .option('--handovers', 'list all hand-overs between phases, with the keys that came, went and stayed')
-    .addOption(
-      new Option('--against <sequence>', 'with --handovers: compare with this one (default: with the one before each)')
-        .argParser(wholeNumber(1, Number.MAX_SAFE_INTEGER))
-        .implies({ handovers: true }),
-    )
-    .addOption(
-      new Option('--at <sequence>', 'as it was right after this checkpoint; 0: when it was opened')
-        .argParser(wholeNumber(0, Number.MAX_SAFE_INTEGER))
-        .conflicts(['checkpoints', 'effects', 'events', 'tasks', 'handovers', 'against']),
-    );
-
-  const watch = places(
-    command(
-      'watch',
-      'what happens, line by line: of one run until it ends, or of all; all on a terminal: the fleet, live',
-    ),
-  )
-    .argument('[id]', 'id of the run (default: all)')
-    .option('--lines', 'a line for each thing that happens, also of all on a terminal');
-  return { dev, run, ls, show, watch };
-}
-
-export type RunningOptions = OptionsIn<typeof runningCommands>;
-
 function addRunning(kit: ProgramKit): void {
   const { does } = kit;
   const { dev, run, ls, show, watch } = runningCommands(kit);
@@ -197,6 +126,38 @@ function addRunning(kit: ProgramKit): void {
   ls.action(does(() => import('../commands/ls.ts'), 'ls'));
   show.action(does(() => import('../commands/show/show.ts'), 'show'));
   watch.action(does(() => import('../commands/watch.ts'), 'watch'));
+}
+
+function addRepoState(kit: ProgramKit): void {
+  const { init, checkpoint, resume, show, update, complete, migrate } = stateCommands(kit);
+  const { does } = kit;
+  const load = () => import('../commands/repo-state.ts');
+  init.action(does(load, 'stateInit'));
+  checkpoint.action(does(load, 'stateCheckpoint'));
+  resume.action(does(load, 'stateResume'));
+  show.action(does(load, 'stateShow'));
+  update.action(does(load, 'stateUpdate'));
+  complete.action(does(load, 'stateComplete'));
+  migrate.action(does(load, 'stateMigrate'));
+}
+
+function addFiles(kit: ProgramKit): void {
+  const { export: once, mirror, import: taken } = fileCommands(kit);
+  const load = () => import('../commands/files.ts');
+  once.action(kit.does(load, 'filesExport'));
+  mirror.action(kit.does(load, 'filesMirror'));
+  taken.action(kit.does(load, 'filesImport'));
+}
+
+function addLogin(kit: ProgramKit): void {
+  const { login, logout, whoami, list, use } = loginCommands(kit);
+  const { does } = kit;
+  const load = () => import('../commands/login.ts');
+  login.action(does(load, 'login'));
+  logout.action(does(load, 'logout'));
+  whoami.action(does(load, 'whoami'));
+  list.action(does(load, 'listContexts'));
+  use.action(does(load, 'useContext'));
 }
 
 export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal, env, cwd, stdin }: Session): Command {
@@ -237,7 +198,7 @@ export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal,
   addMemory(kit);
   addUser(kit);
   addBudget(kit);
-  addMcp(kit);
+  mcpCommands(kit).mcp.action(work.does(() => import('../commands/mcp.ts'), 'mcp'));
   addFork(kit);
   addSchedule(kit);
   addJobs(kit);

@@ -25,8 +25,8 @@ describe('tables', () => {
   it('stops shrinking at what stays readable, and leaves out quantities, then other columns, the last ones first', () => {
     const lines = (width: number) => table(COLUMNS, [['refund-8821', '1,234', 'a long action']], { width });
     expect(lines(21)).toEqual(['ID    COUNT  ACTION', 'ref…  1,234  a long …']);
-    expect(lines(20)).toEqual(['ID         ACTION', 'refund-8…  a long a…']);
-    expect(lines(13)).toEqual(['ID', 'refund-8821']);
+    expect(lines(20)).toEqual(['ID         ACTION', 'refund-8…  a long a…', '1 column left out; --json has all']);
+    expect(lines(13)).toEqual(['ID', 'refund-8821', '2 columns left out; --json has all']);
     // What is not to be cut runs over.
     expect(table([{ title: 'ID' }, { title: 'ACTION' }], [['refund-8821', 'x']], { width: 5 })[1]).toBe('refund-8821');
   });

@@ -1,9 +1,10 @@
 /**
  * Owns tables: columns aligned by what shows on a terminal, two spaces between them. Where the terminal is too narrow, columns that may
- * shrink do; then the last quantities are left out, which would say something else if they were cut, then the last columns of any kind. The
- * first column, which people copy, stays. Pure.
+ * shrink do; then the last quantities are left out, which would say something else if they were cut, then the last columns of any kind,
+ * and a line below says how many. The first column, which people copy, stays. Pure.
  */
 
+import { counted } from './units.ts';
 import { cut, padEnd, padStart, printable, widthOf } from './width.ts';
 
 export interface Column {
@@ -88,7 +89,9 @@ export function table(
       .trimEnd();
   const { title } = options;
   const titles = columns.map((column): Cell => ({ text: column.title, paint: title }));
-  return [line(titles), ...cells.map(line)];
+  const missing = columns.length - shown.length;
+  const said = missing === 0 ? [] : [`${counted(missing, 'column')} left out; --json has all`];
+  return [line(titles), ...cells.map(line), ...said];
 }
 
 interface Sized extends Column {

@@ -11,14 +11,17 @@ import { type Style, valueLines } from './sections.ts';
 
 type Comparison = Answer<'GET /v1/workflows/{workflow}/comparison/{other}'>;
 type Compared = Comparison['workflows'][number];
+type Row = readonly [title: string, report: (one: Compared) => string];
 type Totals = Compared['own'];
 type Point = NonNullable<Comparison['first_difference']>['checkpoints'][number];
 
 const VALUE_LINES_MAX = 12;
+/** So that both runs fit 23 columns. */
+const RUN_MIN_COLUMNS = 4;
 
 export function comparisonLines(comparison: Comparison, style: Style): readonly string[] {
   const { workflows, same_outcome: isSameOutcome, first_difference: difference } = comparison;
-  const rows: readonly (readonly [title: string, report: (one: Compared) => string])[] = [
+  const rows: readonly Row[] = [
     ['definition', (one) => `${one.definition} v${one.definition_version}`],
     ['history', ({ fork }) => (fork === undefined ? 'its own' : forkWords(fork))],
     ['status', ({ status, reason }) => (reason === null ? status : `${status} (${reason})`)],
@@ -28,11 +31,13 @@ export function comparisonLines(comparison: Comparison, style: Style): readonly 
     ['cost', (one) => withShared(one, ({ cost_micros: micros }) => cost(micros))],
     ['took', ({ took_ms: tookMs }) => duration(tookMs)],
   ];
-  const columns: Columns<(typeof rows)[number]> = [
+  const columns: Columns<Row> = [
     ['', ([title]) => title],
-    ...workflows.map(
-      (one) => [printable(one.workflow), ([, report]) => report(one), 16] as Columns<(typeof rows)[number]>[number],
-    ),
+    ...workflows.map((one): Columns<Row>[number] => [
+      printable(one.workflow),
+      ([, report]) => report(one),
+      RUN_MIN_COLUMNS,
+    ]),
   ];
   const outcome = isSameOutcome ? 'The outcome is the same.' : 'The outcomes differ.';
   return [

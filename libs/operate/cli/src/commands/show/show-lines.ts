@@ -3,7 +3,7 @@
 import type { Checkpoint, Effect, Event, Task, Workflow, WorkflowView } from '@tidemark/client';
 import { CANCELLING, PAUSED } from '@tidemark/runtime/names';
 import { TASKS_SHOWN_COUNT } from '../../limits.ts';
-import type { RunningOptions } from '../../program/program.ts';
+import type { RunningOptions } from '../../program/running-options.ts';
 import { atWords, commandLine, showCommand } from '../../text/shell.ts';
 import type { Columns } from '../../text/table.ts';
 import { ago, clockTime, cost, count, counted, dateTime, duration } from '../../text/units.ts';

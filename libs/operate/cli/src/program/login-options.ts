@@ -3,10 +3,8 @@
 import type { OptionsIn, ProgramKit } from './program-kit.ts';
 import { jsonOption, places } from './shared-options.ts';
 
-const loginCommands = () => import('../commands/login.ts');
-
-const loginCommand = ({ command }: ProgramKit) => ({
-  login: command('login', 'log in to the API of a server, which commands ask from now on')
+export function loginCommands({ command }: ProgramKit) {
+  const login = command('login', 'log in to the API of a server, which commands ask from now on')
     .argument('[url]', 'its address (default: that of the context, whose credential is renewed)')
     .option('--context <name>', "a name for it (default: the server's)")
     .option('--key <source>', 'an API key: @file, or - for standard input')
@@ -14,24 +12,17 @@ const loginCommand = ({ command }: ProgramKit) => ({
     .option('--client-id <id>', 'as the issuer knows this program')
     .option('--audience <name>', 'for whom the tokens are, where the issuer asks')
     .option('--scope <scopes>', 'scopes to request from the issuer', 'openid offline_access')
-    .addOption(jsonOption()),
-});
-
-export type LoginOptions = OptionsIn<typeof loginCommand>['login'];
-
-export function addLogin(kit: ProgramKit): void {
-  const { command, does } = kit;
-  loginCommand(kit).login.action(does(loginCommands, 'login'));
-  command('logout', 'forget a context and its credential')
+    .addOption(jsonOption());
+  const logout = command('logout', 'forget a context and its credential')
     .option('--context <name>', 'which one (default: the current one)')
-    .addOption(jsonOption())
-    .action(does(loginCommands, 'logout'));
-  places(command('whoami', 'who you are there, and what you may do')).action(does(loginCommands, 'whoami'));
+    .addOption(jsonOption());
+  const whoami = places(command('whoami', 'who you are there, and what you may do'));
   const parent = command('contexts', 'the servers that are known here, and which of them is used');
   const sub = (usage: string, what: string, isDefault = false) =>
     parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent).addOption(jsonOption());
-  sub('list', 'all of them', true).action(does(loginCommands, 'listContexts'));
-  sub('use', 'ask this one from now on; without a name, the folder')
-    .argument('[name]', 'its name')
-    .action(does(loginCommands, 'useContext'));
+  const list = sub('list', 'all of them', true);
+  const use = sub('use', 'ask this one from now on; without a name, the folder').argument('[name]', 'its name');
+  return { login, logout, whoami, list, use };
 }
+
+export type LoginOptions = OptionsIn<typeof loginCommands>['login'];

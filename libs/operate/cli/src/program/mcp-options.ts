@@ -9,7 +9,7 @@ Without --http it speaks over standard input and output, for an assistant that s
 else; sessions and memory are asked as by other commands (--state, --context). TIDEMARK_MCP_TOKEN is the token that clients send over HTTP; a host
 other than this machine's own needs one.`;
 
-const mcpCommands = ({ command }: ProgramKit) => ({
+export const mcpCommands = ({ command }: ProgramKit) => ({
   mcp: places(
     command('mcp', 'serve an assistant: its state, sessions and memory as tools of the Model Context Protocol'),
   )
@@ -26,6 +26,3 @@ const mcpCommands = ({ command }: ProgramKit) => ({
 });
 
 export type McpCommandOptions = OptionsIn<typeof mcpCommands>['mcp'];
-
-export const addMcp = (kit: ProgramKit): void =>
-  void mcpCommands(kit).mcp.action(kit.does(() => import('../commands/mcp.ts'), 'mcp'));

@@ -5,13 +5,11 @@ import { duration, repeated, wholeNumber } from '../arguments.ts';
 import { CHECK_TIMEOUT_MAX_MS } from '../limits.ts';
 import type { OptionsIn, ProgramKit } from './program-kit.ts';
 
-const repoStateCommands = () => import('../commands/repo-state.ts');
-
 const AFTER = `
 A state is .workflow-state/NAME-state.json in the repository, or in --dir. Several agents may write the same one at once:
 nothing is lost. Secrets are refused. A check is a command; its stage is done only when it passes.`;
 
-function stateCommands({ command: add }: ProgramKit) {
+export function stateCommands({ command: add }: ProgramKit) {
   const state = add('state', 'keep the state of a workflow in a file of the repository, without a server');
   state.addHelpText('after', AFTER);
   const command = (name: string, description: string) =>
@@ -71,18 +69,6 @@ function stateCommands({ command: add }: ProgramKit) {
     .requiredOption('--to <number>', 'the new version', aNumber)
     .option('--rename <old=new>', 'another id for a stage; may be repeated', collect);
   return { init, checkpoint, resume, show, update, complete, migrate };
-}
-
-export function addRepoState(kit: ProgramKit): void {
-  const { init, checkpoint, resume, show, update, complete, migrate } = stateCommands(kit);
-  const { does } = kit;
-  init.action(does(repoStateCommands, 'stateInit'));
-  checkpoint.action(does(repoStateCommands, 'stateCheckpoint'));
-  resume.action(does(repoStateCommands, 'stateResume'));
-  show.action(does(repoStateCommands, 'stateShow'));
-  update.action(does(repoStateCommands, 'stateUpdate'));
-  complete.action(does(repoStateCommands, 'stateComplete'));
-  migrate.action(does(repoStateCommands, 'stateMigrate'));
 }
 
 export type StateOptions = OptionsIn<typeof stateCommands>;

@@ -5,9 +5,7 @@ import { repeated } from '../arguments.ts';
 import type { OptionsIn, ProgramKit } from './program-kit.ts';
 import { modules, places } from './shared-options.ts';
 
-const filesCommands = () => import('../commands/files.ts');
-
-function fileCommands(kit: ProgramKit) {
+export function fileCommands(kit: ProgramKit) {
   const { command: add } = kit;
   const files = add('files', 'a workflow as plain files that agents and shell scripts read and write');
   const command = (name: string, description: string) =>
@@ -38,10 +36,3 @@ function fileCommands(kit: ProgramKit) {
 }
 
 export type FilesOptions = OptionsIn<typeof fileCommands>;
-
-export function addFiles(kit: ProgramKit): void {
-  const { export: once, mirror, import: taken } = fileCommands(kit);
-  once.action(kit.does(filesCommands, 'filesExport'));
-  mirror.action(kit.does(filesCommands, 'filesMirror'));
-  taken.action(kit.does(filesCommands, 'filesImport'));
-}
