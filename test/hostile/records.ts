@@ -66,11 +66,12 @@ const MAKES: readonly Make[] = [
     ),
 ];
 
-/** Records of the topic, one of each partition at least where there is one. */
+/** Records of the topic that have the text in them; waits until there are as many. */
 export async function sampleRecords(
   brokers: string,
   topic: string,
-  atMost: number,
+  count: number,
+  text: string,
 ): Promise<readonly (readonly [partition: number, record: Buffer])[]> {
   const kafka = new Kafka({ brokers: [brokers], logLevel: logLevel.NOTHING });
   const consumer = kafka.consumer({ groupId: `hostile-${process.pid}` });
@@ -80,8 +81,8 @@ export async function sampleRecords(
   await consumer.subscribe({ topic, fromBeginning: true });
   await consumer.run({
     eachMessage: async ({ partition, message }) => {
-      if (message.value !== null) found.push([partition, message.value]);
-      if (found.length >= atMost) resolve();
+      if (message.value?.includes(text)) found.push([partition, message.value]);
+      if (found.length >= count) resolve();
     },
   });
   await promise;

@@ -269,9 +269,8 @@ export async function runHostile(options: HostileOptions): Promise<HostileResult
     const startedMs = performance.now();
     outcomes.push(await attack({ kind: 'hostile', count: left, forMs: Number.POSITIVE_INFINITY, rate: 0 }));
     onNote(`took ${((performance.now() - startedMs) / 1_000).toFixed(0)} s; now ${records} records`);
-    const samples = (await sampleRecords(servers.kafka, topic, 200)).filter(([, record]) =>
-      record.includes('"tenant":"attacker-'),
-    );
+    // Each attacker's workflow was opened, claimed and released at least.
+    const samples = await sampleRecords(servers.kafka, topic, 3 * ATTACKERS_COUNT, '"tenant":"attacker-');
     await appendHostile(servers.kafka, topic, options.seed, records, samples);
     await beside.finishes(10);
     await Promise.all([coordinator.check(), worker.check()]);

@@ -56,6 +56,12 @@ export const FOLD_MUTATIONS: Mutations = {
     caughtBy: CONTINUING_TEST,
     breaks: 'Signals that nobody has looked at go to the next run (C2).',
   },
+  'answers-of-the-tail-are-lost': {
+    file: 'libs/engine/runtime/src/history/content.ts',
+    edits: [["      case 'ApprovalGiven':\n      case 'ChildClosed':\n", '']],
+    caughtBy: 'libs/engine/runtime/src/history/content.test.ts',
+    breaks: 'A task gets what a person or a child answered, also when rows did not have it yet.',
+  },
   'claim-while-held': {
     file: FOLD_HOLDER,
     edits: [["  if (stream.lease !== null) return 'wrong-holder';\n  if (epoch !==", '  if (epoch !==']],

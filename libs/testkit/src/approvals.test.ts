@@ -81,6 +81,40 @@ describe('a task that waits for a person', () => {
     });
   });
 
+  it('gets the answer also while its holder runs another task', async () => {
+    const busy = Promise.withResolvers<void>();
+    const both = defineWorkflow({
+      ...{ name: 'both', version: 1, input: z.object({}), belief: z.object({ said: z.string() }), output: z.string() },
+      tasks: { work: z.object({}), decide: z.object({}), end: z.object({}) },
+      flow: { work: [], decide: [], end: [] },
+      starts: ['work', 'decide', 'end'],
+      approvals: { amount: z.object({ cents: z.int() }) },
+      begin: () => {
+        const all = [task('work', {}), task('decide', {}, { when: approval('amount') })];
+        return { belief: { said: '' }, next: [...all, task('end', {}, { after: all })] };
+      },
+      steps: {
+        work: async () => {
+          await busy.promise;
+          return {};
+        },
+        decide: ({ cause }) => {
+          const said = cause?.kind === 'approval' && cause.approved ? `${cause.value.cents} by ${cause.by}` : 'nothing';
+          return { belief: () => ({ said }) };
+        },
+        end: ({ belief }) => ({ done: belief.said }),
+      },
+    });
+    const world = await open({ workflows: [both] });
+    const run = await world.start(both, {});
+    await waiting(world);
+    const [one] = await asked(world);
+    await world.client.approve(run.id, one!.task, { approved: true, by: 'ana', value: { cents: 5 } });
+    await expect.poll(async () => (await run.summary())?.sequence).toBe(1);
+    busy.resolve();
+    expect(await run.result()).toBe('5 by ana');
+  });
+
   it('is told why it was rejected', async () => {
     const world = await open({ workflows: [refund] });
     const run = await world.start(refund, { cents: 700 });

@@ -66,7 +66,9 @@ function payloadOf(envelope: Envelope, belief: Json): { readonly payload: unknow
       return { payload: done ? { response: `got ${id}` } : { error: { name: 'E', message: id } }, belief };
     }
     case 'SignalReceived':
-      return { payload: { value: `sig ${id}` }, belief };
+    case 'ApprovalGiven':
+    case 'ChildClosed':
+      return { payload: { value: `said ${id}` }, belief };
     default:
       return { payload: null, belief };
   }
@@ -113,7 +115,7 @@ const view = (content: StreamContent, state: StreamState) => ({
     task: task.id,
     input: content.inputOf(task.id),
     journal: task.effects.map((effect) => content.journalOf(effect.key)),
-    cause: task.cause?.kind === 'signal' ? content.causeOf(task.cause.event) : null,
+    cause: task.cause === null || task.cause.kind === 'timer' ? null : content.causeOf(task.cause.event),
   })),
 });
 
@@ -128,6 +130,8 @@ const acts: Act[] = [
   'fail',
   'timer',
   'signal',
+  'answer',
+  'child-ends',
   'release',
 ];
 const choices: fc.Arbitrary<Choice[]> = fc.array(
