@@ -52,13 +52,8 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     breaks: 'A damaged blob is never given to a reader.',
   },
   'damaged-blob-is-kept': {
-    file: OBJECT_BLOBS,
-    edits: [
-      [
-        "if (existing !== undefined && hash('sha256', existing) === digest) return;",
-        'if (existing !== undefined) return;',
-      ],
-    ],
+    file: FS_OBJECTS,
+    edits: [['existing !== undefined && Buffer.compare(existing, bytes) === 0', 'existing !== undefined']],
     caughtBy: FS_BLOBS_TEST,
     failsWith: 'The blob ',
     breaks: 'Writing a damaged blob again mends it.',
@@ -67,8 +62,8 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     file: FS_OBJECTS,
     edits: [
       [
-        '      const isOurs = await this.#name(temporary, file);\n      await this.#makeDurable(file);',
-        '      const isOurs = await this.#name(temporary, file);',
+        '      const named = await name(temporary);\n      await this.#makeDurable(file);',
+        '      const named = await name(temporary);',
       ],
     ],
     caughtBy: FS_BLOBS_TEST,
