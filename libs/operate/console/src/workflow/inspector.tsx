@@ -89,7 +89,7 @@ function EffectPanel(props: { readonly workflow: string; readonly row: EffectRow
   return (
     <>
       <dl className="facts">
-        <Fact name="Became" tone={row.status === 'failed' || row.status === 'lost' ? 'bad' : undefined}>
+        <Fact name="Outcome" tone={row.status === 'failed' || row.status === 'lost' ? 'bad' : undefined}>
           {STATUS_WORDS[row.status]}
         </Fact>
         <Fact name="Kind">{row.effectKind}</Fact>
@@ -127,7 +127,7 @@ const STATUS_WORDS: Readonly<Record<EffectRow['status'], string>> = {
   pending: 'accepted, not confirmed yet',
   done: 'done',
   failed: 'failed',
-  lost: 'unknown when its worker was lost',
+  lost: 'unknown: its worker was lost',
 };
 
 function NotePanel({ workflow, row }: { readonly workflow: string; readonly row: NoteRow }) {
@@ -159,7 +159,7 @@ function NotePanel({ workflow, row }: { readonly workflow: string; readonly row:
           return (
             <>
               {payload === undefined || isEmpty(payload) ? null : <Part name="Payload" value={payload} />}
-              {isEmpty(control) ? null : <Part name="Control" value={control} />}
+              {isEmpty(control) ? null : <Part name="Event fields" value={control} />}
             </>
           );
         }}
