@@ -107,20 +107,22 @@ describe('the timeline of a workflow', () => {
     ]);
   });
 
-  it('says what a timer was for, and who answered an approval how', () => {
+  it('says what a timer was for and who answered what, with names as they are', () => {
     const timeline = timelineOf(
       history(
         ['TimerFired', { timer: 'wait:2.0:0' }],
         ['TimerFired', { timer: 'base:retry:3:1' }],
         ['ApprovalGiven', { task: '2.0', name: 'pay', approved: true, by: 'ana' }],
-        ['ApprovalGiven', { task: '2.1', name: 'pay', approved: false, by: 'ana' }],
+        ['ApprovalGiven', { task: '2.1', name: 'pay-out', approved: false, by: 'ana' }],
+        ['ApprovalDecided', { resolution: 'not-done', by: 'ana-b' }],
       ),
     );
     expect(timeline.rows).toMatchObject([
       { title: 'Timer fired', detail: 'task 2.0' },
       { title: 'Timer fired', detail: 'for a retry' },
       { title: 'Approval answered', detail: 'pay · approved by ana', tone: 'good' },
-      { title: 'Approval answered', detail: 'pay · rejected by ana', tone: 'warn' },
+      { title: 'Approval answered', detail: 'pay-out · rejected by ana', tone: 'warn' },
+      { title: 'Question answered', detail: 'not done by ana-b' },
     ]);
   });
 

@@ -6,6 +6,8 @@
  * outcome) changes the row and moves none.
  */
 
+import { words } from '../text/format.ts';
+
 export interface Moment {
   readonly position: number;
   readonly type: string;
@@ -323,7 +325,7 @@ function aboutOf({ type, control }: Moment): string | undefined {
 
 /** Title, detail and tone of anything but leases, effects and checkpoints. */
 function said({ type, control }: Moment): readonly [string, string, Tone] {
-  const code = text(control.code).replaceAll(/[-_]/g, ' ');
+  const code = words(text(control.code));
   const by = text(control.by) === '' ? '' : `by ${text(control.by)}`;
   switch (type) {
     case 'SignalReceived':
@@ -339,7 +341,7 @@ function said({ type, control }: Moment): readonly [string, string, Tone] {
     case 'WorkflowParked':
       return ['Needs a person', code, 'warn'];
     case 'ApprovalDecided':
-      return ['Question answered', `${text(control.resolution)} ${by}`, 'good'];
+      return ['Question answered', `${words(text(control.resolution))} ${by}`, 'good'];
     case 'RetryDecided':
       return ['Question answered', `retry on the build ${text(control.build)}`, 'good'];
     case 'ApprovalGiven': {

@@ -9,7 +9,7 @@ import { api } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
 import { workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
-import { count, duration, moment, money, plain, words } from '../text/format.ts';
+import { count, duration, moment, money, plain } from '../text/format.ts';
 import type { EffectRow, NoteRow, Row, Timeline } from '../timeline/rows.ts';
 import { CheckpointPanel } from './checkpoint-panel.tsx';
 import { Part } from './part.tsx';
@@ -144,7 +144,7 @@ function NotePanel({ workflow, row }: { readonly workflow: string; readonly row:
     <>
       {row.detail === '' && row.about === undefined ? null : (
         <p>
-          {plain(words(row.detail))}{' '}
+          {plain(row.detail)}{' '}
           {row.about === undefined ? null : (
             <Link to={workflowAddress(row.about)} className="body-link">
               {plain(row.about)}
