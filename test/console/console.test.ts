@@ -113,6 +113,17 @@ describeBrowser('the console in a browser', () => {
     await expect.poll(() => tile.locator('strong').textContent()).toBe(await inbox.textContent());
   });
 
+  it('leads to the inbox from a workflow that waits for an approval, and where no parked one is found', async () => {
+    await page.goto(`${api.url}/workflows/payout-2210`);
+    await page.getByText('Waits for an approval').getByRole('link').click();
+    await page.waitForURL(/\/inbox\?workflow=payout-2210&task=0\.0$/);
+    await page.getByRole('region', { name: 'Approval', exact: true }).waitFor();
+    await page.goto(`${api.url}/workflows?status=parked&text=payout`);
+    await page.getByText('No workflow matches.').waitFor();
+    await page.getByRole('main').getByRole('link', { name: 'inbox' }).click();
+    await page.waitForURL(/\/inbox$/);
+  });
+
   it('answers a question, after it was said why', async () => {
     await page.goto(`${api.url}/inbox`);
     await page.getByRole('link', { name: /refund-8821/ }).click();

@@ -57,9 +57,10 @@ describe('which files', () => {
     expect(await paths()).toEqual(sorted);
   });
 
-  it('leaves out .git and node_modules at any depth, and folders it is told to', async () => {
+  it('leaves out .git, node_modules and build output at any depth, and folders it is told to', async () => {
     for (const name of ['.git/a.js', 'node_modules/b.js', 'x/node_modules/c.js', 'state/d.js', 'x/state/e.js'])
       put(name);
+    for (const name of ['dist/f.js', 'x/dist/g.js', 'x/dist/h/i.ts']) put(name);
     expect(await paths(root, { skipPaths: ['state'] })).toEqual(['x/state/e.js']);
   });
 
@@ -68,6 +69,12 @@ describe('which files', () => {
     put('node_modules/p/node_modules/q/index.js');
     expect(await paths(join(root, 'node_modules'))).toEqual(['p/index.js', 'p/node_modules/q/index.js']);
     expect(await paths(join(root, 'node_modules', 'p'))).toEqual(['index.js', 'node_modules/q/index.js']);
+  });
+
+  it('reads the build output of packages in node_modules, and a root that is build output', async () => {
+    for (const name of ['node_modules/p/dist/index.js', 'x/dist/a.js', 'x/dist/y/dist/b.js']) put(name);
+    expect(await paths(join(root, 'node_modules', 'p'))).toEqual(['dist/index.js']);
+    expect(await paths(join(root, 'x', 'dist'))).toEqual(['a.js', 'y/dist/b.js']);
   });
 
   it('does not follow symbolic links, but takes a root that is one', async () => {

@@ -24,7 +24,7 @@ export async function readWanted(command: Command, stateFolder: string | null, e
     const kinds = SOURCE_EXTENSIONS.join(' ');
     throw new InvalidError(
       'nothing-to-audit',
-      `${command.path} holds no source file (${kinds}) outside .git and node_modules.`,
+      `${command.path} holds no source file (${kinds}) outside .git, node_modules and dist.`,
     );
   }
   // With another model, or none, the report would be another one.

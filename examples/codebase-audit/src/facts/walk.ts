@@ -9,8 +9,11 @@ import { MAX_FILE_BYTES } from '../limits.ts';
 import { compareText } from '../order.ts';
 import { isSourceFile } from '../paths.ts';
 
-/** Folders left out wherever they occur; `node_modules` is read when the root is one or lies inside one. */
-export const SKIPPED_FOLDERS = ['.git', 'node_modules'] as const;
+/**
+ * Folders left out wherever they occur. `node_modules`, and the build output in `dist`, are read when the root is or lies inside a
+ * `node_modules`: what a package publishes is its build. `dist` is also read when the root is or lies inside one.
+ */
+const SKIPPED_FOLDERS = ['.git', 'node_modules', 'dist'] as const;
 /** Entries whose sizes are asked for at once. */
 const MEASURED_AT_ONCE = 64;
 
@@ -54,8 +57,9 @@ class Walker {
     this.#root = root;
     this.#after = after;
     this.#maxFileBytes = options.maxFileBytes ?? MAX_FILE_BYTES;
-    const inNodeModules = root.split(sep).includes('node_modules');
-    this.#skipNames = new Set(SKIPPED_FOLDERS.filter((name) => !(inNodeModules && name === 'node_modules')));
+    const above = new Set(root.split(sep));
+    const isRead = (name: string): boolean => name !== '.git' && (above.has('node_modules') || above.has(name));
+    this.#skipNames = new Set(SKIPPED_FOLDERS.filter((name) => !isRead(name)));
     this.#skipPaths = new Set(options.skipPaths ?? []);
   }
 

@@ -62,7 +62,7 @@ test('a mended file and a new start: the run goes on where it failed, by itself'
   await same.says(/step-failed/);
   await same.says(/order v1|order {2,}v?1/);
   await writeFile(file, MENDED);
-  await same.says(/warning: order\.ts: it has changed, and what was loaded runs on/);
+  await same.says(/warning: order\.ts: it has changed, and the code that was loaded keeps running/);
   await same.kill();
   const dev = cli.start('dev', '--workflows', 'order.ts', '--port', '0');
   await dev.says(/announced itself/);

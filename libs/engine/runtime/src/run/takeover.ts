@@ -81,13 +81,13 @@ function crashDraft(state: StreamState): Draft | undefined {
   const times = state.crashTimesMs.map(isoTime);
   const message =
     code === 'recovery-limit'
-      ? `Its holders died more than ${RECOVERY_ATTEMPTS_MAX} times within an hour, and no checkpoint came between.`
-      : `Its holders died ${state.crashCount} times, and no checkpoint came between.`;
+      ? `More than ${RECOVERY_ATTEMPTS_MAX} workers crashed within an hour while they ran this workflow, without a checkpoint in between.`
+      : `${state.crashCount} workers crashed while they ran this workflow, without a checkpoint in between.`;
   const evidence: Json = { crash_count: state.crashCount, crashes: times, step: suspect?.step ?? null };
   return parkDraft(
     new ParkError(
       code,
-      `${message} ${suspect === undefined ? '' : `Step ${suspect.step} ran alone. `}A person must decide.`,
+      `${message} ${suspect === undefined ? '' : `The last of them ran step ${suspect.step} alone. `}A person must decide.`,
       null,
       evidence,
     ),

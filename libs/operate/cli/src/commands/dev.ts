@@ -44,7 +44,7 @@ export async function dev(session: Session, options: RunningOptions['dev']): Pro
       reportWarning(
         session,
         path.relative(cwd, file),
-        'it has changed, and what was loaded runs on; Ctrl-C and a new start run it',
+        'it has changed, and the code that was loaded keeps running; to run the new code, press Ctrl-C and start again',
       );
     held.closeFirst(await watchSource(definitions, reportChange));
     held.startCompactor(onError);

@@ -26,9 +26,9 @@ export function addDu({ command, asks }: ProgramKit): void {
               ['WORKFLOWS', (use) => count(use.workflow_count), 'right'],
               ['ROWS', (use) => bytes(use.hot_bytes), 'right'],
               ['ARCHIVED', (use) => bytes(use.archived_bytes), 'right'],
-              ['AS LOG', (use) => bytes(use.archived_raw_bytes), 'right'],
+              ['LOG BYTES', (use) => bytes(use.archived_raw_bytes), 'right'],
               ['ARCHIVED EVENTS', (use) => count(use.archived_event_count), 'right'],
-              ['SMALLER', savedBy, 'right'],
+              ['SAVED', savedBy, 'right'],
               ...(answer.storage.some((use) => use.fork_of !== undefined) ? [FORK_OF] : []),
             ];
             const log = answer.log_bytes === null ? [] : [`Log: ${bytes(answer.log_bytes)}.`];

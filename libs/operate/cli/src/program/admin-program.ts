@@ -20,7 +20,7 @@ export function addAdmin(kit: ProgramKit): void {
   const { command, does } = kit;
   const admin = command(
     'admin',
-    'what must work when no coordinator does: with the credentials of the servers',
+    'maintenance that works without a coordinator, with the credentials of the servers',
   ).addHelpText('after', WHERE);
   const sub = (usage: string, what: string) =>
     common(admin.command(usage).description(what).copyInheritedSettings(admin));

@@ -67,13 +67,10 @@ export function runningCommands(kit: ProgramKit) {
     );
 
   const watch = places(
-    command(
-      'watch',
-      'what happens, line by line: of one run until it ends, or of all; all on a terminal: the fleet, live',
-    ),
+    command('watch', 'follow one run until it ends, or all runs; on a terminal, all runs are shown as a live table'),
   )
     .argument('[id]', 'id of the run (default: all)')
-    .option('--lines', 'a line for each thing that happens, also of all on a terminal');
+    .option('--lines', 'print a line for each event, also for all runs on a terminal');
   return { dev, run, ls, show, watch };
 }
 

@@ -52,7 +52,7 @@ export function eventWords(event: Event): string {
     case 'WorkflowCompleted':
       return control.continued === undefined ? '' : `continues as ${control.continued}`;
     case 'RulesRaised':
-      return `rules ${control.rules} apply from here on`;
+      return `event rules version ${control.rules} from here on`;
     case 'SignalReceived':
       return String(control.name);
     case 'TimerFired':

@@ -138,5 +138,5 @@ function missingOf(of: {
   if (of.found.all === 0) return 'There are none.';
   if (of.act === 'signal' && of.name.trim() === '') return 'The signal needs a name.';
   if (of.act === 'signal' && !isJson(of.value)) return 'The value is not JSON.';
-  return of.isMeant ? null : 'Say that you mean all of them.';
+  return of.isMeant ? null : 'Confirm that you mean all of them.';
 }

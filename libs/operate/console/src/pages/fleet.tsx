@@ -99,7 +99,7 @@ function Workers({ fleet: { workers } }: { readonly fleet: Fleet }) {
   return (
     <Card
       title="Workers"
-      note={counted(workers.filter(({ alive }) => alive).length, 'here')}
+      note={`${count(workers.filter(({ alive }) => alive).length)} alive`}
       end={
         goneCount === 0 ? null : (
           <span className="chip end" data-tone="bad">
@@ -119,7 +119,7 @@ function Workers({ fleet: { workers } }: { readonly fleet: Fleet }) {
                   <Worker holder={holder} />
                 </td>
                 <td>
-                  <Chip tone={alive ? 'good' : 'bad'}>{alive ? 'here' : 'gone'}</Chip>
+                  <Chip tone={alive ? 'good' : 'bad'}>{alive ? 'alive' : 'lost'}</Chip>
                 </td>
                 <td className="bar-cell">
                   <svg className="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
@@ -147,7 +147,7 @@ function Pace({ fleet }: { readonly fleet: Fleet }) {
         <Fact name="Events, last minute">{rate(minute)}</Fact>
         <Fact name="Last five minutes">{rate(five)}</Fact>
         {fleet.lag === null ? null : (
-          <Fact name="Rows behind by" tone={fleet.lag.events > 10_000 ? 'bad' : undefined}>
+          <Fact name="Rows behind the log" tone={fleet.lag.events > 10_000 ? 'bad' : undefined}>
             {counted(fleet.lag.events, 'event')}
           </Fact>
         )}

@@ -137,7 +137,7 @@ export function InboxPage({ query }: { readonly query: URLSearchParams }) {
       ) : isPending ? (
         <Loading />
       ) : entries.length === 0 ? (
-        <Empty title="Nobody waits for you.">Approvals and questions of workflows come here.</Empty>
+        <Empty title="Nothing needs a person.">Approvals and questions of workflows appear here.</Empty>
       ) : (
         <div className="inbox-split" data-picked={workflow !== null}>
           <div className="inbox-list">

@@ -51,14 +51,14 @@ const COLUMNS: readonly Column<Job>[] = [
   { name: 'Refused', of: ({ refused_count: refused }) => <Refusals count={refused} />, isNumber: true },
   { name: 'Why', of: ({ why }) => <bdi>{plain(why ?? '')}</bdi>, isMinor: true, className: 'cut' },
   { name: 'By', of: ({ by }) => plain(by), isMinor: true, className: 'cut' },
-  { name: 'Begun', of: ({ begun_at: at }) => <Ago at={at} />, isNumber: true, isMinor: true },
+  { name: 'Started', of: ({ begun_at: at }) => <Ago at={at} />, isNumber: true, isMinor: true },
 ];
 
 const Refusals = ({ count: refused }: { readonly count: number }) =>
   refused === 0 ? <>0</> : <span className="trimmed">{count(refused)}</span>;
 
 function Standing({ of: { status, reason } }: { readonly of: Job }) {
-  if (status === 'open') return <State of="running" says="At work" reason={reason} />;
+  if (status === 'open') return <State of="running" says="Running" reason={reason} />;
   return status === 'completed' ? <State of="completed" says="Done" /> : <State of={status} reason={reason} />;
 }
 
@@ -142,7 +142,7 @@ function One({ job: id, tenant }: Picked & { readonly job: string }) {
                 {count(job.refused_count)}
               </Fact>
               <Fact name="By">{plain(job.by)}</Fact>
-              <Fact name="Begun">
+              <Fact name="Started">
                 <Ago at={job.begun_at} />
               </Fact>
               {why === undefined ? null : (

@@ -41,7 +41,7 @@ export function Recall({ user }: { readonly user: string }) {
           {({ by, warning, entries }) => (
             <>
               <p className="dim">
-                {entries.length === 0 ? 'Nothing fits' : `${entries.length} fit`}, by {plain(by)}.{' '}
+                {entries.length === 0 ? 'Nothing found' : `${entries.length} found`}, by {plain(by)}.{' '}
                 {plain(warning ?? '')}
               </p>
               {entries.map(({ kind, key, score, at, source, value }) => (

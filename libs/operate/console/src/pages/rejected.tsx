@@ -27,9 +27,9 @@ const MEANS: Readonly<Record<string, string>> = {
   'wrong-generation': 'meant for another workflow of the partition',
   malformed: 'its bytes are not an event',
   parked: 'the workflow waits for a person, or is paused',
-  'unknown-task': 'for a task or timer that isn’t there (any more)',
+  'unknown-task': 'for a task or timer that does not exist (any more)',
   'not-intended': 'of an effect that was not begun',
-  'request-changed': 'the same effect was asked for differently before',
+  'request-changed': 'the effect was intended before with another request',
   'not-asked': 'it answers a question that isn’t open (any more)',
   'signals-full': 'the workflow keeps no more signals, and waits for none of this name',
   'stale-version': 'from an older version than the workflow has reached',
@@ -53,13 +53,18 @@ const COLUMNS: readonly Column<Rejected>[] = [
     name: 'Workflow',
     of: ({ workflow }) => (workflow === null ? <span className="dim">–</span> : <WorkflowLink of={workflow} />),
   },
-  { name: 'Place', of: ({ partition, offset }) => `${partition}:${count(offset)}`, isMinor: true, className: 'mono' },
   {
-    name: 'What is known',
+    name: 'Partition:offset',
+    of: ({ partition, offset }) => `${partition}:${count(offset)}`,
+    isMinor: true,
+    className: 'mono',
+  },
+  {
+    name: 'Evidence',
     of: ({ evidence }) =>
       evidence === undefined ? null : (
         <details>
-          <summary>Evidence</summary>
+          <summary>Show</summary>
           <Evidence text={evidence} />
         </details>
       ),

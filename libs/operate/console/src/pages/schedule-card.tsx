@@ -12,7 +12,7 @@ import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
 import { useMay } from '../shell/rights.ts';
 import { addressOf, workflowAddress } from '../shell/router.ts';
-import { count, momentIn, plain } from '../text/format.ts';
+import { count, counted, momentIn, plain } from '../text/format.ts';
 import { isOver, type Schedule, Standing } from './schedule.tsx';
 
 const RUNS_COUNT = 50;
@@ -30,10 +30,10 @@ type Act = 'fire' | 'pause' | 'resume' | 'cancel';
 const ACTS: Readonly<Record<Act, { readonly verb: string; readonly follows: string; readonly danger?: true }>> = {
   fire: { verb: 'Trigger now', follows: 'It begins a run now, by its overlap policy. Its times stay as they are.' },
   pause: { verb: 'Pause', follows: 'No run begins until it is resumed; the times in between are missed.' },
-  resume: { verb: 'Resume', follows: 'It begins runs again, and makes up for missed times as it was set to.' },
+  resume: { verb: 'Resume', follows: 'It begins runs again, and catches up on missed times as it was set to.' },
   cancel: {
     verb: 'Delete',
-    follows: 'It begins no run any more and its id stays taken. Runs that are under way continue.',
+    follows: 'It starts no further run, and its id stays taken. Runs under way continue.',
     danger: true,
   },
 };
@@ -61,11 +61,11 @@ export function ScheduleCard({ schedule }: { readonly schedule: Schedule }) {
         </Fact>
         <Fact name="Time zone">{plain(zone)}</Fact>
         <Fact name="While a run is live">{OVERLAPS[overlap] ?? plain(overlap)}</Fact>
-        <Fact name="Made up for">{count(catchUp)}</Fact>
+        <Fact name="Catches up">{counted(catchUp, 'missed time')} at most</Fact>
         <Fact name="Started">{count(schedule.started_count)}</Fact>
         <Fact name="Skipped">{count(schedule.skipped_count)}</Fact>
         {schedule.taken_count > 0 ? (
-          <Fact name="Ids taken by others" tone="bad">
+          <Fact name="Id already taken" tone="bad">
             {count(schedule.taken_count)}
           </Fact>
         ) : null}
@@ -74,7 +74,7 @@ export function ScheduleCard({ schedule }: { readonly schedule: Schedule }) {
         </Fact>
       </dl>
       <div className="stack">
-        <h3>Times to come, in {plain(zone)}</h3>
+        <h3>Next times, in {plain(zone)}</h3>
         {isPaused ? (
           <p className="dim">None while it is paused.</p>
         ) : next.length === 0 ? (

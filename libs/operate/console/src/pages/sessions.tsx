@@ -160,7 +160,7 @@ function NewestWorkflow({
 
 function Earlier({ of: earlier }: { readonly of: SessionAnswer['earlier'] }) {
   return earlier.length === 0 ? (
-    <p className="dim">It began with this one.</p>
+    <p className="dim">None: this one is the first.</p>
   ) : (
     <table>
       <tbody>

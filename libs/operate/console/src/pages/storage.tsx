@@ -27,7 +27,7 @@ const columnsOf = (by: By, most: number): readonly Column<Use>[] => [
     : []),
   { name: 'Rows', of: (use) => bytes(use.hot_bytes), isNumber: true },
   { name: 'Archived events', of: (use) => count(use.archived_event_count), isNumber: true, isMinor: true },
-  { name: 'In the log, they took', of: (use) => sized(use.archived_raw_bytes), isNumber: true, isMinor: true },
+  { name: 'Bytes in the log', of: (use) => sized(use.archived_raw_bytes), isNumber: true, isMinor: true },
   { name: 'Archived', of: (use) => sized(use.archived_bytes), isNumber: true },
   { name: 'Share', of: (use) => <Share use={use} most={most} />, className: 'bar-cell', isMinor: true },
 ];

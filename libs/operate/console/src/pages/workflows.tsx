@@ -61,9 +61,7 @@ export function WorkflowsPage({ query }: { readonly query: URLSearchParams }) {
       ) : found.isPending ? (
         <Loading />
       ) : rows.length === 0 ? (
-        <Empty title="No workflow fits.">
-          {query.size > 0 ? 'Remove a filter, or search for something else.' : 'Start one here, or with tidemark run.'}
-        </Empty>
+        <NoneFound query={query} isParked={filter.status === 'parked'} />
       ) : (
         <Rows
           rows={rows}
@@ -81,6 +79,24 @@ export function WorkflowsPage({ query }: { readonly query: URLSearchParams }) {
         </Suspense>
       ) : null}
     </div>
+  );
+}
+
+/** `isParked`: those that need a person were searched for, among which tasks that wait for an approval do not count. */
+function NoneFound({ query, isParked }: { readonly query: URLSearchParams; readonly isParked: boolean }) {
+  return (
+    <Empty title="No workflow matches.">
+      {isParked ? (
+        <>
+          Workflows with an open question are listed here. Approvals that tasks wait for are in the{' '}
+          <Link to="/inbox" className="body-link">
+            inbox
+          </Link>
+          .{' '}
+        </>
+      ) : null}
+      {query.size > 0 ? 'Remove a filter, or search for something else.' : 'Start one here, or with tidemark run.'}
+    </Empty>
   );
 }
 

@@ -61,7 +61,7 @@ export function Ask({ title, children, verb, danger = false, missing: other = nu
             Close
           </button>
           <button type="submit" className={danger ? 'danger' : 'primary'} disabled={missing !== null || isBusy}>
-            {isBusy ? 'Asking…' : verb}
+            {isBusy ? 'Sending…' : verb}
           </button>
         </footer>
       </form>

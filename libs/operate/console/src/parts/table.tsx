@@ -62,7 +62,7 @@ export function More({ of, what }: { readonly of: Pages; readonly what: string }
   return (
     <p>
       <button type="button" disabled={of.isFetchingNextPage} onClick={() => void of.fetchNextPage()}>
-        {of.isFetchingNextPage ? 'Asking…' : `More ${what}`}
+        {of.isFetchingNextPage ? 'Loading…' : `More ${what}`}
       </button>
     </p>
   );

@@ -43,7 +43,7 @@ export function SignIn() {
         </div>
         {error === null ? null : <Failure error={error} />}
         <button type="submit" className="primary" disabled={key.trim() === '' || isBusy}>
-          {isBusy ? 'Asking…' : 'Sign in'}
+          {isBusy ? 'Signing in…' : 'Sign in'}
         </button>
       </form>
     </main>

@@ -9,7 +9,7 @@ import { api } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
 import { workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
-import { duration, money, plain, short, words } from '../text/format.ts';
+import { duration, money, plain, short } from '../text/format.ts';
 import type { EffectRow, NoteRow, Row, Timeline } from './rows.ts';
 
 const ROW_PX = 28;
@@ -153,7 +153,7 @@ function EffectWords({ row }: { readonly row: EffectRow }) {
 const NoteWords = ({ row: { type, title, detail, about } }: { readonly row: NoteRow }) => (
   <span className="what note">
     <span className="title">{title}</span>
-    {detail === '' ? null : <bdi className="said">{plain(words(detail))}</bdi>}
+    {detail === '' ? null : <bdi className="said">{plain(detail)}</bdi>}
     {about === undefined ? null : (
       <bdi className="said">
         <Link to={workflowAddress(about)} className="body-link">

@@ -135,7 +135,13 @@ function marksOf(rows: readonly Row[], scale: Scale): Marks {
   return { checkpoints, models, crashes, inbox };
 }
 
-const INBOX: ReadonlySet<string> = new Set(['SignalReceived', 'ApprovalDecided', 'WorkflowParked', 'CancelRequested']);
+const INBOX: ReadonlySet<string> = new Set([
+  'SignalReceived',
+  'ApprovalDecided',
+  'ApprovalGiven',
+  'WorkflowParked',
+  'CancelRequested',
+]);
 
 function nearest(rows: readonly Row[], scale: Scale, x: number): number | undefined {
   let best: number | undefined;
@@ -152,7 +158,7 @@ const Gaps = ({ scale, height }: { readonly scale: Scale; readonly height: numbe
     .filter(({ isGap }) => isGap)
     .map(({ fromMs, toMs, fromPx, toPx }) => (
       <g key={fromMs} className="gap">
-        <title>{`Nobody held it for ${duration(toMs - fromMs)}`}</title>
+        <title>{`No worker held it for ${duration(toMs - fromMs)}`}</title>
         <rect x={fromPx} y={TOP_PX} width={toPx - fromPx} height={height - TOP_PX} />
         {toMs - fromMs < GAP_REPORTED_MS ? null : (
           <text x={(fromPx + toPx) / 2} y={TOP_PX + (height - TOP_PX) / 2 + 4}>

@@ -47,7 +47,7 @@ describe('the timeline of a workflow', () => {
     const titles = timeline.rows.map((row) => (row.kind === 'note' ? row.title : `${row.kind} ${row.lane}`));
     expect(titles).toEqual([
       'Opened',
-      'Claimed',
+      'Lease claimed',
       'effect 0',
       'Worker lost',
       'Taken over',
@@ -100,10 +100,29 @@ describe('the timeline of a workflow', () => {
       ),
     );
     expect(timeline.rows).toMatchObject([
-      { title: 'Rules 3', detail: 'apply from here on', about: undefined },
+      { title: 'Event rules version 3', detail: 'from here on', about: undefined },
       { title: 'Child completed', about: 'my_order-7~1.0', tone: 'good' },
       { title: 'Child failed', about: 'my_order-7~1.1', tone: 'bad' },
       { title: 'Continues', detail: 'as', about: 'r-1~2', tone: 'good' },
+    ]);
+  });
+
+  it('says what a timer was for and who answered what, with names as they are', () => {
+    const timeline = timelineOf(
+      history(
+        ['TimerFired', { timer: 'wait:2.0:0' }],
+        ['TimerFired', { timer: 'base:retry:3:1' }],
+        ['ApprovalGiven', { task: '2.0', name: 'pay', approved: true, by: 'ana' }],
+        ['ApprovalGiven', { task: '2.1', name: 'pay-out', approved: false, by: 'ana' }],
+        ['ApprovalDecided', { resolution: 'not-done', by: 'ana-b' }],
+      ),
+    );
+    expect(timeline.rows).toMatchObject([
+      { title: 'Timer fired', detail: 'task 2.0' },
+      { title: 'Timer fired', detail: 'for a retry' },
+      { title: 'Approval answered', detail: 'pay · approved by ana', tone: 'good' },
+      { title: 'Approval answered', detail: 'pay-out · rejected by ana', tone: 'warn' },
+      { title: 'Question answered', detail: 'not done by ana-b' },
     ]);
   });
 

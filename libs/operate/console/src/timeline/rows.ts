@@ -6,6 +6,8 @@
  * outcome) changes the row and moves none.
  */
 
+import { words } from '../text/format.ts';
+
 export interface Moment {
   readonly position: number;
   readonly type: string;
@@ -142,7 +144,7 @@ export class Timeline {
       case 'LeaseReleased':
         this.#endLease(atMs, 'released', text(control.reason));
         if (control.reason === 'drain') this.#note(event, atMs, 'Handed over', 'its worker is stopping', 'quiet');
-        if (control.reason === 'fault') this.#note(event, atMs, 'Run failed', 'by an error that is no step’s', 'bad');
+        if (control.reason === 'fault') this.#note(event, atMs, 'Run failed', 'by an error outside of any step', 'bad');
         return;
       case 'LeaseRevoked':
         this.#revoked(event, atMs);
@@ -157,7 +159,13 @@ export class Timeline {
         this.#resolved(event, atMs);
         return;
       case 'EffectConfirmed':
-        this.#note(event, atMs, 'Confirmed', text(control.outcome), control.outcome === 'failed' ? 'warn' : 'plain');
+        this.#note(
+          event,
+          atMs,
+          'Effect confirmed',
+          text(control.outcome),
+          control.outcome === 'failed' ? 'warn' : 'plain',
+        );
         return;
       case 'CheckpointCommitted':
         this.#committed(event, atMs);
@@ -191,7 +199,7 @@ export class Timeline {
     if (this.#lostAtMs !== undefined) {
       this.#note(event, atMs, 'Taken over', `after ${Math.max(0, atMs - this.#lostAtMs)} ms`, 'good');
     } else if (before === undefined || before.lane !== lane) {
-      this.#note(event, atMs, before === undefined ? 'Claimed' : 'Moved to another worker', '', 'quiet');
+      this.#note(event, atMs, before === undefined ? 'Lease claimed' : 'Moved to another worker', '', 'quiet');
     }
     this.#lostAtMs = undefined;
     const fromRow = this.rows.length;
@@ -216,9 +224,7 @@ export class Timeline {
     this.#endLease(atMs, 'revoked', reason);
     if (isCrash) this.crashCount++;
     this.#lostAtMs = atMs;
-    const why = { 'holder-dead': 'its process is gone', 'lease-not-listed': 'it no longer reports that it holds it' }[
-      reason
-    ];
+    const why = { 'holder-dead': 'its process died', 'lease-not-listed': 'it no longer reported the lease' }[reason];
     this.#note(
       { ...event, holder },
       atMs,
@@ -319,13 +325,13 @@ function aboutOf({ type, control }: Moment): string | undefined {
 
 /** Title, detail and tone of anything but leases, effects and checkpoints. */
 function said({ type, control }: Moment): readonly [string, string, Tone] {
-  const code = text(control.code).replaceAll(/[-_]/g, ' ');
+  const code = words(text(control.code));
   const by = text(control.by) === '' ? '' : `by ${text(control.by)}`;
   switch (type) {
     case 'SignalReceived':
-      return ['Signal', text(control.name), 'plain'];
+      return ['Signal received', text(control.name), 'plain'];
     case 'TimerFired':
-      return ['Timer', text(control.timer), 'quiet'];
+      return ['Timer fired', timerWords(text(control.timer)), 'quiet'];
     case 'StepFailed':
       return [
         'Attempt failed',
@@ -335,15 +341,22 @@ function said({ type, control }: Moment): readonly [string, string, Tone] {
     case 'WorkflowParked':
       return ['Needs a person', code, 'warn'];
     case 'ApprovalDecided':
-      return ['Decided', `${text(control.resolution)} ${by}`, 'good'];
+      return ['Question answered', `${words(text(control.resolution))} ${by}`, 'good'];
     case 'RetryDecided':
-      return ['Decided', `retry on the build ${text(control.build)}`, 'good'];
+      return ['Question answered', `retry on the build ${text(control.build)}`, 'good'];
+    case 'ApprovalGiven': {
+      const isApproved = control.approved === true;
+      const answer = `${text(control.name)} · ${isApproved ? 'approved' : 'rejected'} ${by}`;
+      return ['Approval answered', answer, isApproved ? 'good' : 'warn'];
+    }
+    case 'MemoryWritten':
+      return ['Memory written', `${number(control.count)} added from outside`, 'plain'];
     case 'WorkflowCompleted':
       return control.continued === undefined ? ['Completed', '', 'good'] : ['Continues', 'as', 'good'];
     case 'ChildClosed':
       return [`Child ${CHILD_OUTCOMES[text(control.outcome)] ?? 'ended'}`, '', childTone(control.outcome)];
     case 'RulesRaised':
-      return [`Rules ${number(control.rules)}`, 'apply from here on', 'quiet'];
+      return [`Event rules version ${number(control.rules)}`, 'from here on', 'quiet'];
     case 'WorkflowFailed':
       return ['Failed', code, 'bad'];
     case 'WorkflowTerminated':
@@ -355,19 +368,31 @@ function said({ type, control }: Moment): readonly [string, string, Tone] {
     case 'ResumeRequested':
       return ['Resumed', by, 'good'];
     case 'RecordJudged':
-      return ['Unreadable record', `${text(control.judgement)} ${by}`, 'warn'];
+      return ['Unreadable record', `${control.judgement === 'skip' ? 'skipped' : 'read again'} ${by}`, 'warn'];
     case 'VersionPinned':
-      return [control.pinned === true ? 'Pinned to its version' : 'No longer pinned', by, 'quiet'];
+      return [control.pinned === true ? 'Pinned to its version' : 'Unpinned', by, 'quiet'];
     case 'BudgetRaised':
       return ['Budget raised', by, 'plain'];
     case 'CompensationStarted':
-      return ['Being compensated', `${code} · ${text(control.undo)}`, 'warn'];
+      return ['Compensation started', `${code} · ${text(control.undo)}`, 'warn'];
     case 'CompensationFinished':
-      return ['Compensated', text(control.outcome), control.outcome === 'failed' ? 'bad' : 'good'];
+      return control.outcome === 'failed' ? ['Compensation failed', '', 'bad'] : ['Compensated', '', 'good'];
     default:
       return [type.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' '), '', 'plain'];
   }
 }
+
+/** What a timer was for, from its name: `wait:{task}:{index}`, or a kind and a number of its own. */
+function timerWords(timer: string): string {
+  const [kind = '', task = ''] = timer.replace(/^base:/, '').split(':');
+  return kind === 'wait' ? `task ${task}` : (TIMERS[kind] ?? timer);
+}
+
+const TIMERS: Readonly<Record<string, string>> = {
+  retry: 'for a retry',
+  probe: 'to probe an effect',
+  overdue: 'confirmation is overdue',
+};
 
 const CHILD_OUTCOMES: Readonly<Record<string, string>> = {
   completed: 'completed',

@@ -62,7 +62,7 @@ export function CallPanel({ workflow, effectKey, sequence }: PanelProps) {
   if (found.isPending) return <Loading label="Rebuilding what it saw" />;
   if (found.error !== null) return <Failure error={found.error} again={() => void found.refetch()} />;
   const call = found.data;
-  if (call === null) return <p className="dim">It is not rebuilt before its step has committed.</p>;
+  if (call === null) return <p className="dim">It is shown once its step has committed.</p>;
   const answer = (call.answer ?? undefined) as Answered | undefined;
   const manifest = call.manifest as unknown as Manifest | null;
   const messages = [
@@ -77,12 +77,14 @@ export function CallPanel({ workflow, effectKey, sequence }: PanelProps) {
         <Fact name="Tokens out">{count(answer?.usage?.outputTokens ?? 0)}</Fact>
         {answer?.costMicros === undefined ? null : <Fact name="Cost">{money(answer.costMicros)}</Fact>}
         {answer?.latencyMs === undefined ? null : <Fact name="Model took">{duration(answer.latencyMs)}</Fact>}
-        {answer?.finishReason === undefined ? null : <Fact name="Ended by">{plain(words(answer.finishReason))}</Fact>}
+        {answer?.finishReason === undefined ? null : (
+          <Fact name="Finish reason">{plain(words(answer.finishReason))}</Fact>
+        )}
       </dl>
       {manifest === null ? null : (
         <p>
           <Chip tone={call.identical ? 'good' : 'bad'}>
-            {call.identical ? 'rebuilt, identical to what was sent' : 'NOT what was sent'}
+            {call.identical ? 'rebuilt, identical to what was sent' : 'differs from what was sent'}
           </Chip>{' '}
           <span className="dim mono">sha256 {call.rebuilt?.slice(0, 16)}…</span>
         </p>

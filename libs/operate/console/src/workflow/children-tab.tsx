@@ -148,7 +148,7 @@ function Inner({ workflow, depth }: { readonly workflow: string; readonly depth:
     <tr>
       <td colSpan={7}>
         <span className="child dim" style={{ paddingLeft: depth * 18 + 22 }}>
-          {found.error !== null ? plain(String(found.error)) : found.isPending ? 'Asking…' : 'It has none.'}
+          {found.error !== null ? plain(String(found.error)) : found.isPending ? 'Loading…' : 'It has none.'}
         </span>
       </td>
     </tr>

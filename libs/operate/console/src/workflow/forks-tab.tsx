@@ -30,8 +30,8 @@ export function ForksTab({ view, query }: { readonly view: WorkflowView; readonl
       {may('operate') ? (
         <Card title="Fork" note="a new run that continues from one of its checkpoints">
           <p>
-            It shares the history up to there, without a copy. What was recorded answers its effects, or they are called
-            again under keys of their own.
+            It shares the history up to there, without a copy. Its effects are answered from the record, or called again
+            under new keys.
           </p>
           <p>
             <button type="button" onClick={() => setForking(true)}>
@@ -73,7 +73,7 @@ function Comparison({ workflow, other }: { readonly workflow: string; readonly o
         return (
           <>
             <p>
-              <Chip tone={isSame ? 'good' : 'warn'}>{isSame ? 'the same outcome' : 'another outcome'}</Chip>{' '}
+              <Chip tone={isSame ? 'good' : 'warn'}>{isSame ? 'same outcome' : 'different outcomes'}</Chip>{' '}
               {parts === null ? 'They never differ.' : `They differ from checkpoint ${parts.sequence_number} on.`}
             </p>
             <table className="compared">
@@ -113,14 +113,14 @@ function Comparison({ workflow, other }: { readonly workflow: string; readonly o
             {parts === null ? null : (
               <>
                 <h3>
-                  Belief where they differ: {plain(left?.step ?? 'ended before')} and{' '}
-                  {plain(right?.step ?? 'ended before')}
+                  Beliefs at checkpoint {parts.sequence_number}: {reachedBy(left)} on the left, {reachedBy(right)} on
+                  the right
                 </h3>
                 <ChangesTree
                   before={left?.belief as Json | undefined}
                   after={right?.belief as Json | undefined}
                   onlyChanges
-                  label="Belief of the one against the other"
+                  label="Differences in belief"
                 />
               </>
             )}
@@ -130,6 +130,9 @@ function Comparison({ workflow, other }: { readonly workflow: string; readonly o
     </Answer>
   );
 }
+
+const reachedBy = (side: { readonly step: string | null } | null | undefined): string =>
+  side == null ? 'already ended' : side.step === null ? 'as opened' : `after step ${plain(side.step)}`;
 
 const Line = ({ name, children }: { readonly name: string; readonly children: readonly React.ReactNode[] }) => (
   <tr>

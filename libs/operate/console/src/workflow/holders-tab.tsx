@@ -106,19 +106,19 @@ function rowsOf({ rows, leases }: Timeline, lease: Lease): readonly Row[] {
 }
 
 const WHY: Readonly<Record<string, string>> = {
-  'holder-dead': 'its process is gone',
-  'lease-not-listed': 'it no longer reported that it held it',
+  'holder-dead': 'its process died',
+  'lease-not-listed': 'it no longer reported the lease',
   asked: 'requested by a person',
   idle: 'nothing to do for now',
   drain: 'its worker was stopping',
-  fault: 'an error that is no step’s',
+  fault: 'an error outside of any step',
 };
 
 function Ended({ lease: { end, reason } }: { readonly lease: Lease }) {
-  if (end === 'live') return <Chip tone="good">holds it</Chip>;
+  if (end === 'live') return <Chip tone="good">current</Chip>;
   const why = WHY[reason] ?? plain(words(reason));
   if (end === 'revoked') return <Chip tone={reason === 'asked' ? 'warn' : 'bad'}>revoked: {why}</Chip>;
-  return <span className="dim">{why === '' ? 'with the workflow' : `released: ${why}`}</span>;
+  return <span className="dim">{why === '' ? 'the workflow ended' : `released: ${why}`}</span>;
 }
 
 /** Calls without an answer when the worker was lost, and their later outcomes. */

@@ -9,7 +9,7 @@ import { api } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
 import { workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
-import { count, duration, moment, money, plain, words } from '../text/format.ts';
+import { count, duration, moment, money, plain } from '../text/format.ts';
 import type { EffectRow, NoteRow, Row, Timeline } from '../timeline/rows.ts';
 import { CheckpointPanel } from './checkpoint-panel.tsx';
 import { Part } from './part.tsx';
@@ -89,7 +89,7 @@ function EffectPanel(props: { readonly workflow: string; readonly row: EffectRow
   return (
     <>
       <dl className="facts">
-        <Fact name="Became" tone={row.status === 'failed' || row.status === 'lost' ? 'bad' : undefined}>
+        <Fact name="Outcome" tone={row.status === 'failed' || row.status === 'lost' ? 'bad' : undefined}>
           {STATUS_WORDS[row.status]}
         </Fact>
         <Fact name="Kind">{row.effectKind}</Fact>
@@ -127,7 +127,7 @@ const STATUS_WORDS: Readonly<Record<EffectRow['status'], string>> = {
   pending: 'accepted, not confirmed yet',
   done: 'done',
   failed: 'failed',
-  lost: 'unknown when its worker was lost',
+  lost: 'unknown: its worker was lost',
 };
 
 function NotePanel({ workflow, row }: { readonly workflow: string; readonly row: NoteRow }) {
@@ -144,7 +144,7 @@ function NotePanel({ workflow, row }: { readonly workflow: string; readonly row:
     <>
       {row.detail === '' && row.about === undefined ? null : (
         <p>
-          {plain(words(row.detail))}{' '}
+          {plain(row.detail)}{' '}
           {row.about === undefined ? null : (
             <Link to={workflowAddress(row.about)} className="body-link">
               {plain(row.about)}
@@ -159,7 +159,7 @@ function NotePanel({ workflow, row }: { readonly workflow: string; readonly row:
           return (
             <>
               {payload === undefined || isEmpty(payload) ? null : <Part name="Payload" value={payload} />}
-              {isEmpty(control) ? null : <Part name="Control" value={control} />}
+              {isEmpty(control) ? null : <Part name="Event fields" value={control} />}
             </>
           );
         }}

@@ -10,7 +10,7 @@ import { useContent } from '../shell/content.ts';
 import { Link } from '../shell/link.tsx';
 import { addressOf, go, workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
-import { count, duration, money, plain } from '../text/format.ts';
+import { count, duration, money, plain, words } from '../text/format.ts';
 import { useTimeline, type WatchedTimeline } from '../timeline/use-timeline.ts';
 import { Actions } from './actions.tsx';
 import { QuestionCard } from './question.tsx';
@@ -172,7 +172,35 @@ function Head({ view, watched }: { readonly view: WorkflowView; readonly watched
         </div>
       )}
       {view.question === null ? null : <QuestionCard workflow={workflow} question={view.question} />}
+      {view.status === 'open' ? <AwaitedApprovals view={view} /> : null}
     </div>
+  );
+}
+
+/** Approvals named on the page; the inbox has all of them. */
+const APPROVALS_SHOWN_COUNT = 3;
+
+/** The approvals that its tasks wait for, each with its place in the inbox. */
+function AwaitedApprovals({ view: { workflow, frontier } }: { readonly view: WorkflowView }) {
+  const awaited = frontier.flatMap(({ task, blocked_on: blocked }) =>
+    blocked.flatMap((on) => (on.on === 'approval' ? [{ task, name: on.name }] : [])),
+  );
+  if (awaited.length === 0) return null;
+  const further = awaited.length - APPROVALS_SHOWN_COUNT;
+  return (
+    <p className="note-line">
+      Waits for {awaited.length === 1 ? 'an approval' : 'approvals'} in the inbox:{' '}
+      {awaited.slice(0, APPROVALS_SHOWN_COUNT).map(({ task, name }, index) => (
+        <span key={task}>
+          {index === 0 ? '' : ', '}
+          <Link to={addressOf(['inbox'], { workflow, task })} className="body-link">
+            {plain(words(name))}
+          </Link>{' '}
+          (task {plain(task)})
+        </span>
+      ))}
+      {further > 0 ? `, and ${count(further)} more` : ''}
+    </p>
   );
 }
 

@@ -31,8 +31,10 @@ export function StateTab({ view }: { readonly view: WorkflowView }) {
           <Frontier workflow={view.workflow} tasks={frontier} />
         </Card>
         {flow === null ? null : (
-          <Card title="Flow" note="what each step may add">
-            <Flow starts={flow.starts ?? []} steps={flow.steps} at={view.frontier.map(({ step }) => step)} />
+          <Card title="Flow" note="which steps each step may add">
+            <div className="flow-box">
+              <Flow starts={flow.starts ?? []} steps={flow.steps} at={view.frontier.map(({ step }) => step)} />
+            </div>
           </Card>
         )}
         {output === undefined ? null : (
