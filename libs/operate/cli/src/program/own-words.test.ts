@@ -16,8 +16,8 @@ it.each([
   ['an argument that the API calls otherwise', 'definition: no workflow is named', '<workflow>: no workflow is named'],
   [
     'each field of a wrong request',
-    'The request is wrong: path.schedule: Too big; query.limit: Too small; body.time_zone: is missing.',
-    '<id>: Too big; --limit: Too small; --time-zone: is missing.',
+    'The request is wrong: path.schedule: Give at most 9; query.limit: Give at least 1; body.time_zone: is missing.',
+    '<id>: Give at most 9; --limit: Give at least 1; --time-zone: is missing.',
   ],
   ['nothing that the command does not have', 'colour: is wrong', 'colour: is wrong'],
   ['nothing in the middle of a message', 'w1 stopped: limit: 5', 'w1 stopped: limit: 5'],
