@@ -54,6 +54,12 @@ export const AROUND_MUTATIONS: Mutations = {
     caughtBy: 'libs/operate/client/src/follow.test.ts',
     breaks: 'A connection that is made again goes on behind the last event that was read.',
   },
+  'last-flush-begins-reads': {
+    file: 'libs/operate/traces/src/live-traces.ts',
+    edits: [['if (this.#isEnding || clock', 'if (clock']],
+    caughtBy: 'libs/operate/traces/src/live-traces.test.ts',
+    breaks: 'The export of traces reads nothing from a store that is being closed.',
+  },
   'redirect-is-done': {
     file: 'libs/author/effects/src/http-outcome.ts',
     edits: [['if (status >= 200 && status < 300)', 'if (status >= 200 && status < 304)']],

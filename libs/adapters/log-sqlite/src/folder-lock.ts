@@ -24,9 +24,14 @@ export function lockFolder(folder: string): FolderLock {
     lock.close();
     throw isBusy(error) ? lockedError(folder, holderFile) : asLogError(folder, error);
   }
-  // Removes what a dead holder left; a link that somebody put there is removed, not followed.
-  rmSync(holderFile, { force: true });
-  writeFileSync(holderFile, `${process.pid}\n`, { flag: 'wx' });
+  try {
+    // Removes what a dead holder left; a link that somebody put there is removed, not followed.
+    rmSync(holderFile, { force: true });
+    writeFileSync(holderFile, `${process.pid}\n`, { flag: 'wx' });
+  } catch (error) {
+    lock.close();
+    throw asLogError(folder, error);
+  }
   return {
     release() {
       rmSync(holderFile, { force: true });

@@ -11,6 +11,7 @@ import { offset, partition } from '@tidemark/core';
 import { readAll, record, texts } from '@tidemark/testkit/contracts/event-log-under-test';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openSqliteLog } from './index.ts';
+import { asLogError } from './sqlite-errors.ts';
 
 const P0 = partition(0);
 let folder: string;
@@ -158,6 +159,14 @@ describe('what is not ours to write', () => {
         code: 'log-folder-unusable',
       });
     }
+  });
+
+  test('a folder of another user', () => {
+    const denied = Object.assign(new Error(`EACCES: permission denied, open '${folder}/lock.pid'`), { code: 'EACCES' });
+    expect(asLogError(folder, denied)).toMatchObject({
+      ...{ name: 'ConfigError', code: 'log-folder-unusable' },
+      message: `This user may not write to the folder ${folder}. Ask the one whose folder it is, or name another folder.`,
+    });
   });
 });
 

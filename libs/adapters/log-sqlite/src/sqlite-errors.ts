@@ -25,13 +25,24 @@ export const damaged = (folder: string, why: string, cause?: unknown): CorruptEr
     { folder, cause },
   );
 
-/** Turns what SQLite threw into what the port promises. */
+/** What the file system answers where the folder is another user's. */
+const isForbidden = (error: unknown): boolean =>
+  /^(?:EACCES|EPERM|EROFS)$/.test(String((error as { readonly code?: unknown } | null)?.code));
+
+function unusable(folder: string, cause: unknown): ConfigError {
+  const message = isForbidden(cause)
+    ? `This user may not write to the folder ${folder}. Ask the one whose folder it is, or name another folder.`
+    : `The log in ${folder} can't be written: ${messageOf(cause)}.`;
+  return new ConfigError('log-folder-unusable', message, { folder, cause });
+}
+
+/** Turns what SQLite or the file system threw into what the port promises. */
 export function asLogError(folder: string, error: unknown): unknown {
   if (error instanceof TidemarkError) return error;
   const message = messageOf(error);
   switch (resultCode(error)) {
     case undefined:
-      return error;
+      return isForbidden(error) ? unusable(folder, error) : error;
     case CORRUPT:
     case NOTADB:
       return damaged(folder, message, error);
@@ -42,10 +53,7 @@ export function asLogError(folder: string, error: unknown): unknown {
       });
     case READONLY:
     case CANTOPEN:
-      return new ConfigError('log-folder-unusable', `The log in ${folder} can't be written: ${message}.`, {
-        folder,
-        cause: error,
-      });
+      return unusable(folder, error);
     case IOERR:
       return new UnavailableError('log-io-error', `Reading or writing the log in ${folder} failed: ${message}.`, {
         folder,

@@ -37,6 +37,6 @@ function withoutCompensation(spec: AnySpec, effects: readonly EffectDefinition[]
     .map((effect) => ({
       code: 'effect-without-compensate',
       subject: effect.operation,
-      message: `Effect ${effect.operation} is irreversible and has no compensate: when ${spec.name} is compensated after a failure, it stays done, and needs a person. Add compensate, or let its step undo it.`,
+      message: `Effect ${effect.operation} is irreversible and has no compensate: when ${spec.name} is compensated after a failure, it stays done, and is only listed there as left as it is. Add compensate, or let its step undo it.`,
     }));
 }

@@ -7,7 +7,7 @@ import { AccessError } from '@tidemark/core';
 import { type AuditTrail, mayDo } from '@tidemark/ports';
 import type { z } from 'zod';
 import { audited } from './audited.ts';
-import { invalidRequest } from './problem.ts';
+import { invalidRequest, limitWords } from './problem.ts';
 import { checkNumbers, checkQuery } from './query.ts';
 import { hasContent, type Redaction, redactionOf, redactorOf, requestedRedaction } from './redaction.ts';
 import type { AnyRoute, Call } from './route.ts';
@@ -120,7 +120,7 @@ export function parsed(part: string, schema: z.ZodType | undefined, value: unkno
   if (part === 'query') checkQuery(schema, value);
   if (part !== 'body') checkNumbers(part, schema, value);
   if (schema === undefined) return undefined;
-  const found = schema.safeParse(value ?? {});
+  const found = schema.safeParse(value ?? {}, { error: limitWords });
   if (found.success) return found.data;
   throw invalidRequest(part, found.error);
 }

@@ -125,6 +125,22 @@ function invalidStatus(code: string): number {
 export const invalidField = (field: string, problem: string): InvalidError =>
   new InvalidError('request-invalid', `The request is wrong: ${field}: ${problem}.`, { fields: [{ field, problem }] });
 
+/** The words for a value that is too small or too large, for `safeParse`; other problems keep their own words. */
+export const limitWords: z.core.$ZodErrorMap = (issue) => {
+  if ((issue.code !== 'too_small' && issue.code !== 'too_big') || issue.inclusive === false) return undefined;
+  const [side, bound] =
+    issue.code === 'too_small' ? (['at least', issue.minimum] as const) : (['at most', issue.maximum] as const);
+  const units = UNITS[issue.origin];
+  return units && `Give ${side} ${bound}${units[bound === 1 ? 0 : 1]}`;
+};
+
+const UNITS: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  string: [' character', ' characters'],
+  array: [' entry', ' entries'],
+  number: ['', ''],
+  int: ['', ''],
+};
+
 /** Makes an error of ours from wrong input, each field named by its place. */
 export function invalidRequest(part: string, error: z.ZodError): InvalidError {
   const fields = error.issues.slice(0, PROBLEM_FIELDS_MAX_COUNT).map((issue) => ({

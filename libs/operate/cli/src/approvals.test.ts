@@ -31,6 +31,12 @@ it('is listed with its form, and answered once', async (context) => {
   expect((await here('show', 'r1')).out).toMatch(/asks ana for approval \(amount\)/);
 
   const why = ['--by', 'ana', '--why', 'it was late'];
+  const whole = await here('approve', 'r1', ...why);
+  expect([whole.code, whole.err]).toEqual([
+    65,
+    expect.stringMatching(/its task 0\.0 waits for an approval.*--task 0\.0/),
+  ]);
+  expect((await here('admin', 'doctor')).out).toMatch(/ok +Decisions .*; 2 tasks wait for an approval/);
   const tooMuch = await here('approve', 'r1', '--task', '0.0', '--value', '{"cents":900}', ...why);
   expect([tooMuch.code, tooMuch.err]).toEqual([65, expect.stringContaining('value/cents must be <= 500')]);
   const approved = await here('approve', 'r1', '--task', '0.0', '--value', '{"cents":300}', ...why, '--json');

@@ -4,13 +4,14 @@ import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { DURATION_MAX_COUNT, parseDuration } from '@tidemark/core';
 import { NAME_MAX_CHARS } from './limits.ts';
 
-/** Parses a whole number from `min` to `max`, both included. */
+/** Parses a whole number from `min` to `max`, both included; the largest safe one as `max` is no limit to name. */
 export const wholeNumber =
   (min: number, max: number) =>
   (text: string): number => {
     const value = Number(text);
     if (Number.isSafeInteger(value) && value >= min && value <= max && /^\d+$/.test(text)) return value;
-    throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`);
+    const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+    throw new InvalidArgumentError(`Give a whole number ${range}.`);
   };
 
 /** Longest name of a tenant, in characters. */

@@ -1,12 +1,15 @@
 /** State folders that can't be used as they are, and sockets where the path is too long for one. */
 
 import { chown, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { OWN_VERSION } from '@tidemark/api/local';
 import { UnavailableError } from '@tidemark/core';
 import { openEmbedded } from '@tidemark/host';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { callCli } from './called-cli-fixture.ts';
 import { FOLDER_WAIT_MS, SOCKET_PATH_MAX_BYTES } from './limits.ts';
 import { failIfHolderGone } from './place/gone.ts';
 import { holdFolder } from './place/held-folder.ts';
@@ -71,6 +74,24 @@ it.runIf(process.getuid?.() === 0)('asks nothing through a socket that another u
   await symlink(theirs, path.join(folder, 'api.sock'));
   const message = expect.stringContaining('uid 12345');
   await expect(holderPlace(target, 'ana')).rejects.toMatchObject({ code: 'holder-foreign', message });
+  await new Promise((resolve) => server.close(resolve));
+});
+
+it.each([
+  [['--id', 'r 1'], /The same command with the same --id 'r 1' is safe to repeat/],
+  [[], /tidemark ls shows whether the run was started/],
+])('says what is safe when its holder ends before it answers a start: %#', async (id, then) => {
+  const folder = await mkdtemp(path.join(root, 'killed-'));
+  const server = createHttpServer(({ url, socket }, answer) => {
+    const me = { server: { version: OWN_VERSION, holder: { pid: 77, command: 'dev' } } };
+    if (url === '/v1/me') answer.end(JSON.stringify(me));
+    else socket.destroy();
+  });
+  await mkdir(path.join(folder, '.tidemark'));
+  await new Promise<void>((resolve) => server.listen(path.join(folder, '.tidemark', 'api.sock'), resolve));
+  const { code, err } = await callCli(['run', 'greet', '--input', '{}', '--detach', ...id], { cwd: folder });
+  expect([code, err]).toEqual([69, expect.stringMatching(then)]);
+  expect(err).toContain('Process 77 (tidemark dev), which held .tidemark, has ended before it answered.');
   await new Promise((resolve) => server.close(resolve));
 });
 

@@ -8,7 +8,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { type Listening, listenApi } from '@tidemark/api';
+import { type Listening, listenApi, localAuthenticator } from '@tidemark/api';
 import { AccessError, DEFAULT_TENANT } from '@tidemark/core';
 import { type Host, openEmbedded } from '@tidemark/host';
 import type { Authenticator, Principal } from '@tidemark/ports';
@@ -98,6 +98,18 @@ describe('logging in', () => {
     const refused = await login('tk_wrong_secret');
     expect([refused.code, refused.err]).toEqual([77, expect.stringContaining('not known')]);
     await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('keeps none for a server that asks for none, and says so', async (context) => {
+    const served = { place: kept.host, definitions: [], authenticator: localAuthenticator };
+    const open = await listenApi({ ...served, host: '127.0.0.1', port: 0 });
+    context.onTestFinished(() => open.close());
+    const { code, err } = await call(['login', open.url, '--context', 'own', '--key', '-'], {
+      stdin: 'tk_bogus_secret',
+    });
+    expect([code, err]).toEqual([0, expect.stringMatching(/asks nobody for a credential: yours .* is not stored/)]);
+    expect(await readFile(file, 'utf8')).not.toContain('tk_bogus_secret');
+    expect((await call(['logout'])).out).not.toContain('API key');
   });
 
   it('takes no key as an argument, where everybody on the machine would see it', async () => {

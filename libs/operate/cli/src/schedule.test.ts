@@ -42,7 +42,7 @@ it('is made, fired, listed and changed, and begins runs', async (context) => {
   expect([unknown.code, unknown.err]).toEqual([65, "error: No schedule has the id 'nobody'.\n"]);
   const long = await here('schedule', 'fire', 'x'.repeat(3_000));
   expect((await here('schedule', 'fire', 'x'.repeat(10_000))).err).toMatch(/^error: Something is too long: ids/);
-  expect(long.err).toMatch(/^error: <id>: Too big: expected string to have <=200 characters\.$/m);
+  expect(long.err).toMatch(/^error: <id>: Give at most 200 characters\.$/m);
   expect((await here('cancel', 'nightly', '--by', 'ada', '--why', 'no longer wanted')).code).toBe(0);
   await dev.kill();
 });

@@ -76,5 +76,7 @@ it('says what is missing', async () => {
   expect(await call('trace', 'export', 'c1')).toMatchObject({ code: 78, err: expect.stringContaining('--otlp') });
   const err = expect.stringMatching(/the folder none is not there.*Make it first/);
   expect(await call('trace', 'export', 'c1', '--file', 'none/trace.json')).toMatchObject({ code: 65, err });
+  const folder = { code: 65, err: 'error: --file: . is a folder. Name a file in it.\n' };
+  expect(await call('trace', 'export', 'c1', '--file', '.')).toMatchObject(folder);
   expect(await call('trace', 'show', 'nobody')).toMatchObject({ code: 78 });
 });

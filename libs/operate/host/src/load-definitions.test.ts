@@ -50,6 +50,7 @@ it('refuses one version of a workflow from two modules', async () => {
 
 it.each([
   ['./gone.mjs', undefined, './gone.mjs: there is no such file in FOLDER.'],
+  ['a-file.json', '{}', 'a-file.json is no module: name a file that ends in .ts, .js, .mjs or alike.'],
   [
     './elsewhere.mjs',
     "import { fail } from './helper.mjs';\n\nfail();\n",
@@ -62,6 +63,12 @@ it.each([
     code: 'workflows-unreadable',
     message: message.replace('FOLDER', folder),
   });
+});
+
+it('names a package that is not installed, and no place of its own', async () => {
+  const then = 'await loading.catch((error) => console.log(error.message));';
+  const message = `no-such-package: there is no such file in ${folder}, and no package of this name is installed.\n`;
+  expect(await written('no-such-package', then)).toBe(message);
 });
 
 /** What the script writes, in a process of its own: Vitest parses modules itself, and has its own stacks. */

@@ -1,6 +1,6 @@
 /** Owns finding workflows in modules: every export that is a definition counts, by any name. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { setSourceMapsSupport } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -49,14 +49,23 @@ export async function loadDefinitions(modules: readonly string[], cwd: string): 
   );
 }
 
+const MODULE = /\.[cm]?[jt]s$/;
+
 interface Imported {
   readonly file: string;
   readonly exported: Readonly<Record<string, unknown>>;
 }
 
 async function importModule(from: string, cwd: string): Promise<Imported> {
-  const isPath = from.startsWith('.') || path.isAbsolute(from) || /\.[cm]?[jt]s$/.test(from);
   const file = path.resolve(cwd, from);
+  const isFile = isFileAt(file);
+  const isPath = isFile || from.startsWith('.') || path.isAbsolute(from) || MODULE.test(from);
+  if (isFile && !MODULE.test(file)) {
+    throw new ConfigError(
+      'workflows-unreadable',
+      `${from} is no module: name a file that ends in .ts, .js, .mjs or alike.`,
+    );
+  }
   if (isPath && !existsSync(file))
     throw new ConfigError('workflows-unreadable', `${from}: there is no such file in ${cwd}.`);
   // So that the stack of a failure names the lines that the user wrote, where a compiler has left a map.
@@ -65,11 +74,28 @@ async function importModule(from: string, cwd: string): Promise<Imported> {
     if (isPath) return { file, exported: (await import(pathToFileURL(file).href)) as Imported['exported'] };
     return { file: fileURLToPath(import.meta.resolve(from)), exported: (await import(from)) as Imported['exported'] };
   } catch (cause) {
+    if (!isPath && isMissing(cause, from)) {
+      const message = `${from}: there is no such file in ${cwd}, and no package of this name is installed.`;
+      throw new ConfigError('workflows-unreadable', message, { cause });
+    }
     const place = placeOf(cause, file, cwd);
     const where = place === undefined ? '' : ` (${place})`;
     throw new ConfigError('workflows-unreadable', `${from}: ${messageOf(cause)}${where}`, { cause });
   }
 }
+
+function isFileAt(file: string): boolean {
+  try {
+    return statSync(file).isFile();
+  } catch {
+    return false; // there is none, or no path is that long
+  }
+}
+
+/** Not a package that it imports itself. */
+const isMissing = (cause: unknown, name: string): boolean =>
+  (cause as { readonly code?: unknown } | null)?.code === 'ERR_MODULE_NOT_FOUND' &&
+  messageOf(cause).includes(`package '${name}'`);
 
 /** The place of a stack's frame, or the beginning of the stack of a file that Node can't parse. */
 const PLACE = /^(?: +at .{0,300}?)?\(?((?:file:\/\/)?\/[^():]{1,1000}):(\d+)(?::\d+\)?)?$/;

@@ -7,10 +7,11 @@ import { UnavailableError, type WorkflowId } from '@tidemark/core';
 import { systemClock } from '@tidemark/runtime';
 import { defineWorkflow, signal, task } from '@tidemark/sdk';
 import { type TestWorld, testWorld } from '@tidemark/testkit';
+import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { traceOf } from './history.ts';
-import { SPANS_WAITING_MAX } from './limits.ts';
+import { FLUSH_PERIOD_MS, POLL_PERIOD_MS, SPANS_WAITING_MAX } from './limits.ts';
 import { LiveTraces } from './live-traces.ts';
 import type { TraceSpan } from './span.ts';
 import { SpanQueue } from './span-queue.ts';
@@ -122,6 +123,28 @@ describe('what the collector gets', () => {
     });
     collected.isAway = false;
     await expectSame(collected, run);
+  });
+
+  test('reads nothing once it was asked to end, since the store is closed next', async () => {
+    const clock = new SimulatedClock();
+    let readCount = 0;
+    const store = {
+      tracedTo: async () => {
+        readCount++;
+        return new Map();
+      },
+      // Events that another process has folded, and has not exported.
+      positions: async () => new Map([[0, 5]]),
+    };
+    const traces = new Collected().traces({ store, clock, log: { read: async () => [] } } as never);
+    await traces.begin(() => true);
+    await clock.run(POLL_PERIOD_MS + FLUSH_PERIOD_MS / 2);
+    // As when a collector has kept the last request waiting.
+    clock.jump(POLL_PERIOD_MS);
+    readCount = 0;
+    await traces.end();
+    await clock.run(0);
+    expect(readCount).toBe(0);
   });
 });
 

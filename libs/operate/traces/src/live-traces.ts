@@ -49,6 +49,7 @@ export class LiveTraces implements TraceSink {
   /** Partitions whose rows were ahead at the last poll. */
   #behind = new Map<Partition, Offset>();
   #polledMs = 0;
+  #isEnding = false;
   #markedMs = 0;
 
   constructor(options: LiveTracesOptions) {
@@ -91,6 +92,7 @@ export class LiveTraces implements TraceSink {
   }
 
   async end(): Promise<void> {
+    this.#isEnding = true;
     await this.#histories.settled();
     await this.#queue.stop();
     // The last flush may have settled what a mark waited for.
@@ -122,7 +124,8 @@ export class LiveTraces implements TraceSink {
   /** Finds events that another coordinator folded and could not export any more: rows that stay ahead of the marks over two polls. */
   async #poll(): Promise<void> {
     const { clock, store } = this.#options.ports;
-    if (clock.monotonicMs() - this.#polledMs < POLL_PERIOD_MS) return;
+    // The last flush must not begin reads: the store is closed next.
+    if (this.#isEnding || clock.monotonicMs() - this.#polledMs < POLL_PERIOD_MS) return;
     this.#polledMs = clock.monotonicMs();
     const behind = new Map<Partition, Offset>();
     for (const [partition, next] of await store.positions()) {

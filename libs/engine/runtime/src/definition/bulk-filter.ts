@@ -16,6 +16,6 @@ export function checkMeant(filter: BulkFilter, everything = false): void {
   if (Object.values(others).some((value) => value !== undefined)) return;
   throw new InvalidError(
     'filter-missing',
-    'filter: give one beside the tenant, or say that all are meant (everything: true; --everything).',
+    'filter: give one beside the tenant, or say that all are meant (everything: true).',
   );
 }

@@ -146,7 +146,8 @@ export class Approvals {
   }
 }
 
-const askingOf = ({ when }: Pick<TaskState, 'when'>): Asking | undefined =>
+/** What the task asks a person; undefined: nothing. */
+export const askingOf = ({ when }: Pick<TaskState, 'when'>): Asking | undefined =>
   when.find((condition): condition is Asking => condition.kind === 'approval');
 
 const placeOf = ({ askedAtMs, workflow, task }: ApprovalRow): ApprovalPlace => ({ askedAtMs, workflow, task });

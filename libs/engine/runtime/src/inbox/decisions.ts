@@ -39,6 +39,7 @@ import {
   parserOf,
   responseFor,
 } from '../lease/index.ts';
+import { askingOf } from './approvals.ts';
 import { DECISION_EVENTS_MAX_COUNT, TOKEN_GRACE_MS } from './limits.ts';
 import { closed, type WorkflowInbox } from './workflow-inbox.ts';
 
@@ -146,8 +147,12 @@ export class Decisions {
       const message = `question: ${workflow} doesn't ask ${asked}, but ${state.question.id} (${state.question.code}).`;
       throw new ConflictError('question-differs', message, { workflow, question: state.question.id });
     }
-    const message = `Workflow ${workflow} is not waiting for a person: it is ${state.status}.`;
-    throw new ConflictError('not-asked', message, { workflow, status: state.status });
+    const task = [...state.frontier.tasks].find((each) => askingOf(each) !== undefined)?.id;
+    const message =
+      task === undefined
+        ? `Workflow ${workflow} is not waiting for a person: it is ${state.status}.`
+        : `Workflow ${workflow} asks no question itself, but its task ${task} waits for an approval. Answer that task (--task ${task}); tidemark approvals shows what it asks.`;
+    throw new ConflictError('not-asked', message, { workflow, status: state.status, task });
   }
 
   /** See `Client.confirm`. */

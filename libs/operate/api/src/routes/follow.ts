@@ -3,7 +3,7 @@
 import { workflowId } from '@tidemark/core';
 import { z } from 'zod';
 import { tenantFor } from '../backend.ts';
-import { invalidRequest } from '../problem.ts';
+import { invalidRequest, limitWords } from '../problem.ts';
 import { flagSchema, positionSchema, tenantSchema, workflowParams } from '../schemas/common.ts';
 import { eventSchema, workflowSchema } from '../schemas/workflow.ts';
 import { streamRoute } from '../stream-route.ts';
@@ -53,7 +53,7 @@ export const followWorkflow = streamRoute({
   mayEnd: true,
   async follow({ params, query, principal, redaction, backend, streams, lastId }) {
     const row = await backend.find(principal, params.workflow);
-    const last = lastId === undefined ? undefined : lastIdSchema.safeParse(lastId);
+    const last = lastId === undefined ? undefined : lastIdSchema.safeParse(lastId, { error: limitWords });
     if (last?.success === false) throw invalidRequest('Last-Event-ID', last.error);
     const next = Math.max(last === undefined ? query.from : last.data + 1, 1);
     if (row.closedInGeneration !== null && next > row.position) return null;

@@ -73,7 +73,8 @@ export function addDecisions(kit: ProgramKit): void {
         const given = value === undefined ? null : await readJson('--value', value, kit);
         return async ({ client, place, report }) => {
           const { workflow } = await client.run(id).signal(name, given, { key });
-          const said = `${printable(workflow)}: it has the signal '${printable(name)}'. ${continuesWith(place)}`;
+          const then = continuesWith(place, 'resumes', 'One that waits already');
+          const said = `${printable(workflow)}: it has the signal '${printable(name)}', and keeps it until a task waits for it. ${then}`;
           report({ workflow, signal: name, key }, said);
         };
       }),

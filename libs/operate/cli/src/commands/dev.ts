@@ -124,6 +124,10 @@ async function serveApi(
     orAnyPort: port === undefined,
     consoleFolder: builtConsole(),
     onError,
+  }).catch((error: unknown) => {
+    if (!(error instanceof ConfigError) || error.code !== 'port-taken') throw error;
+    const message = `--port: port ${port} is taken by another process. Give another one, or leave --port out: any free one is taken then.`;
+    throw new ConfigError(error.code, message, { port, cause: error });
   });
 }
 

@@ -1,5 +1,6 @@
 /** Owns `tidemark admin doctor`: one line for each check, with a remedy where something is wrong. */
 
+import { existsSync } from 'node:fs';
 import { hasClusterConfig } from '@tidemark/host';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { checkCluster } from '../doctor/cluster.ts';
@@ -9,6 +10,7 @@ import type { Finding } from '../doctor/finding.ts';
 import { exitCodeOfFindings } from '../doctor/health.ts';
 import { checkNode } from '../doctor/machine.ts';
 import { checkRows, checkUnfinished } from '../doctor/rows.ts';
+import { noState } from '../failures.ts';
 import { type AdminOptions, adminTarget } from '../place/admin-place.ts';
 import { exists, type Folder } from '../place/folder.ts';
 import type { Session } from '../session.ts';
@@ -30,6 +32,8 @@ export async function doctor(session: Session, options: DoctorOptions): Promise<
   const isCluster = options.state === undefined && hasClusterConfig(env);
   // A check of its own reads the settings of a cluster, so they are not read here.
   const folder = isCluster ? undefined : (adminTarget(options, session) as Folder);
+  // A folder that is named by mistake must not look well.
+  if (folder !== undefined && options.state !== undefined && !existsSync(folder.folder)) throw noState(folder.shown);
   const { findings: advice, locate } = await checkDefinitions(options.workflows ?? [], session.cwd);
   const found = folder === undefined ? checkCluster(session, locate) : checkEmbedded(session, folder, locate);
   const findings = [checkNode(), ...advice, ...(await found)];

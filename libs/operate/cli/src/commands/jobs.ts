@@ -90,7 +90,14 @@ async function startJob(kit: ProgramKit, act: BulkAct, options: StartOptions): P
   const { tag: tags, ...fields } = queryOf(options);
   const filter = { ...fields, tags };
   const { everything, why, id = crypto.randomUUID() } = options;
-  checkMeant({ ...fields, tags, tenant: undefined }, everything);
+  try {
+    checkMeant({ ...fields, tags, tenant: undefined }, everything);
+  } catch (error) {
+    if (!(error instanceof InvalidError)) throw error;
+    const message =
+      'Say which workflows are meant, by a filter (tidemark jobs start --help lists them; --tenant alone is none), or give --everything.';
+    throw new InvalidError(error.code, message, { cause: error });
+  }
   if (options.dryRun === true) {
     return async ({ client, report }) => {
       const found = await client.ask('POST /v1/jobs/count', { body: { filter } }, { isRepeatable: true });

@@ -29,8 +29,11 @@ export async function login(session: Session, url: string | undefined, options: 
   const at = url === undefined ? contextNamed(contexts, asked!).url : checkedUrl(url, 'url');
   const name = checkContextName(asked ?? nameOf(at));
   const before = url === undefined ? contextNamed(contexts, name).credential : undefined;
-  const credential = await credentialFor(session, before, options);
-  const me = await whoIs(at, credential);
+  const given = await credentialFor(session, before, options);
+  const me = await whoIs(at, given);
+  // A server without access control looks at no credential, so this one may be good for nothing, or for another server.
+  const isUnread = me.kind === 'local' && given.kind !== 'none';
+  const credential: Credential = isUnread ? { kind: 'none' } : given;
   await changeContexts(env, (file) => {
     const known = Object.hasOwn(file.contexts, name) ? file.contexts[name] : undefined;
     // Its credential may be nowhere else: a key is shown once.
@@ -40,6 +43,8 @@ export async function login(session: Session, url: string | undefined, options: 
   if (credential.kind !== 'none' && isInClear(at)) {
     terminal.warn(`${printable(at)} is not encrypted: anyone on the network path can read the credential. Use https.`);
   }
+  if (isUnread)
+    terminal.warn(`${printable(at)} asks nobody for a credential: yours was not checked, and is not stored.`);
   terminal.answer({ context: name, url: at, ...me });
   terminal.line(`You are ${meWords(me)} at ${printable(at)}. Commands ask it from now on (context ${name}).`);
   return EXIT.ok;

@@ -94,12 +94,24 @@ async function attempt(current: Run): Promise<number | 'holder-gone'> {
   } catch (error) {
     const failure = failureOf(error, opened.place.fault?.());
     const isGone = failure instanceof UnavailableError && opened.place.holder !== null && opened.held === undefined;
+    if (isGone && current.options.detach === true && failure.code === 'unreachable')
+      throw unsure(current, opened, failure);
     if (!isGone || current.options.detach === true || current.interruption.signal.aborted) throw failure;
     return 'holder-gone';
   } finally {
     await opened.place.close();
     await opened.held?.close();
   }
+}
+
+/** The holder of the folder has ended before it answered: nobody knows whether the start is in the log. */
+function unsure({ options: { id } }: Run, { place: { holder, shown } }: Opened, cause: unknown): UnavailableError {
+  const repeated =
+    id === undefined
+      ? 'tidemark ls shows whether the run was started; with --id the same command is safe to repeat.'
+      : `The same command with the same --id ${shellWord(id)} is safe to repeat: it starts the run once.`;
+  const message = `Process ${holder?.pid} (tidemark ${holder?.command}), which held ${shown}, has ended before it answered. ${repeated}`;
+  return new UnavailableError('holder-gone', message, { pid: holder?.pid, cause });
 }
 
 async function open(current: Run): Promise<Opened> {

@@ -14,7 +14,11 @@ import { printable } from '../text/width.ts';
 
 export function addSchedule(kit: ProgramKit): void {
   const { asks } = kit;
-  const sub = group(kit, 'schedule', 'start runs of a workflow at the times of a cron pattern');
+  const sub = group(
+    kit,
+    'schedule',
+    'start runs of a workflow at the times of a cron pattern; tidemark pause, resume and cancel work on a schedule as on a run',
+  );
   limited(ofTenant(sub('list', 'schedules, newest first, with their next slots', true))).action(
     asks('read', ({ tenant, limit }) => async ({ client, terminal, report }) => {
       const { items, next_cursor } = await firstOf(

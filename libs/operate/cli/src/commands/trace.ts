@@ -1,9 +1,9 @@
 /** Owns `tidemark trace show` and `tidemark trace export`: a run's trace, drawn from its history. */
 
-import { access, constants, writeFile } from 'node:fs/promises';
+import { access, constants, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Answer, Client } from '@tidemark/client';
-import { ConfigError, InvalidError } from '@tidemark/core';
+import { ConfigError, InvalidError, messageOf } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { collectorOf, otlpJson, SpanClient, type TraceSpan } from '@tidemark/traces';
 import { allOf } from '../place/pages.ts';
@@ -44,7 +44,7 @@ export async function traceExport(session: Session, id: string, options: TraceEx
       'Name a collector (--otlp http://HOST:4318, or OTEL_EXPORTER_OTLP_ENDPOINT), or a file (--file FILE, - for standard output).',
     );
   }
-  if (file !== undefined && file !== '-') await checkFolder(file, cwd);
+  if (file !== undefined && file !== '-') await checkFile(file, cwd);
   const place = { ...options, how: 'read' } as const;
   const all = await atPlace(session, place, async ({ client }) => (await spansOf(client, id, options)).map(traceSpan));
   const spans = options.open === true ? all : all.filter(({ isOpen }) => !isOpen);
@@ -54,7 +54,12 @@ export async function traceExport(session: Session, id: string, options: TraceEx
     const sent = new SpanClient(collector).sendAll(spans);
     await noticeStall(session, `Still waiting for the collector at ${where}.`, sent);
   } else if (file === '-') terminal.help(`${await otlpJson(spans)}\n`);
-  else await writeFile(path.resolve(cwd, file!), `${await otlpJson(spans)}\n`);
+  else {
+    const text = `${await otlpJson(spans)}\n`;
+    await writeFile(path.resolve(cwd, file!), text).catch((cause: unknown) => {
+      throw unwritable(`${file} can't be written (${messageOf(cause)}). Name another file.`, cause);
+    });
+  }
   const reported = { trace_id: all[0]?.traceId ?? null, spans: spans.length, open_left_out: leftCount };
   if (file !== '-') terminal.answer(reported);
   terminal.note(`${counted(spans.length, 'span')} of trace ${reported.trace_id} to ${where}.`);
@@ -63,14 +68,20 @@ export async function traceExport(session: Session, id: string, options: TraceEx
 }
 
 /** Throws `InvalidError` (`file-unwritable`) before a long trace is read in vain. */
-async function checkFolder(file: string, cwd: string): Promise<void> {
+async function checkFile(file: string, cwd: string): Promise<void> {
+  const whole = path.resolve(cwd, file);
   try {
-    await access(path.dirname(path.resolve(cwd, file)), constants.W_OK);
+    await access(path.dirname(whole), constants.W_OK);
   } catch (cause) {
-    const message = `--file: the folder ${path.dirname(file)} is not there, or can't be written to. Make it first, or name another file.`;
-    throw new InvalidError('file-unwritable', message, { cause });
+    const message = `the folder ${path.dirname(file)} is not there, or can't be written to. Make it first, or name another file.`;
+    throw unwritable(message, cause);
   }
+  const found = await stat(whole).catch(() => undefined);
+  if (found?.isDirectory() === true) throw unwritable(`${file} is a folder. Name a file in it.`);
 }
+
+const unwritable = (message: string, cause?: unknown): InvalidError =>
+  new InvalidError('file-unwritable', `--file: ${message}`, { cause });
 
 type Span = Answer<'GET /v1/workflows/{workflow}/trace'>['spans'][number];
 

@@ -4,7 +4,7 @@ import type { Answer } from '@tidemark/client';
 import { TidemarkError } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
 import { EXIT, exitCodeOf } from '@tidemark/host/exit-codes';
-import { LAG_WARN_COUNT, REJECTED_READ_COUNT, RETRY_PAUSE_MS } from '../limits.ts';
+import { LAG_WARN_COUNT, REJECTED_READ_COUNT, RETRY_PAUSE_MS, WAITING_PAGE_COUNT } from '../limits.ts';
 import { firstOf } from '../place/pages.ts';
 import { type Place, within } from '../place/place.ts';
 import { bytes, count, counted } from '../text/units.ts';
@@ -143,11 +143,19 @@ function checkWork(fleet: Fleet, { worker }: Staff, isIdle: boolean): Finding {
 const countOf = ({ workflows }: Fleet, status: Fleet['workflows'][number]['status']): number =>
   workflows.find((one) => one.status === status)?.count ?? 0;
 
+/** A question stops a workflow, and is warned of; approvals of tasks are part of its work. */
 async function checkParked({ client }: Place, fleet: Fleet): Promise<Finding> {
   const [newest] = (await client.list({ status: 'parked', limit: 1 })).workflows;
-  if (newest === undefined) return ok('Decisions', 'no workflow waits for a person');
+  const query = { limit: WAITING_PAGE_COUNT, content: 'false' } as const;
+  const { approvals, next_cursor: more } = await client.ask('GET /v1/approvals', { query });
+  const many = `${more === null ? '' : 'more than '}${counted(approvals.length, 'task')}`;
+  const tasks =
+    approvals.length === 0
+      ? ''
+      : `; ${many} ${approvals.length === 1 ? 'waits' : 'wait'} for an approval (tidemark approvals lists them)`;
+  if (newest === undefined) return ok('Decisions', `no workflow is stopped by a question to a person${tasks}`);
   const parked = Math.max(countOf(fleet, 'parked'), 1);
-  const message = `${counted(parked, 'workflow')} ${parked === 1 ? 'waits' : 'wait'} for a person, the newest ${newest.workflow} (${newest.reason})`;
+  const message = `${counted(parked, 'workflow')} ${parked === 1 ? 'waits' : 'wait'} for a person, the newest ${newest.workflow} (${newest.reason})${tasks}`;
   return warn(
     'Decisions',
     message,

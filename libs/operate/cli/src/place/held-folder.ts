@@ -1,5 +1,7 @@
 /** Owns a state folder that a command holds itself: opening it, running workflows in it, releasing it. Commands that use another process do not load this. */
 
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { ConfigError, CorruptError, InvalidError, type TidemarkError, UnavailableError } from '@tidemark/core';
 import {
   embedderIn,
@@ -120,12 +122,11 @@ export async function holdFolder(
 }
 
 /** The same, with a message to people where it takes long. */
-export const holdNoticed = (session: Session, target: Folder, options: HoldOptions): Promise<HeldFolder> =>
-  noticeStall(
-    session,
-    `Still opening ${target.shown}: what its rows lack, or all of them where they are lost, is rebuilt from its log first.`,
-    holdFolder(target, options),
-  );
+export function holdNoticed(session: Session, target: Folder, options: HoldOptions): Promise<HeldFolder> {
+  const isNew = !existsSync(path.join(target.folder, 'log'));
+  const why = isNew ? '' : ': what its rows lack, or all of them where they are lost, is rebuilt from its log first';
+  return noticeStall(session, `Still opening ${target.shown}${why}.`, holdFolder(target, options));
+}
 
 async function catchUp(ports: Ports, shown: string, damage: () => TidemarkError | undefined): Promise<void> {
   const { clock } = ports;

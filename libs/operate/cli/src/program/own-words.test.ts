@@ -17,8 +17,8 @@ it.each([
   ['an argument that the API calls otherwise', 'definition: no workflow is named', '<workflow>: no workflow is named'],
   [
     'each field of a wrong request',
-    'The request is wrong: path.schedule: Too big; query.limit: Too small; body.time_zone: is missing.',
-    '<id>: Too big; --limit: Too small; --time-zone: is missing.',
+    'The request is wrong: path.schedule: Give at most 9; query.limit: Give at least 1; body.time_zone: is missing.',
+    '<id>: Give at most 9; --limit: Give at least 1; --time-zone: is missing.',
   ],
   ['a list', 'The request is wrong: body.tags.0: Too long.', '--tag: Too long.'],
   ['a field within another', 'The request is wrong: body.spec.time_zone: is missing.', '--time-zone: is missing.'],

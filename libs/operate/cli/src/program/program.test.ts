@@ -1,4 +1,5 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -102,6 +103,8 @@ describe('wrong input in an empty folder', () => {
     [65, 'recover w --probe'],
     [65, 'jobs start pause --why y'],
     [65, 'jobs start pause --everything'],
+    [64, 'fork w --at -1'],
+    [78, 'admin doctor --state nowhere'],
     [65, 'jobs start signal --everything --why y'],
     [65, 'jobs start signal --everything --why y --signal s --value {bad'],
     [64, 'access create-key --name n --role viewer --tenant t --all-tenants'],
@@ -119,6 +122,23 @@ describe('wrong input in an empty folder', () => {
     expect(ended.err).not.toContain('s3cr3t');
     expect(await readdir(empty)).toEqual([]);
   });
+});
+
+it.each([['show'], ['session', 'show'], ['trace', 'export']])(
+  'names an argument that is empty: %s',
+  async (...name) => {
+    const { code, err } = await call([...name, '']);
+    expect([code, err]).toEqual([65, expect.stringMatching(/^error: <\w+>: Give at least 1 character\.$/m)]);
+  },
+);
+
+it('names the option where the port of dev is taken', async (context) => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  context.onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const { code, err } = await call(['dev', '--port', String(port), '--workflows', MODULE, '--state', 'taken']);
+  expect([code, err]).toEqual([78, expect.stringContaining(`--port: port ${port} is taken by another process.`)]);
 });
 
 it.each(['files', 'shadow', 'memory', 'trace', 'admin', 'state'])(

@@ -68,12 +68,14 @@ export async function runCli(args: readonly string[], session: Session): Promise
     (load, name) =>
     async (...given) => {
       command = given.at(-1) as CommandUnknownOpts;
+      refuseEmpty(command, given);
       code = await (await load())[name](session, ...(given.slice(0, -1) as never[]));
     };
   const asks: Asks =
     (...what) =>
     async (...given) => {
       command = given.at(-1) as CommandUnknownOpts;
+      refuseEmpty(command, given);
       code = await askThere(session, what as Parameters<Asks>, given);
     };
   const program = makeProgram({ does, asks }, session);
@@ -92,6 +94,14 @@ export async function runCli(args: readonly string[], session: Session): Promise
     const usage = new UsageError(usageMessage(message, error.code, commandOf(program, args)));
     return reportFailure(usage, session, words);
   }
+}
+
+/** An empty id would make the address of another route. Throws `InvalidError` (`argument-empty`). */
+function refuseEmpty({ registeredArguments }: CommandUnknownOpts, given: readonly unknown[]): void {
+  const empty = registeredArguments.find(
+    (each, at) => each.name() !== 'value' && [given[at]].flat().some((text) => text === ''),
+  );
+  if (empty !== undefined) throw new InvalidError('argument-empty', `<${empty.name()}>: Give at least 1 character.`);
 }
 
 /** `tidemark retention set`: the arguments that name a command; and whether it is a group of commands. */
@@ -115,7 +125,11 @@ function usageMessage(message: string, code: string, { command, isGroup }: Retur
   if (code === 'commander.help') return `name a command; ${command} --help lists them`;
   const hint =
     /'workflow'/.test(message) && code === 'commander.missingArgument' ? ' (name it before --workflows)' : '';
-  return `${message.replace(/\.$/, '')}${hint}; ${command} --help shows how`;
+  const said = message.replace(
+    /^command-argument value '(.*)' is invalid for argument '([^']*)'\./,
+    "<$2> can't be '$1'.",
+  );
+  return `${said.replace(/\.$/, '')}${hint}; ${command} --help shows how`;
 }
 
 function addRunning(kit: ProgramKit): void {
