@@ -168,7 +168,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
     saysWhose: 'body',
   },
   listSchedules: { right: 'read' },
-  fireSchedule: { right: 'operate', body: {} },
+  fireSchedule: { right: 'operate', body: {}, theirs: [404, 'schedule-unknown'] },
   // Callers of one tenant are told nothing of the runs of all.
   getShadow: { right: 'read', letIn: ['right-missing'], theirs: null },
   promoteShadow: { right: 'operate', body: { to: 1 }, letIn: ['right-missing', 'rollout-changed'], theirs: null },

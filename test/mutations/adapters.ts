@@ -41,7 +41,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
   },
   'removed-lock-counts': {
     file: 'libs/author/repo-state/src/lock.ts',
-    edits: [[' && statSync(file, { throwIfNoEntry: false })?.ino === fstatSync(pin).ino', '']],
+    edits: [['lock !== undefined && isNamed', 'lock !== undefined']],
     caughtBy: 'libs/author/repo-state/src/lock.test.ts',
     breaks: 'Two commands never change the contexts of a user at once.',
   },

@@ -1,5 +1,6 @@
 /**
- * Owns memory's operations: which statements run, and how the ranking by words and the one by meaning become one answer. Both forms of vectors give the same answer. Every read names the tenant (I9).
+ * Owns memory's operations: which statements run, and how the ranking by words and the one by meaning become one answer. Both forms of
+ * vectors give the same answer. Every read names the tenant (I9).
  */
 
 import { InvalidError } from '@tidemark/core';
@@ -140,7 +141,10 @@ const hitOf = (row: Row, at: number): Hit => ({
 const rankedOf = (rows: Rows): readonly Ranked<Hit>[] =>
   rows.map((row) => ({ item: hitOf(row, 2), score: numberAt(row, 1) }));
 
-/** Scaled to length 1, as vectors are stored and compared. Throws `InvalidError` (`embedding-invalid`): empty, too long, or with numbers that aren't finite. All zeros stay zeros. */
+/**
+ * Scaled to length 1, as vectors are stored and compared. Throws `InvalidError` (`embedding-invalid`): empty, too long, or with numbers that
+ * aren't finite. All zeros stay zeros.
+ */
 function unitVector(vector: Float32Array): Float32Array {
   let squares = 0;
   for (const value of vector) squares += value * value;

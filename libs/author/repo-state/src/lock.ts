@@ -1,8 +1,8 @@
 /**
  * Owns who may write a state: one process at a time. The lock is SQLite's own on an empty file, as for the log in a folder: the operating
  * system holds it for a living process and releases it with the process, also after `kill -9`, so there is no stale lock that two could
- * take over at once. The file itself stays, and stays empty, except that of a passing lock. No other code may open the file: closing it would free the lock of a holder in
- * the same process (POSIX). Must not read any clock.
+ * take over at once. The file itself stays, and stays empty, except that of a passing lock. No other code may open the file: closing it
+ * would free the lock of a holder in the same process (POSIX). Must not read any clock.
  */
 
 import { closeSync, fstatSync, openSync, rmSync, statSync } from 'node:fs';
@@ -100,7 +100,9 @@ function tryPassing(file: string): Lock | undefined {
   };
   try {
     lock = tryLock(file);
-    if (lock !== undefined && statSync(file, { throwIfNoEntry: false })?.ino === fstatSync(pin).ino) {
+    const named = statSync(file, { bigint: true, throwIfNoEntry: false });
+    const isNamed = named?.ino === fstatSync(pin, { bigint: true }).ino;
+    if (lock !== undefined && isNamed) {
       return {
         close() {
           rmSync(file, { force: true });

@@ -86,6 +86,6 @@ describe('bundle', () => {
       expect.stringMatching(/has checkpoints 1 to 2; 3 means its steps under way/),
     ]);
     expect(await asked('--at', '2', '--call', '2')).toEqual([65, expect.stringContaining('made fewer model calls')]);
-    expect(await asked('--at', '0')).toEqual([64, expect.stringContaining('Give a whole number from 1')]);
+    expect(await asked('--at', '0')).toEqual([64, expect.stringContaining('Give a whole number of at least 1')]);
   });
 });

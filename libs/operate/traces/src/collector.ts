@@ -143,8 +143,8 @@ export class CollectorClient<Items> {
   }
 
   /**
-   * Sends one request. `signal` aborts it; once `ending` is aborted, an answer may take `LAST_ANSWER_MAX_MS` more. Throws `UnavailableError` (`collector-away`: a retry may succeed) and `ConfigError` (`collector-refused`: a retry
-   * would be refused again).
+   * Sends one request. `signal` aborts it; once `ending` is aborted, an answer may take `LAST_ANSWER_MAX_MS` more. Throws `UnavailableError`
+   * (`collector-away`: a retry may succeed) and `ConfigError` (`collector-refused`: a retry would be refused again).
    */
   async send(items: Items, { signal, ending }: SendOptions = {}): Promise<void> {
     this.#exporter ??= this.#open().catch((error: unknown) => {

@@ -38,7 +38,7 @@ export interface SealedLogOptions {
 export class SealedLog extends TransformingLog {
   override readonly recordMaxBytes: number;
   override readonly inlineMaxBytes: number | undefined;
-  readonly isSealing = true;
+  override readonly isSealing = true;
   readonly #keys: WorkflowKeys;
   readonly #refusesPlain: boolean;
 

@@ -7,6 +7,7 @@ export abstract class LogView implements EventLog {
   readonly durability: EventLog['durability'];
   readonly recordMaxBytes: number;
   readonly inlineMaxBytes: number | undefined;
+  readonly isSealing: boolean;
   protected readonly inner: EventLog;
 
   constructor(inner: EventLog) {
@@ -14,6 +15,7 @@ export abstract class LogView implements EventLog {
     this.durability = inner.durability;
     this.recordMaxBytes = inner.recordMaxBytes;
     this.inlineMaxBytes = inner.inlineMaxBytes;
+    this.isSealing = inner.isSealing ?? false;
   }
 
   abstract read(
