@@ -58,13 +58,12 @@ describeServers('killed compactors', ['kafka', 'redis', 'postgres'], ({ kafka, r
   });
 
   it('lose events where they trim beyond their segments (the control)', { timeout: TIMEOUT_MS }, async (context) => {
-    const result = await run(context, {
-      killsMax: 1,
-      segmentsMin: 4,
-      liveMax: 8,
-      without: 'trim-to-segment',
-      finishMaxMs: 1_000,
-    });
+    const without = { without: 'trim-to-segment', finishMaxMs: 1_000 };
+    let result = await run(context, { killsMax: 1, segmentsMin: 4, liveMax: 8, ...without });
+    // A run loses nothing where no workflow wrote between the reading of its segments and their trims.
+    for (let again = 0; again < 3 && result.findings.lost_events.length === 0; again++) {
+      result = await run(context, { killsMax: 1, segmentsMin: 4, liveMax: 8, ...without });
+    }
     expect(result.invalid).toEqual([]);
     expect(result.findings.lost_events).not.toEqual([]);
     expect(result.findings.archive_problems.join()).toContain('archive-gap');
