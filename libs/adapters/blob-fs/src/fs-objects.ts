@@ -24,7 +24,7 @@ import { FILES_OPEN_MAX, FOLDERS_KNOWN_MAX } from './limits.ts';
 import { removeAbandoned, temporaryName } from './temporary-files.ts';
 
 export interface FsObjectsOptions {
-  /** Created when missing. Its file system must have hard links. */
+  /** Created when missing. To create objects its file system must have hard links; blobs need none. */
   readonly folder: string;
 }
 

@@ -31,7 +31,7 @@ import {
   LISTED_NAMES_MAX,
   RECALLS_KNOWN_MAX,
 } from './limits.ts';
-import { openS3Bucket, type S3Bucket, type S3BucketOptions } from './s3-bucket.ts';
+import { openS3Bucket, type S3Bucket, type S3BucketOptions, type WriteOptions } from './s3-bucket.ts';
 import { requireConditions } from './s3-conditions.ts';
 import { type BucketUse, isThere, nameOf, renamed, statusOf } from './s3-faults.ts';
 
@@ -76,7 +76,8 @@ async function open(options: S3BucketOptions, use: BucketUse, storageClass?: Sto
 class S3Objects implements ObjectStore {
   readonly place: string;
   readonly #bucket: S3Bucket;
-  readonly #storageClass: StorageClass | undefined;
+  /** The storage class of what is written, where one is set. */
+  readonly #how: WriteOptions;
   #proof: Promise<void> | undefined;
   readonly #writing = new Set<Promise<unknown>>();
   /** When this process requested a recall, by name, in milliseconds since the Unix epoch; the oldest first. */
@@ -85,7 +86,7 @@ class S3Objects implements ObjectStore {
   constructor(bucket: S3Bucket, storageClass: StorageClass | undefined) {
     this.place = bucket.where;
     this.#bucket = bucket;
-    this.#storageClass = storageClass;
+    this.#how = storageClass === undefined ? {} : { StorageClass: storageClass };
   }
 
   /** Set once the server has proved that it honours conditions. */
@@ -155,8 +156,7 @@ class S3Objects implements ObjectStore {
 
   async #create(name: string, bytes: Uint8Array): Promise<boolean> {
     const mark = randomUUID();
-    const StorageClass = this.#storageClass;
-    const how = { IfNoneMatch: '*', Metadata: { [MARK]: mark }, ...(StorageClass !== undefined && { StorageClass }) };
+    const how = { ...this.#how, IfNoneMatch: '*', Metadata: { [MARK]: mark } };
     // Otherwise all its bytes would go up before the server says that the object exists.
     if (bytes.length > ASKED_FIRST_BYTES && (await this.#bucket.head(name)) !== undefined) return false;
     for (let round = 1; ; round++) {
@@ -179,14 +179,13 @@ class S3Objects implements ObjectStore {
       const existing = await this.#bucket.read(name);
       return existing !== undefined && Buffer.compare(existing, bytes) === 0;
     };
-    const how = this.#storageClass === undefined ? {} : { StorageClass: this.#storageClass };
     // Otherwise all its bytes would go up before the server says that the object exists.
     if (bytes.length > ASKED_FIRST_BYTES && (await isThereAlready())) return;
     try {
-      await this.#bucket.write(name, bytes, { ...how, IfNoneMatch: '*' });
+      await this.#bucket.write(name, bytes, { ...this.#how, IfNoneMatch: '*' });
     } catch (error) {
       if (!isThere(error)) throw error;
-      if (!(await isThereAlready())) await this.#bucket.write(name, bytes, how);
+      if (!(await isThereAlready())) await this.#bucket.write(name, bytes, this.#how);
     }
   }
 

@@ -45,7 +45,7 @@ export abstract class SqlTiers extends SqlSearch implements TierStore {
   }
 
   async segmentTenants(): Promise<readonly TenantId[]> {
-    return (await this.read(segments.readTenants)).map((row) => textAt(row, 0) as TenantId);
+    return this.readAll(segments.readTenants, (row) => textAt(row, 0) as TenantId);
   }
 
   async forksOf(...of: Parameters<typeof segments.findForks>): Promise<readonly WorkflowId[]> {
@@ -109,8 +109,8 @@ export abstract class SqlTiers extends SqlSearch implements TierStore {
 
   /** Fails while rebuilt rows are being switched or thrown away. */
   async blobReferences(after: string | null, limit: number): Promise<readonly string[]> {
-    const beside = (await this.read(FIND_NAMING_BESIDE)).map(namingColumnOf);
-    return (await this.read(readBlobReferences(after, limit, beside))).map((row) => textAt(row, 0));
+    const beside = await this.readAll(FIND_NAMING_BESIDE, namingColumnOf);
+    return this.readAll(readBlobReferences(after, limit, beside), (row) => textAt(row, 0));
   }
 
   async storage(

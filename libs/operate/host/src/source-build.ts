@@ -4,7 +4,7 @@
  * they install. What they read otherwise (a prompt, a binary) is not in it: then the deployer's name distinguishes builds.
  */
 
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { existsSync, globSync, realpathSync, watch } from 'node:fs';
 import { readFile, realpath } from 'node:fs/promises';
 import { createRequire, findPackageJSON } from 'node:module';
@@ -43,12 +43,12 @@ export async function watchSource(
   onChange: (file: string) => void,
 ): Promise<{ close(): Promise<void> }> {
   const loaded = new Map<string, string>();
-  for await (const { file, bytes } of sources(entriesOf(definitions))) loaded.set(file, contentOf(bytes));
+  for await (const { file, bytes } of sources(entriesOf(definitions))) loaded.set(file, hash('sha256', bytes));
   const closed = new AbortController();
   const { signal } = closed;
   const check = async (file: string): Promise<void> => {
     const bytes = loaded.has(file) ? await readFile(file).catch(() => undefined) : undefined;
-    if (bytes === undefined || contentOf(bytes) === loaded.get(file) || signal.aborted) return;
+    if (bytes === undefined || hash('sha256', bytes) === loaded.get(file) || signal.aborted) return;
     closed.abort();
     onChange(file);
   };
@@ -63,8 +63,6 @@ export async function watchSource(
   }
   return { close: async () => closed.abort() };
 }
-
-const contentOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 /** Their modules; the running program for those that were not loaded from one. */
 function entriesOf(definitions: readonly Definition[]): readonly string[] {
@@ -92,13 +90,13 @@ export async function sourceDigest(entries: readonly string[]): Promise<string> 
   const folder = path.dirname(
     first === undefined ? process.cwd() : await realpath(first).catch(() => path.resolve(first)),
   );
-  const hash = createHash('sha256');
+  const digest = createHash('sha256');
   for await (const { file, bytes } of sources(entries)) {
-    hash.update(`${path.relative(folder, file)}\0${bytes.length}\0`).update(bytes);
+    digest.update(`${path.relative(folder, file)}\0${bytes.length}\0`).update(bytes);
   }
   const lock = lockAbove(folder);
-  if (lock !== undefined) hash.update(await readFile(lock));
-  return hash.digest('hex').slice(0, DIGEST_CHARS);
+  if (lock !== undefined) digest.update(await readFile(lock));
+  return digest.digest('hex').slice(0, DIGEST_CHARS);
 }
 
 function importsOf(file: string, text: string): readonly string[] {
