@@ -18,6 +18,8 @@ export interface History {
   readonly verdicts: Verdict[];
   /** Every record that was ever stored, by offset, trimmed ones included. */
   readonly values: Uint8Array[];
+  /** Stretch and digest of each segment that was found right. */
+  readonly rightSegments: Set<string>;
 }
 
 export interface Acknowledged {
@@ -63,7 +65,14 @@ export class Witness {
   history(partition: Partition): History {
     let history = this.histories.get(partition);
     if (history === undefined) {
-      history = { partition, naive: new NaivePartition(partition, 0), entries: [], verdicts: [], values: [] };
+      history = {
+        partition,
+        naive: new NaivePartition(partition, 0),
+        entries: [],
+        verdicts: [],
+        values: [],
+        rightSegments: new Set(),
+      };
       this.histories.set(partition, history);
     }
     return history;

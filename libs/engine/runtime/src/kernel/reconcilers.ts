@@ -53,7 +53,7 @@ export class Reconcilers {
         this.#underWay.delete(name);
       }
     };
-    await Promise.all(Array.from({ length: this.#options.atOnce }, serveNext));
+    await Promise.all(Array.from({ length: Math.min(this.#options.atOnce, due.length) }, serveNext));
   }
 
   #note(name: string, failureCount: number): void {
