@@ -3,6 +3,7 @@ import {
   defineEffect,
   defineWorkflow,
   FatalError,
+  type ModelReply,
   said,
   task,
   taskGoal,
@@ -444,8 +445,8 @@ describe('phases', () => {
       bundles: { work: { budgetTokens: 1_000 } },
       phases: { research: { next: ['write'], budgetTokens: 50 }, write: {} },
       retry: { attempts: 1 },
-      ...more,
       begin: () => ({ belief: {}, next: [task('one', {})] }),
+      ...more,
       steps,
     } as never);
 
@@ -475,6 +476,41 @@ describe('phases', () => {
     expect(await failure(definition)).toMatch(
       /'scratch' is out of scope in phase 'write'. Phase 'research' had it and did not hand it over/,
     );
+  });
+
+  it.each([
+    ['its own phase', {}, false],
+    ['all phases', { phases: 'all' }, true],
+  ] as const)('give a bundle what was said in %s, and rebuild it after a crash', async (_, more, hasBoth) => {
+    const model = testModel(() => 'of the first phase');
+    const definition = phased(
+      {
+        one: async (ctx: { model(options: object): Promise<ModelReply> }) => ({
+          fragments: said(await ctx.model({ bundle: 'work' })),
+          handOver: { to: 'write', summary: 'Researched.' },
+          next: [task('two', {})],
+        }),
+        two: async (ctx: { model(options: object): Promise<ModelReply> }) => {
+          await ctx.model({ bundle: 'work' });
+          return { done: { seen: [] } };
+        },
+      },
+      {
+        models: { default: model },
+        bundles: { work: { budgetTokens: 1_000, ...more } },
+        begin: () => ({ belief: {}, next: [task('one', {})], fragments: [userMessage('Write it.')] }),
+      },
+    );
+    await open({ workflows: [definition as never] });
+    world.crash({ after: 'EffectIntended', step: 'two' });
+    const run = await world.start(definition as never, {} as never);
+    await run.result();
+    const [last] = (await world.bundles(run.id, 2)).filter(({ bundle }) => bundle !== undefined);
+    expect(last!.rebuilt).toBe(last!.sent);
+    const prompt = seen(model, model.prompts.length - 1);
+    expect(prompt).toContain('Write it.');
+    expect(prompt).toContain('Researched.');
+    expect(prompt.includes('of the first phase')).toBe(hasBoth);
   });
 
   it('keep a prompt from holding what is out of scope', async () => {

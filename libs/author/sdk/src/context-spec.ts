@@ -110,7 +110,7 @@ function bundleProblems(bundles: NonNullable<ContextSpec['bundles']>): Definitio
   });
 }
 
-const POLICY_MEMBERS = ['budgetTokens', 'lanes', 'trimOrder', 'traceEntries', 'summary', 'session'];
+const POLICY_MEMBERS = ['budgetTokens', 'lanes', 'trimOrder', 'traceEntries', 'summary', 'session', 'phases'];
 const PHASE_MEMBERS = ['next', 'memory', 'budgetTokens'];
 
 function phaseProblems(phases: NonNullable<ContextSpec['phases']>): DefinitionProblem[] {

@@ -124,7 +124,7 @@ describe('a history (I2, I3, I5)', () => {
         ? { kind: 'accepted' as const, position: Number(said.slice(12)) as never }
         : { kind: 'rejected' as const, reason: said as never };
     });
-    return { partition: P0, naive, entries, verdicts, values: [] };
+    return { partition: P0, naive, entries, verdicts, values: [], rightSegments: new Set() };
   };
   const sound = (): History => history(entryOf(opened), entryOf(claimed));
 

@@ -52,6 +52,7 @@ export async function bundleOf(origin: Origin, sources: BundleSources): Promise<
       continuation: sections(named(origin.continuation)),
       trace,
       workingMemory: scope && { phase: scope.phase, entries: scope.memory },
+      phaseSince: scope?.since,
       placeholders: origin.placeholders,
     },
     { tokenizer, sha256: (data) => digest.sha256(data) },

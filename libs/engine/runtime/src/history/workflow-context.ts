@@ -202,15 +202,23 @@ export class WorkflowContext {
     return this.#scopes;
   }
 
-  /** Working memory after the checkpoint. */
-  async scope(reads: ContextReads, workflow: WorkflowId, upTo: Sequence, firstPhase: string): Promise<Scope> {
+  /** Working memory after the checkpoint; `since`: the one whose hand-over began its phase, as places of fragments count it. */
+  async scope(
+    reads: ContextReads,
+    workflow: WorkflowId,
+    upTo: Sequence,
+    firstPhase: string,
+  ): Promise<Scope & { readonly since?: Sequence }> {
     const rowsTo = (upTo < this.#base ? upTo : this.#base) as Sequence;
     const isFirst = rowsTo === 0 && this.#fork === undefined;
     const rows = isFirst ? [] : await this.#scopeRows(reads, workflow, rowsTo);
-    const changes = rows.map(({ change }) => JSON.parse(change) as ScopeChange);
+    const changes = rows.map(({ sequence, change }) => ({ sequence, scope: JSON.parse(change) as ScopeChange }));
     const to = this.#countedOn(upTo);
-    for (const { sequence, scope } of this.#tail) if (scope !== undefined && sequence <= to) changes.push(scope);
-    return changes.reduce(changedScope, emptyScope(firstPhase));
+    for (const { sequence, scope } of this.#tail)
+      if (scope !== undefined && sequence <= to) changes.push({ sequence, scope });
+    const since = changes.findLast(({ scope }) => 'carried' in scope)?.sequence;
+    const scope = changes.reduce((before, change) => changedScope(before, change.scope), emptyScope(firstPhase));
+    return { ...scope, ...(since !== undefined && { since }) };
   }
 }
 

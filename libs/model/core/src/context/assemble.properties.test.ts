@@ -189,7 +189,7 @@ describe('the budget', () => {
       fc.property(input, (given) => {
         const result = tryAssemble(given);
         if (result === undefined) return;
-        const { userMessages, pairs } = readConversation(given.fragments, given.policy.session);
+        const { userMessages, pairs } = readConversation(given.fragments, given.policy);
         const newest = [userMessages.at(-1), pairs.at(-1)?.call, pairs.at(-1)?.result].flatMap((fragment) =>
           fragment === undefined ? [] : placeName(fragment),
         );

@@ -171,6 +171,47 @@ describe('directives', () => {
   });
 });
 
+describe('phases', () => {
+  const drafts: readonly Draft[] = [
+    ['task_goal', 'the goal'],
+    ['user_message', 'a first question'],
+    ['agent_message', 'of the first phase'],
+    ['tool_call', '{"q":1}', call('a')],
+    ['tool_call', '{"q":2}', call('b')],
+    ['tool_result', 'one', call('a')],
+    ['user_message', 'the newest question'],
+    ['checkpoint_note', 'what the hand-over carried', { sequence: sequence(7), index: 1 }],
+    ['tool_result', 'two', { ...call('b'), sequence: sequence(8) }],
+    ['agent_message', 'of the second phase', { sequence: sequence(9) }],
+  ];
+  const phaseSince = sequence(7);
+
+  test('a bundle has what was said in its phase, the newest question, and what the hand-over carried', () => {
+    const result = assembled(drafts, {}, { phaseSince });
+    expect(states(result)).toEqual({
+      ...{ '1.0': 'kept', '2.0': 'other-phase', '3.0': 'other-phase', '4.0': 'other-phase', '6.0': 'other-phase' },
+      // A call of before whose result came in this phase.
+      ...{ '5.0': 'kept', '8.0': 'kept' },
+      ...{ '7.0': 'kept', '7.1': 'kept', '9.0': 'kept' },
+    });
+  });
+
+  test("has everything with phases: 'all', in the first phase, and by a policy of before there was a choice", () => {
+    const all = states(assembled(drafts, { phases: 'all' }, { phaseSince }));
+    expect(new Set(Object.values(all))).toEqual(new Set(['kept']));
+    expect(states(assembled(drafts))).toEqual(all);
+    const { phases: _, ...before } = definePolicy({ type: 'triage', budgetTokens: 10_000 });
+    expect(states(assembled(drafts, {}, { policy: before, phaseSince }))).toEqual(all);
+  });
+
+  test('earlier workflows of the session are before every later phase', () => {
+    const earlier = fragmentsOf([['agent_message', 'long ago', { run: -1 }]], sha256);
+    const fragments = [...fragmentsOf(drafts, sha256), ...earlier];
+    expect(states(assembled([], {}, { fragments, phaseSince }))['-1/1.0']).toBe('other-phase');
+    expect(states(assembled([], {}, { fragments }))['-1/1.0']).toBe('kept');
+  });
+});
+
 describe('conversation', () => {
   test('calls of one answer are one message, and their results the next', () => {
     const result = assembled([

@@ -10,6 +10,7 @@
 import type { Json } from '../belief.ts';
 import { canonicalJson } from '../canonical.ts';
 import type { Sha256 } from '../event.ts';
+import type { Sequence } from '../ids.ts';
 import { fragmentItems, lanesOf, sectionItems, systemItem } from './account.ts';
 import { type Choice, choose } from './choice.ts';
 import { type Conversation, readConversation } from './conversation.ts';
@@ -38,6 +39,8 @@ export interface BundleInput {
   /** Read-only context, written by the workflow's author. */
   readonly system?: string | undefined;
   readonly workingMemory?: WorkingMemoryInput | undefined;
+  /** The checkpoint whose hand-over began the present phase; undefined in the first one, and without phases. */
+  readonly phaseSince?: Sequence | undefined;
   readonly trace?: TraceInput | undefined;
   /** Sections, the most useful first. */
   readonly continuation?: readonly string[] | undefined;
@@ -86,7 +89,8 @@ export interface AssembledBundle {
 /** Throws `LimitError` (`bundle-directives-too-large`), `InvalidError` (`unknown-fragment-type`), `CorruptError` (`fragments-differ`). */
 export function assembleBundle(input: BundleInput, tools: BundleTools): AssembledBundle {
   const { policy } = input;
-  const conversation = readConversation(input.fragments, policy.session);
+  const since = policy.phases === 'own' ? input.phaseSince : undefined;
+  const conversation = readConversation(input.fragments, { session: policy.session, since });
   const directives = directivesOf(input.system, conversation, tools.tokenizer);
   const fixedTokens = checkDirectives(directives, policy.budgetTokens, policy.type);
   const choice = choose(

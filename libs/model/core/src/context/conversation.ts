@@ -6,10 +6,11 @@
  */
 
 import { CorruptError, InvalidError } from '../errors.ts';
+import type { Sequence } from '../ids.ts';
 import { comparePlaces, FRAGMENT_TYPES, type Fragment, placeName } from './fragment.ts';
 
 /** Why a fragment is excluded from a bundle before any budget applies. */
-export type Absence = 'summarised' | 'superseded' | 'unanswered' | 'other-workflow';
+export type Absence = 'summarised' | 'superseded' | 'unanswered' | 'other-workflow' | 'other-phase';
 
 /** A tool call and its result. The call is missing when no model made it; the result is missing while the call is unanswered. */
 export interface ToolPair {
@@ -95,8 +96,19 @@ export function pairCalls(sorted: readonly Fragment[]): readonly ToolPair[] {
 
 const newest = (fragments: readonly Fragment[]): Fragment | undefined => fragments.at(-1);
 
-/** What a bundle may show. `session`: whether earlier workflows of the session count. */
-export function readConversation(fragments: readonly Fragment[], session: boolean): Conversation {
+/** Which fragments a bundle may show. */
+export interface Scope {
+  /** Whether earlier workflows of the session count. */
+  readonly session: boolean;
+  /** The checkpoint whose hand-over began the phase that counts; undefined: all phases count. */
+  readonly since?: Sequence | undefined;
+}
+
+/**
+ * What a bundle may show. Of a phase it is what was said and done since the hand-over, and of what was said before, directives and the
+ * user's newest message: without that a model would not know whom it answers.
+ */
+export function readConversation(fragments: readonly Fragment[], { session, since }: Scope): Conversation {
   const sorted = sortFragments(fragments);
   const absent = new Map<Fragment, Absence>();
   const visible = session ? sorted : sorted.filter((fragment) => fragment.run === 0);
@@ -108,10 +120,15 @@ export function readConversation(fragments: readonly Fragment[], session: boolea
     for (const fragment of ofType(type))
       if (fragment !== summary && fragment !== note) absent.set(fragment, 'superseded');
 
-  const uncovered = (fragment: Fragment): boolean => {
-    if (!isCovered(summary, fragment)) return true;
-    absent.set(fragment, 'summarised');
-    return false;
+  const request = newest(ofType('user_message'));
+  const absenceOf = (fragment: Fragment): Absence | undefined => {
+    if (isCovered(summary, fragment)) return 'summarised';
+    return since !== undefined && fragment !== request && isBefore(fragment, since) ? 'other-phase' : undefined;
+  };
+  const isPresent = (fragment: Fragment): boolean => {
+    const reason = absenceOf(fragment);
+    if (reason !== undefined) absent.set(fragment, reason);
+    return reason === undefined;
   };
   return {
     sorted,
@@ -119,12 +136,15 @@ export function readConversation(fragments: readonly Fragment[], session: boolea
     constraints: ofType('constraint'),
     summary,
     note,
-    userMessages: ofType('user_message').filter(uncovered),
-    agentMessages: ofType('agent_message').filter(uncovered),
-    pairs: visiblePairs(visible, summary, absent),
+    userMessages: ofType('user_message').filter(isPresent),
+    agentMessages: ofType('agent_message').filter(isPresent),
+    pairs: visiblePairs(visible, absenceOf, absent),
     absent,
   };
 }
+
+/** What the checkpoint that hands over adds belongs to the phase that it ends. */
+const isBefore = ({ run, sequence }: Fragment, since: Sequence): boolean => run < 0 || sequence <= since;
 
 /** A new task of the session supersedes the goals of those before it; their constraints stay. */
 function currentGoals(goals: readonly Fragment[], absent: Map<Fragment, Absence>): readonly Fragment[] {
@@ -138,14 +158,15 @@ function currentGoals(goals: readonly Fragment[], absent: Map<Fragment, Absence>
 
 function visiblePairs(
   visible: readonly Fragment[],
-  summary: Fragment | undefined,
+  absenceOf: (fragment: Fragment) => Absence | undefined,
   absent: Map<Fragment, Absence>,
 ): readonly ToolPair[] {
   return pairCalls(visible).filter((pair) => {
     const halves = [pair.call, pair.result].filter((half) => half !== undefined);
-    // When a summary covers only half of a pair, the whole pair is shown: a result means nothing without its call.
-    const reason = halves.every((half) => isCovered(summary, half))
-      ? 'summarised'
+    const reasons = halves.map(absenceOf);
+    // When only one half of a pair is absent, the whole pair is shown: a result means nothing without its call.
+    const reason = reasons.every((each) => each !== undefined)
+      ? reasons.at(-1)
       : pair.result === undefined
         ? 'unanswered'
         : undefined;

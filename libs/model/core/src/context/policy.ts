@@ -32,6 +32,8 @@ export interface BundlePolicy {
   readonly summary: SummaryPolicy | null;
   /** Whether fragments of earlier workflows of the session are shown. */
   readonly session: boolean;
+  /** Whose messages, calls and results are shown: those of the workflow's present phase, or of all. Absent in records of before: all. */
+  readonly phases?: 'own' | 'all' | undefined;
 }
 
 /** What `definePolicy` takes. A lane without an entry has the share 0. */
@@ -43,6 +45,8 @@ export interface PolicyOptions {
   readonly traceEntries?: number | undefined;
   readonly summary?: SummaryPolicy | null | undefined;
   readonly session?: boolean | undefined;
+  /** `own` by default. */
+  readonly phases?: BundlePolicy['phases'];
 }
 
 const DEFAULT_SHARES: Readonly<Record<Lane, number>> = {
@@ -84,12 +88,13 @@ export function definePolicy(options: PolicyOptions): BundlePolicy {
     traceEntries: options.traceEntries ?? TRACE_ENTRIES_DEFAULT,
     summary: options.summary ?? null,
     session: options.session ?? true,
+    phases: options.phases ?? 'own',
   });
 }
 
 /** Returns the policy when it is valid; otherwise throws `InvalidError` (`invalid-policy`), which names field, value and remedy. */
 export function checkPolicy(policy: BundlePolicy): BundlePolicy {
-  const { type, budgetTokens, traceEntries, session } = policy;
+  const { type, budgetTokens, traceEntries, session, phases } = policy;
   if (typeof type !== 'string' || type.length === 0 || type.length > TYPE_MAX_CHARS)
     refuse('type', type, `give a name of 1 to ${TYPE_MAX_CHARS} characters, such as 'reply'`);
   if (!isCount(budgetTokens) || budgetTokens === 0)
@@ -99,6 +104,7 @@ export function checkPolicy(policy: BundlePolicy): BundlePolicy {
   if (!isCount(traceEntries)) refuse('traceEntries', traceEntries, 'give a whole number from 0');
   if (policy.summary !== null) checkSummary(policy.summary);
   if (typeof session !== 'boolean') refuse('session', session, 'give true or false');
+  if (!['own', 'all', undefined].includes(phases)) refuse('phases', phases, "give 'own' or 'all'");
   return policy;
 }
 
