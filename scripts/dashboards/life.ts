@@ -148,9 +148,9 @@ export const life: Dashboard = {
       panels: [
         {
           title: 'Out of scope',
-          says: 'Prompts and reads of working memory that would have held keys of another phase, and were stopped.',
+          says: 'Reads of working memory that were stopped, since another phase had the key, and fragments of other phases in prompts.',
           unit: 'ops',
-          queries: [{ expr: 'sum(rate(memory_scope_violations_total[$__rate_interval]))', legend: 'stopped' }],
+          queries: [{ expr: 'sum(rate(memory_scope_violations_total[$__rate_interval]))', legend: 'out of scope' }],
         },
         {
           title: 'Secrets in state',
@@ -160,6 +160,17 @@ export const life: Dashboard = {
             {
               expr: 'sum by (place) (rate(secrets_found_total{kind!="high-entropy"}[$__rate_interval]))',
               legend: '{{place}}',
+            },
+          ],
+        },
+        {
+          title: 'Prompts by phase',
+          says: 'Tokens of a prompt, by definition and phase: one that grows is carrying what it was not handed.',
+          unit: 'short',
+          queries: [
+            {
+              expr: 'sum by (definition, phase) (rate(phase_prompt_tokens_total[$__rate_interval])) / sum by (definition, phase) (rate(phase_prompts_total[$__rate_interval]))',
+              legend: '{{definition}} {{phase}}',
             },
           ],
         },

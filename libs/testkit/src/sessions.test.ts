@@ -1,3 +1,4 @@
+import { noTelemetry } from '@tidemark/ports';
 import {
   agentMessage,
   defineEffect,
@@ -501,7 +502,9 @@ describe('phases', () => {
         begin: () => ({ belief: {}, next: [task('one', {})], fragments: [userMessage('Write it.')] }),
       },
     );
-    await open({ workflows: [definition as never] });
+    const counted = new Map<string, number>();
+    const count = (name: string, value: number) => void counted.set(name, (counted.get(name) ?? 0) + value);
+    await open({ workflows: [definition as never], telemetry: { ...noTelemetry, count } });
     world.crash({ after: 'EffectIntended', step: 'two' });
     const run = await world.start(definition as never, {} as never);
     await run.result();
@@ -511,6 +514,8 @@ describe('phases', () => {
     expect(prompt).toContain('Write it.');
     expect(prompt).toContain('Researched.');
     expect(prompt.includes('of the first phase')).toBe(hasBoth);
+    expect(counted.get('phase_prompts_total')).toBeGreaterThanOrEqual(2);
+    expect(counted.has('memory_scope_violations_total')).toBe(hasBoth);
   });
 
   it('keep a prompt from holding what is out of scope', async () => {

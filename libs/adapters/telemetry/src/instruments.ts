@@ -60,7 +60,13 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
     ['pool'],
   ),
   workflows_parked: gauge('Workflows that wait for a person, by reason.', '1', ['reason']),
-  memory_scope_violations_total: counter('Reads of working memory, and prompts, that were out of scope.'),
+  memory_scope_violations_total: counter(
+    'What was out of scope: reads of working memory, and fragments of other phases in prompts.',
+  ),
+  phase_prompts_total: counter('Model calls whose prompt is a bundle, of definitions with phases.', [
+    ...['definition', 'phase'],
+  ]),
+  phase_prompt_tokens_total: counter('Tokens of these prompts, as counted before the call.', ['definition', 'phase']),
   secrets_found_total: counter(
     'Suspected secrets in what workflows store, by the place and the kind; masked and refused ones too.',
     ['place', 'kind'],

@@ -40,6 +40,8 @@ export type MetricName =
   | 'storage_bytes'
   | 'storage_workflow_bytes'
   | 'memory_scope_violations_total'
+  | 'phase_prompts_total'
+  | 'phase_prompt_tokens_total'
   | 'secrets_found_total'
   | 'session_summaries_missing_total'
   | 'trace_spans_exported_total'

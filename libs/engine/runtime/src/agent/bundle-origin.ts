@@ -32,8 +32,13 @@ export interface BundleSources {
   readonly text: (digest: Sha256) => string;
 }
 
+export interface PhasedBundle extends AssembledBundle {
+  /** The phase that it was assembled in; undefined: the definition has none. */
+  readonly phase: string | undefined;
+}
+
 /** Assembles the bundle that the origin describes. Throws what `assembleBundle` throws. */
-export async function bundleOf(origin: Origin, sources: BundleSources): Promise<AssembledBundle> {
+export async function bundleOf(origin: Origin, sources: BundleSources): Promise<PhasedBundle> {
   const { workflow, context, reads, tokenizer, digest, text } = sources;
   const policy = checkPolicy(JSON.parse(text(origin.policy)) as BundlePolicy);
   const [own, trace, scope, ...earlier] = await Promise.all([
@@ -43,7 +48,7 @@ export async function bundleOf(origin: Origin, sources: BundleSources): Promise<
     ...(origin.session ?? []).map((one, at) => earlierRun(reads, one, -at - 1)),
   ]);
   const named = (name: Sha256 | undefined): string | undefined => (name === undefined ? undefined : text(name));
-  return assembleBundle(
+  const assembled = assembleBundle(
     {
       policy,
       fragments: [...earlier.flat(), ...own],
@@ -57,6 +62,7 @@ export async function bundleOf(origin: Origin, sources: BundleSources): Promise<
     },
     { tokenizer, sha256: (data) => digest.sha256(data) },
   );
+  return { ...assembled, phase: scope?.phase };
 }
 
 const sections = (text: string | undefined): readonly string[] | undefined =>

@@ -6,7 +6,6 @@
 
 import { type BundleOrigin, canonicalJson, toJson } from '@tidemark/codec';
 import {
-  type AssembledBundle,
   type EffectKey,
   FRAGMENT_TYPES,
   type Fragment,
@@ -30,7 +29,7 @@ import type {
 import { isIntended, refuseRepeats } from '../effects/index.ts';
 import { SHARED_TEXT_MIN_CHARS } from '../history/index.ts';
 import { digestOf, storableText } from '../kernel/index.ts';
-import { bundleOf, earlierRun, type Origin, textsOf } from './bundle-origin.ts';
+import { bundleOf, earlierRun, type Origin, type PhasedBundle, textsOf } from './bundle-origin.ts';
 import { parseAnswer, spentFor } from './model-answer.ts';
 import { type ModelDependencies, ModelReservation } from './model-reservation.ts';
 import { PromptChain } from './prompt-chain.ts';
@@ -117,7 +116,7 @@ class ModelCall {
   readonly #rules: Pick<ContextDefinition, 'bundles' | 'system' | 'firstPhase' | 'budgets' | 'repeatsMax'>;
   readonly #reservation: ModelReservation;
   /** The bundle that `prepare` assembled, for the `call` that follows. */
-  #bundle: AssembledBundle | undefined;
+  #bundle: PhasedBundle | undefined;
 
   constructor(
     dependencies: ModelDependencies,
@@ -251,7 +250,7 @@ class ModelCall {
   async #originFor(
     recorded: BundleOrigin | undefined,
     texts: Map<Sha256, string>,
-  ): Promise<{ readonly origin: Origin | undefined; readonly bundle: AssembledBundle | undefined }> {
+  ): Promise<{ readonly origin: Origin | undefined; readonly bundle: PhasedBundle | undefined }> {
     if (recorded !== undefined && recorded.tokenizer === this.#request.model.tokenizer.id) {
       const bundle = await this.#assemble(recorded, texts);
       if (this.#digest(bundle.messages as unknown as Json) === recorded.messages) return { origin: recorded, bundle };
@@ -290,7 +289,7 @@ class ModelCall {
     return digest;
   }
 
-  async #assemble(origin: Origin, texts: ReadonlyMap<Sha256, string>): Promise<AssembledBundle> {
+  async #assemble(origin: Origin, texts: ReadonlyMap<Sha256, string>): Promise<PhasedBundle> {
     const { ports, context, state } = this.#dependencies;
     const { workflow } = state();
     const stored = [origin.policy, origin.system, origin.user, origin.continuation].every(
@@ -312,6 +311,18 @@ class ModelCall {
     const { model } = this.#request;
     refuseRepeats(this.#dependencies.state(), question, this.#rules.repeatsMax, model.modelId, key, true);
     await this.#reservation.confirm(key);
+    this.#countPhase();
+  }
+
+  /** So that a phase whose prompts suddenly grow is seen, and one that is shown what others said. */
+  #countPhase(): void {
+    const { ports, definition } = this.#dependencies;
+    const { phase, otherPhaseCount = 0 } = this.#bundle ?? {};
+    if (phase === undefined) return;
+    const of = { definition: definition.name, phase };
+    ports.telemetry.count('phase_prompts_total', 1, of);
+    ports.telemetry.count('phase_prompt_tokens_total', this.#estimate(), of);
+    if (otherPhaseCount > 0) ports.telemetry.count('memory_scope_violations_total', otherPhaseCount, { phase });
   }
 
   /**

@@ -13,7 +13,7 @@ import type { Sha256 } from '../event.ts';
 import type { Sequence } from '../ids.ts';
 import { fragmentItems, lanesOf, sectionItems, systemItem } from './account.ts';
 import { type Choice, choose } from './choice.ts';
-import { type Conversation, readConversation } from './conversation.ts';
+import { type Conversation, isBefore, readConversation } from './conversation.ts';
 import { checkDirectives, directivesOf, resolvePlaceholders } from './directives.ts';
 import { comparePlaces, type Fragment, placeName } from './fragment.ts';
 import { MANIFEST_VERSION, type Manifest } from './manifest.ts';
@@ -84,6 +84,8 @@ export interface AssembledBundle {
   readonly manifest: Manifest;
   /** SHA-256 of the manifest's canonical JSON. */
   readonly hash: Sha256;
+  /** Kept messages, calls and results of phases before the present one, where the policy wants those of all. */
+  readonly otherPhaseCount: number;
 }
 
 /** Throws `LimitError` (`bundle-directives-too-large`), `InvalidError` (`unknown-fragment-type`), `CorruptError` (`fragments-differ`). */
@@ -137,8 +139,16 @@ export function assembleBundle(input: BundleInput, tools: BundleTools): Assemble
     version: MANIFEST_VERSION,
   };
   const bundle = bundleOf(policy, conversation, choice, tokenEstimate, resolved.values);
-  return { messages, bundle, manifest, hash: tools.sha256(canonicalJson(manifest)) };
+  const isShared = policy.phases !== 'own' && input.phaseSince !== undefined;
+  const otherPhaseCount = isShared ? keptBefore(choice, input.phaseSince) : 0;
+  return { messages, bundle, manifest, hash: tools.sha256(canonicalJson(manifest)), otherPhaseCount };
 }
+
+const keptBefore = ({ turns }: Choice, since: Sequence): number =>
+  turns
+    .filter(({ kept }) => kept)
+    .flatMap(({ turn }) => (turn.kind === 'tool' ? [turn.pair.call, turn.pair.result] : [turn.message]))
+    .filter((fragment) => fragment !== undefined && isBefore(fragment, since)).length;
 
 const systemMessage = (sections: readonly string[]): readonly BundleMessage[] =>
   sections.length === 0 ? [] : [{ content: joinSections(sections), role: 'system' }];

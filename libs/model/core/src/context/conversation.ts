@@ -144,7 +144,7 @@ export function readConversation(fragments: readonly Fragment[], { session, sinc
 }
 
 /** What the checkpoint that hands over adds belongs to the phase that it ends. */
-const isBefore = ({ run, sequence }: Fragment, since: Sequence): boolean => run < 0 || sequence <= since;
+export const isBefore = ({ run, sequence }: Fragment, since: Sequence): boolean => run < 0 || sequence <= since;
 
 /** A new task of the session supersedes the goals of those before it; their constraints stay. */
 function currentGoals(goals: readonly Fragment[], absent: Map<Fragment, Absence>): readonly Fragment[] {
