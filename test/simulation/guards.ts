@@ -119,6 +119,20 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     faults: ['lost-caller'],
     workloads: MONEY,
   },
+  'silent-caller': {
+    file: 'libs/model/core/src/recovery.ts',
+    edits: [["if (kind === 'irreversible' && mayStillCall) return 'ask-person';", '']],
+    seed: 17,
+    faults: ['frozen-caller'],
+    workloads: MONEY,
+  },
+  'gone-is-known': {
+    file: 'libs/engine/runtime/src/coordinator/lease-keeper.ts',
+    edits: [["isGone: reason === 'holder-dead' && view.isGone(lease.holder)", "isGone: reason === 'holder-dead'"]],
+    seed: 1,
+    faults: ['frozen-caller'],
+    workloads: MONEY,
+  },
   'projector-offset': {
     file: 'libs/testkit/src/engine/simulated-store.ts',
     edits: [['if (this.partitions.get(partition)?.next !== from) {', 'if (from < 0) {']],

@@ -85,7 +85,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
 const ARCHIVING = 0.35;
 
 /** Faults after which a run takes long. */
-const LONG: readonly FaultKind[] = ['long-trap', 'late-call', 'lost-caller', 'bane'];
+const LONG: readonly FaultKind[] = ['long-trap', 'late-call', 'lost-caller', 'frozen-caller', 'bane'];
 
 /** Some kinds only. Long stops come in few seeds, since they take long. */
 function drawKinds(random: SeededRandom, longs: boolean): readonly FaultKind[] {
@@ -176,6 +176,9 @@ function watchOver(fleet: Fleet, faults: Faults): Watch {
 /** A flushed Redis alone is no reason: the marker exists for that. */
 function checkRevocation(fleet: Fleet, { workflow, control }: Envelope<'LeaseRevoked'>): void {
   const holder = fleet.holders.get(control.holder);
+  if (control.isGone === true && holder?.isDead === false) {
+    fleet.violations.push(`false alarm: ${holder.name} lives, and ${workflow} has it as gone`);
+  }
   if (control.reason !== 'holder-dead' || holder === undefined || holder.isDead) return;
   const disturbed = [...fleet.living().map(({ disturbedMs }) => disturbedMs), ...fleet.network.disturbedMs.values()];
   if (disturbed.every((ms) => ms + CALM_MS < fleet.scheduler.nowMs)) {
