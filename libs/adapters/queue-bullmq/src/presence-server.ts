@@ -5,8 +5,8 @@
  * through Redis alone: a process that can't read Redis can't pose as a worker. Everything an unauthenticated client can send or keep open
  * is bounded. Must not judge by beats: it knows connections.
  *
- * P1 A holder is gone, for certain, when its connection ended (FIN) without a `bye`, and both ends name the same address. A client says
- *    `bye` before it closes a connection, so no process that lives, stopped or not, ends one without it; the kernel does when the process
+ * P1 A holder is gone, for certain, when its last connection ended (FIN) without a `bye`, and both ends name the same address. A client
+ *    says `bye` before it closes a connection, so no process that lives, stopped or not, ends one without it; the kernel does when the process
  *    has ended. A reset, a time-out, a proxy and a translated address prove nothing.
  */
 
@@ -147,6 +147,7 @@ export class PresenceServer {
     let holder: HolderId | undefined;
     let isFarewell = false;
     let isDirect = false;
+    let isEnded = false;
     onLines(socket, (line) => {
       if (holder !== undefined) {
         isFarewell ||= line === 'bye';
@@ -164,12 +165,12 @@ export class PresenceServer {
       this.#arrived(holder, socket);
     });
     socket.once('end', () => {
-      if (holder !== undefined && isDirect && !isFarewell) this.#hasEnded(holder);
+      isEnded = isDirect && !isFarewell;
     });
     socket.once('close', () => {
       this.#forget(late);
       this.#unauthenticated.delete(socket);
-      if (holder !== undefined) this.#left(holder, socket, isFarewell);
+      if (holder !== undefined) this.#left(holder, socket, isFarewell, isEnded);
     });
   }
 
@@ -199,12 +200,13 @@ export class PresenceServer {
     this.#ended.delete(oldest!);
   }
 
-  #left(holder: HolderId, socket: Socket, isFarewell: boolean): void {
+  #left(holder: HolderId, socket: Socket, isFarewell: boolean, isEnded: boolean): void {
     const sockets = this.#connected.get(holder);
     if (sockets?.delete(socket)) this.#connectedCount--;
     if (sockets === undefined || sockets.size > 0) return;
     this.#connected.delete(holder);
     if (isFarewell || this.#isClosing) return;
+    if (isEnded) this.#hasEnded(holder);
     const closed = { atMs: performance.now(), isGone: false };
     this.#closed.set(holder, closed);
     this.#after(PRESENCE_GRACE_MS, () => {

@@ -94,11 +94,22 @@ describe('presence', () => {
       expect(await end('raw', from, close)).toBe(isKnown);
     });
 
+    test('not while another connection of it stands', async () => {
+      await arrive(a);
+      const impostor = connect(port, '127.0.0.1');
+      await once(impostor, 'connect');
+      impostor.write(`hello ${server.token} ${encodeURIComponent(a)}\n${own(impostor)}`);
+      await once(impostor, 'data');
+      impostor.end();
+      await once(impostor, 'close');
+      expect([server.isConnected(a), server.hasEnded(a)]).toEqual([true, false]);
+    });
+
     test('as the client ends with its process, and not when a client that lives closes its connections, or is back', async () => {
       (await arrive(a)).vanish();
       await eventually(() => server.hasEnded(a));
       (await arrive(a)).abandon();
-      await eventually(() => gone.length === 0 && !server.isConnected(a));
+      await eventually(() => !server.isConnected(a));
       const polite = await arrive(holderId('b'));
       await polite.leave();
       expect([server.hasEnded(a), server.hasEnded(holderId('b'))]).toEqual([false, false]);

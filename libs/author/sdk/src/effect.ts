@@ -117,7 +117,8 @@ export const unknown = (): ProbeResult<never> => ({ status: 'unknown' });
 export function defineEffect<Request extends Schema, Response extends Schema>(
   spec: EffectSpec<Request, Response>,
 ): Effect<Request, Response> {
-  const { operation, kind, call, probe, compensate, compensateUnknown, heartbeatTimeoutMs, probeFences, afterSilence } = spec;
+  const { operation, kind, call, probe, compensate, compensateUnknown, heartbeatTimeoutMs, probeFences, afterSilence } =
+    spec;
   const settings = {
     retry: retryPolicy(spec.retry, EFFECT_RETRY_DEFAULT),
     timeoutMs: spec.timeoutMs ?? EFFECT_TIMEOUT_DEFAULT_MS,

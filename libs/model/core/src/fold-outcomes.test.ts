@@ -283,7 +283,8 @@ describe('deaths of holders', () => {
   });
 
   test('mark a call that was begun, unless the holder is gone; until its outcome is known or a person has answered', () => {
-    const silentAfter = (...history: readonly Envelope[]) => accepted(...start, intended(2), ...history).task.effects[0]?.silentHolder;
+    const silentAfter = (...history: readonly Envelope[]) =>
+      accepted(...start, intended(2), ...history).task.effects[0]?.silentHolder;
     const gone = inboxEvent('LeaseRevoked', { isGone: true });
     expect([silentAfter(), silentAfter(revoked()), silentAfter(gone)]).toEqual([undefined, 'h1', undefined]);
     // A record of an earlier release doesn't say.

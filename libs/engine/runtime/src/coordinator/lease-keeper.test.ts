@@ -44,11 +44,14 @@ describe('a lease keeper', () => {
       entry.kind === 'event' ? [entry.envelope.workflow, entry.envelope.control] : undefined,
     );
 
-  it.each([true, false])('revokes the lease of a holder that is dead, by its epoch and name; gone: %s', async (isGone) => {
-    if (!isGone) ports.liveness.silent.add('h1' as HolderId);
-    await keeper.check();
-    expect(await revoked()).toEqual([['w', { epoch: 1, holder: 'h1', reason: 'holder-dead', isGone }]]);
-  });
+  it.each([true, false])(
+    'revokes the lease of a holder that is dead, by its epoch and name; gone: %s',
+    async (isGone) => {
+      if (!isGone) ports.liveness.silent.add('h1' as HolderId);
+      await keeper.check();
+      expect(await revoked()).toEqual([['w', { epoch: 1, holder: 'h1', reason: 'holder-dead', isGone }]]);
+    },
+  );
 
   it('leaves the lease of a holder that lives and lists it', async () => {
     beats('h1', ['w', 1]);

@@ -576,7 +576,8 @@ describe('an effect', () => {
 
     describe('that fell silent', () => {
       const NOT_DONE = { status: 'not-done' } as const;
-      const effects = async () => [...(await foldLog(log)).state.streams.values()][0]!.frontier.tasks.get('0.0' as never);
+      const effects = async () =>
+        [...(await foldLog(log)).state.streams.values()][0]!.frontier.tasks.get('0.0' as never);
 
       it('and not done by a probe that fences nothing: a person is asked, who ends it and has the probe decide', async () => {
         const pay = paying({ probe: async () => NOT_DONE });
@@ -590,7 +591,12 @@ describe('an effect', () => {
         const [{ holder: first }] = (await controlsOf(log, 'LeaseRevoked')) as [{ holder: string }];
         expect(parked!.error.message).toContain(`Worker ${first} fell silent in effect w:0.0:pay:0`);
         expect(parked!.evidence).toMatchObject({ silentWorker: first, probe: 'not-done' });
-        const control = { question: stream.confirmed.question!.id, resolution: 'retry', by: 'ann', responseDigest: null };
+        const control = {
+          question: stream.confirmed.question!.id,
+          resolution: 'retry',
+          by: 'ann',
+          responseDigest: null,
+        };
         const answer = inboxRecord(stream.confirmed, 'd', 'ApprovalDecided', control as never, { why: 'killed it' });
         await log.append(P0, [{ value: answer, type: 'ApprovalDecided' }]);
         const next = await claimedRun(log, definition, { ports });

@@ -1,6 +1,15 @@
 /** The plan says what the next holder would do: the table's word for each answer, and what comes before and after. */
 
-import type { EffectKey, EffectState, EventId, HolderId, ProbeAnswer, StreamState, TaskId, WorkflowId } from '@tidemark/core';
+import type {
+  EffectKey,
+  EffectState,
+  EventId,
+  HolderId,
+  ProbeAnswer,
+  StreamState,
+  TaskId,
+  WorkflowId,
+} from '@tidemark/core';
 import type { EffectRow } from '@tidemark/ports';
 import { definitionOf, effectOf, foldLog, openWorkflow } from '@tidemark/testkit/engine/simulated-definition';
 import { simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
