@@ -115,7 +115,7 @@ export const EFFECTS_MUTATIONS: Mutations = {
   },
   'silent-copy-is-clear': {
     file: EFFECT_RECOVERY,
-    edits: [['(left.silentHolder === undefined || isFenced(effect, answer));', '(key === key);']],
+    edits: [['(left.silentHolder === undefined || isFenced(effect, answer));', '(left !== null);']],
     caughtBy: EFFECT_JOURNAL_TEST,
     breaks: 'A call that is refused is not over while a silent holder may make it.',
   },

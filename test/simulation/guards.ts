@@ -108,7 +108,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'call-window': {
     file: 'libs/engine/runtime/src/effects/effect-journal.ts',
     edits: [['if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (mayCall) break;']],
-    seed: 33,
+    seed: 21,
     faults: ['late-call'],
     workloads: MONEY,
   },

@@ -61,6 +61,7 @@ export interface FleetOptions {
   readonly starts: readonly Start[];
   /** Absent: nothing is archived. */
   readonly archive?: ArchivePlan | undefined;
+  readonly trustsSilence: boolean;
 }
 
 /** A place in the fleet, filled by one incarnation after another. */
@@ -330,7 +331,8 @@ export class Fleet {
   }
 
   #definitions(process: SimulatedProcess): ReturnType<typeof definitionsFor> {
-    return definitionsFor({ process, outside: this.outside, onBegun: (begun) => void this.begun.push(begun) });
+    const onBegun = (begun: Begun): void => void this.begun.push(begun);
+    return definitionsFor({ process, outside: this.outside, onBegun, trustsSilence: this.options.trustsSilence });
   }
 
   #portsOf(process: SimulatedProcess): Ports {

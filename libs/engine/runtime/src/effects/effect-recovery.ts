@@ -159,30 +159,21 @@ function undecided(
   const what = isResolved
     ? `Effect ${key} is recorded as done, but ${said}.`
     : `Effect ${key} was intended, and whether it happened is unknown: ${said}. It can't be repeated harmlessly.`;
-  const { silentHolder = null } = left;
-  const evidence = {
-    ...{ operation: effect.operation, request: excerpt(request), probe: answer },
-    ...(silentHolder !== null && { silentWorker: silentHolder }),
-  };
-  if (silentHolder !== null && !isResolved) {
-    const who = `Worker ${silentHolder} fell silent in effect ${key}, isn't known to have ended, and may still make the call (${said}). End that process, or make sure that it has ended`;
-    return isHeld
-      ? new ParkError(
-          'caller-silent',
-          `${who}; then answer with retry, and the probe decides. No person is needed where the probe fences the key (probeFences), the receiver deduplicates by key (kind idempotent), or the definition takes the risk (afterSilence: 'call').`,
-          key,
-          evidence,
-        )
-      : new ParkError(
-          code,
-          `${who}; then decide whether the call took place: it can't be repeated harmlessly.`,
-          key,
-          evidence,
-        );
+  const evidence = { operation: effect.operation, request: excerpt(request), probe: answer };
+  if (action === 'compensate') return new CompensateError(code, `${what} The workflow is compensated.`, key, evidence);
+  const { silentHolder } = left;
+  if (isResolved || silentHolder === undefined) {
+    return new ParkError(code, `${what} A person must decide.`, key, evidence);
   }
-  return action === 'compensate'
-    ? new CompensateError(code, `${what} The workflow is compensated.`, key, evidence)
-    : new ParkError(code, `${what} A person must decide.`, key, evidence);
+  const ask = isHeld
+    ? "answer with retry, and the probe decides. No person is needed where the probe fences the key (probeFences), the receiver deduplicates by key (kind idempotent), or the definition takes the risk (afterSilence: 'call')."
+    : "decide whether the call took place: it can't be repeated harmlessly.";
+  return new ParkError(
+    isHeld ? 'caller-silent' : code,
+    `Worker ${silentHolder} fell silent in effect ${key}, isn't known to have ended, and may still make the call (${said}). End that process, or make sure that it has ended; then ${ask}`,
+    key,
+    { ...evidence, silentWorker: silentHolder },
+  );
 }
 
 /** Parses the answer of a call or a probe, and converts it into what is recorded. */
