@@ -1,6 +1,7 @@
 /**
  * A worker that is stopped (SIGSTOP) and goes on after another has taken over can do nothing that counts (I3, I4): what it
- * appends is rejected, its irreversible call is not made, and the output is that of an undisturbed run. And the hand-over at a
+ * appends is rejected, its irreversible call is not made, and the output is that of an undisturbed run. One that is stopped within its call
+ * makes it once, since nobody calls beside it; one that is killed (SIGKILL) within it is gone, and needs no person. And the hand-over at a
  * spot notice, which ends with exit code 0 and leaves nobody waiting for a dead lease.
  */
 
@@ -15,11 +16,13 @@ import { eventually } from '@tidemark/testkit/eventually';
 import { type ServiceProcess, startService } from '@tidemark/testkit/processes';
 import { describeServers, freshTopicName } from '@tidemark/testkit/suites';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { payments } from './zombie-workflows.ts';
+import { payments, slowPayment } from './zombie-workflows.ts';
 
 const TIMEOUT_MS = 300_000;
 const PAYMENTS = 3;
 const ID = 'zombie';
+/** Calls that are open in one worker at once. */
+const OPEN_CALLS = 5;
 
 describeServers('a worker that another has taken over from', ['kafka', 'redis', 'postgres'], (servers) => {
   const services: ServiceProcess[] = [];
@@ -62,11 +65,11 @@ describeServers('a worker that another has taken over from', ['kafka', 'redis', 
     eventually(async () => (await linesOf(`${file}.begun`)).includes(`${pid} ${n}`), { timeoutMs: TIMEOUT_MS });
   const hasPaid = (n: number): Promise<unknown> =>
     eventually(async () => (await linesOf(file)).length >= n, { timeoutMs: TIMEOUT_MS });
-  const events = async (): Promise<readonly Envelope[]> => {
+  const events = async (id = ID): Promise<readonly Envelope[]> => {
     const [result] = await host.ports.log.read([{ partition: 0 as never, from: 0 as Offset }]);
     return result!.records.flatMap(({ value }) => {
       const decoded = decodeRecord(value);
-      return decoded.kind === 'event' && decoded.envelope.workflow === ID ? [decoded.envelope] : [];
+      return decoded.kind === 'event' && decoded.envelope.workflow === id ? [decoded.envelope] : [];
     });
   };
   const claimants = async (): Promise<readonly string[]> =>
@@ -121,6 +124,57 @@ describeServers('a worker that another has taken over from', ['kafka', 'redis', 
     expect(await run.result()).toEqual({ sum: 6 });
     const paid = (await linesOf(file)).map((line) => line.split(' ')[0]);
     expect(paid).toEqual([worker.pid, worker.pid, worker.pid].map(String));
+  });
+
+  /** Ends or stops the worker while each of its calls is under way, and lets an heir take over. */
+  const loseWithinCalls = async (signal: 'SIGSTOP' | 'SIGKILL') => {
+    await start('coordinator');
+    const lost = await start('worker');
+    const runs = await Promise.all(
+      Array.from({ length: OPEN_CALLS }, (_, n) => host.client.start(slowPayment, { file, n }, { id: `slow-${n}` })),
+    );
+    await eventually(async () => (await linesOf(`${file}.calling`)).length === OPEN_CALLS, { timeoutMs: TIMEOUT_MS });
+    lost.signal(signal);
+    await start('worker');
+    // From here on every call pays at once, also that of the lost worker if it ever runs again.
+    await writeFile(`${file}.open`, '');
+    const revoked = (await Promise.all(runs.map(({ id }) => revocation(id)))).map(({ control }) => control);
+    return { lost, runs, revoked };
+  };
+  const revocation = (id: string): Promise<Envelope<'LeaseRevoked'>> =>
+    eventually(async () => (await events(id)).find((event) => event.type === 'LeaseRevoked'), {
+      timeoutMs: TIMEOUT_MS,
+    }) as Promise<Envelope<'LeaseRevoked'>>;
+  const questions = async (): Promise<readonly (string | undefined)[]> =>
+    (await host.ports.store.workflows({ status: 'parked', limit: 100 })).map(({ question }) => question?.code);
+
+  it('pays once where it was stopped within its call: a person is asked, and the probe decides', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const { lost, runs, revoked } = await loseWithinCalls('SIGSTOP');
+    expect(revoked).toEqual(runs.map(() => expect.objectContaining({ isGone: false })));
+    await eventually(async () => (await questions()).length === OPEN_CALLS, { timeoutMs: TIMEOUT_MS });
+    expect(new Set(await questions())).toEqual(new Set(['caller-silent']));
+    expect(await linesOf(file)).toEqual([]);
+    lost.signal('SIGCONT');
+    await hasPaid(OPEN_CALLS);
+    for (const { id } of runs) await host.client.decide(id, { resolution: 'retry', by: 'ann', why: 'it is back' });
+    expect(await Promise.all(runs.map((run) => run.result()))).toEqual(runs.map(() => ({ ok: true })));
+    const paid = (await linesOf(file)).map((line) => line.split(' '));
+    expect(paid.map(([pid]) => pid)).toEqual(runs.map(() => String(lost.pid)));
+    expect(new Set(paid.map(([, n]) => n)).size).toBe(OPEN_CALLS);
+  });
+
+  it('asks nobody where it was killed within its call, and another pays', { timeout: TIMEOUT_MS }, async () => {
+    const { lost, runs, revoked } = await loseWithinCalls('SIGKILL');
+    expect(revoked).toEqual(runs.map(() => expect.objectContaining({ reason: 'holder-dead', isGone: true })));
+    expect(await Promise.all(runs.map((run) => run.result()))).toEqual(runs.map(() => ({ ok: true })));
+    const paid = (await linesOf(file)).map((line) => line.split(' '));
+    expect(new Set(paid.map(([, n]) => n)).size).toBe(OPEN_CALLS);
+    expect([paid.length, paid.some(([pid]) => pid === String(lost.pid))]).toEqual([OPEN_CALLS, false]);
+    expect((await Promise.all(runs.map(({ id }) => events(id)))).flat().map(({ type }) => type)).not.toContain(
+      'WorkflowParked',
+    );
   });
 
   it('hands over at a spot notice and exits with 0', { timeout: TIMEOUT_MS }, async () => {

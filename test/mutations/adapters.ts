@@ -12,6 +12,8 @@ const APPENDER = 'libs/adapters/log-kafka/src/appender.ts';
 const FOLDER_TEST = 'libs/adapters/log-sqlite/src/folder.test.ts';
 const SQLITE_LOG_TEST = 'libs/adapters/log-sqlite/src/sqlite-log.test.ts';
 const SQLITE_LOG = 'libs/adapters/log-sqlite/src/sqlite-log.ts';
+const PRESENCE_SERVER = 'libs/adapters/queue-bullmq/src/presence-server.ts';
+const PRESENCE_TEST = 'libs/adapters/queue-bullmq/src/presence.test.ts';
 const MEMORY_QUEUE_TEST = 'libs/adapters/queue-memory/src/memory-queue.test.ts';
 
 export const ADAPTERS_MUTATIONS: Mutations = {
@@ -178,6 +180,30 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     edits: [['  if (presence.isConnected) return true;\n', '']],
     caughtBy: 'libs/adapters/queue-bullmq/src/judge.test.ts',
     breaks: 'A holder that is connected is alive, whatever its beats say.',
+  },
+  'farewell-is-an-end': {
+    file: PRESENCE_SERVER,
+    edits: [
+      ['isEnded = isDirect && !isFarewell;', 'isEnded = isDirect;'],
+      [
+        'if (isFarewell || this.#isClosing) return;\n    if (isEnded) this.#hasEnded(holder);',
+        'if (isEnded) this.#hasEnded(holder);\n    if (isFarewell || this.#isClosing) return;',
+      ],
+    ],
+    caughtBy: PRESENCE_TEST,
+    breaks: 'A worker that says farewell is not taken for gone (P1).',
+  },
+  'proxy-speaks-for-a-worker': {
+    file: PRESENCE_SERVER,
+    edits: [['isEnded = isDirect && !isFarewell;', 'isEnded = !isFarewell;']],
+    caughtBy: PRESENCE_TEST,
+    breaks: 'A connection that a proxy closed proves no end (P1).',
+  },
+  'living-client-ends-without-a-word': {
+    file: 'libs/adapters/queue-bullmq/src/presence-client.ts',
+    edits: [["  else socket.end('bye\\n', () => socket.destroy());", '  else socket.destroy();']],
+    caughtBy: PRESENCE_TEST,
+    breaks: 'A client that lives says farewell before it closes a connection (P1).',
   },
   'one-word-of-many': {
     file: 'libs/adapters/queue-bullmq/src/judge.ts',

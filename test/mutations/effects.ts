@@ -95,12 +95,7 @@ export const EFFECTS_MUTATIONS: Mutations = {
   },
   'not-done-counts-at-once': {
     file: EFFECT_RECOVERY,
-    edits: [
-      [
-        "const isFenced = answer.status === 'not-done' && effect.probeFences === true;",
-        "const isFenced = answer.status === 'not-done';",
-      ],
-    ],
+    edits: [["  answer === 'not-done' && probeFences === true;", "  answer === 'not-done' && probeFences !== null;"]],
     caughtBy: EFFECT_JOURNAL_TEST,
     breaks: 'An irreversible call counts as not made only when it cannot arrive any more (E1).',
   },
@@ -114,9 +109,27 @@ export const EFFECTS_MUTATIONS: Mutations = {
   },
   'call-again-is-clear': {
     file: EFFECT_RECOVERY,
-    edits: [["isClear: answer.status === 'not-done'", 'isClear: true']],
+    edits: [["  answer === 'not-done' && (left.silentHolder", '  answer !== null && (left.silentHolder']],
     caughtBy: EFFECT_JOURNAL_TEST,
     breaks: 'A repeated call that fails does not prove that the first was not made.',
+  },
+  'silent-copy-is-clear': {
+    file: EFFECT_RECOVERY,
+    edits: [['(left.silentHolder === undefined || isFenced(effect, answer));', '(left !== null);']],
+    caughtBy: EFFECT_JOURNAL_TEST,
+    breaks: 'A call that is refused is not over while a silent holder may make it.',
+  },
+  'silence-is-an-end': {
+    file: EFFECT_RECOVERY,
+    edits: [['  left.silentHolder !== undefined &&\n', '  left.silentHolder === null &&\n']],
+    caughtBy: EFFECT_JOURNAL_TEST,
+    breaks: 'What a silent holder may still call is not called beside it (E2).',
+  },
+  'cancelled-beside-silence': {
+    file: 'libs/engine/runtime/src/run/ending.ts',
+    edits: [[" && !mayStillCall({ effect, left }, 'unknown')", '']],
+    caughtBy: 'libs/engine/runtime/src/run/takeover.test.ts',
+    breaks: 'What a silent holder may still call is not compensated before.',
   },
   'unknown-outcome-is-not-undone': {
     file: UNDONE_THINGS,

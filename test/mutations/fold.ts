@@ -134,9 +134,23 @@ export const FOLD_MUTATIONS: Mutations = {
   },
   'revoke-trusts-effects': {
     file: FOLD_INBOX,
-    edits: [['isUnsettled: true, frontier: suspected(stream.frontier) };', 'isUnsettled: true };']],
+    edits: [['lease: null, isUnsettled: true, frontier };', 'lease: null, isUnsettled: true };']],
     caughtBy: FOLD_OUTCOMES_TEST,
     breaks: 'What a dead holder recorded as done is checked outside.',
+  },
+  'revoke-without-a-word-is-gone': {
+    file: FOLD_INBOX,
+    edits: [['reason, isGone = false } = control;', 'reason, isGone = true } = control;']],
+    caughtBy: FOLD_OUTCOMES_TEST,
+    breaks: 'A holder of which nobody said that it is gone fell silent.',
+  },
+  'heir-forgets-the-silent': {
+    file: 'libs/model/core/src/fold-holder.ts',
+    edits: [
+      ["...(known?.status === 'intended' && known.silentHolder &&", '...(known?.isSuspect && known.silentHolder &&'],
+    ],
+    caughtBy: FOLD_OUTCOMES_TEST,
+    breaks: 'A call that an heir intends too may still be made by the silent holder.',
   },
   'inbox-forgets-the-newest': {
     file: FOLD_INBOX,

@@ -9,6 +9,12 @@ const LEASE_KEEPER_TEST = 'libs/engine/runtime/src/coordinator/lease-keeper.test
 const LEASE_KEEPER = 'libs/engine/runtime/src/coordinator/lease-keeper.ts';
 
 export const LEASE_MUTATIONS: Mutations = {
+  'dead-is-gone': {
+    file: LEASE_KEEPER,
+    edits: [["reason === 'holder-dead' && view.isGone(lease.holder)", "reason === 'holder-dead'"]],
+    caughtBy: LEASE_KEEPER_TEST,
+    breaks: 'A holder that fell silent is not taken for gone.',
+  },
   'supersedes-itself': {
     file: COMMIT,
     edits: [['supersedes >= 1 && supersedes < sequence', 'supersedes >= 1 && supersedes <= sequence']],

@@ -108,7 +108,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'call-window': {
     file: 'libs/engine/runtime/src/effects/effect-journal.ts',
     edits: [['if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (mayCall) break;']],
-    seed: 33,
+    seed: 21,
     faults: ['late-call'],
     workloads: MONEY,
   },
@@ -117,6 +117,20 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     edits: [['await run.ports.clock.sleep(waitMs, signal);', '']],
     seed: 7,
     faults: ['lost-caller'],
+    workloads: MONEY,
+  },
+  'silent-caller': {
+    file: 'libs/model/core/src/recovery.ts',
+    edits: [["if (kind === 'irreversible' && mayStillCall) return 'ask-person';", '']],
+    seed: 17,
+    faults: ['frozen-caller'],
+    workloads: MONEY,
+  },
+  'gone-is-known': {
+    file: 'libs/engine/runtime/src/coordinator/lease-keeper.ts',
+    edits: [["isGone: reason === 'holder-dead' && view.isGone(lease.holder)", "isGone: reason === 'holder-dead'"]],
+    seed: 1,
+    faults: ['frozen-caller'],
     workloads: MONEY,
   },
   'projector-offset': {

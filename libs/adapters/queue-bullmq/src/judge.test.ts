@@ -72,14 +72,18 @@ describe('a holder lives', () => {
 });
 
 test('a word is read as it is written, and grows older', () => {
-  const word = packWord(new Map([[a, 50], [holderId('b c'), 0]])); // biome-ignore format: one a pair
-  expect(parseWords(['c1', `1000 ${word}`, 'c2', '1200 []'], 1_250)).toEqual(
-    new Map([
-      ['c1', new Map([[a, 300], ['b c', 250]])], // biome-ignore format: one a pair
-      ['c2', new Map()],
-    ]),
-  );
-  expect(parseWords(['c1', '1000 {', 'c2', ''], 1_000)).toEqual(new Map([['c1', new Map()], ['c2', new Map()]])); // biome-ignore format: one a pair
+  const closed = new Map([[a, 50], [holderId('b c'), 0]]); // biome-ignore format: one a pair
+  for (const ended of [[], [a]]) {
+    expect(parseWords(['c1', `1000 ${packWord(closed, ended)}`, 'c2', '1200 []'], 1_250)).toEqual({
+      words: new Map([
+        ['c1', new Map([[a, 300], ['b c', 250]])], // biome-ignore format: one a pair
+        ['c2', new Map()],
+      ]),
+      ended: new Set(ended),
+    });
+  }
+  const { words, ended } = parseWords(['c1', '1000 {', 'c2', ''], 1_000);
+  expect([words, ended.size]).toEqual([new Map([['c1', new Map()], ['c2', new Map()]]), 0]); // biome-ignore format: one a pair
 });
 
 test('a beat is read as it is written', () => {

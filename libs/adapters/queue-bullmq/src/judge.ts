@@ -52,11 +52,22 @@ export function isAlive(holder: HolderId, beat: Beat | undefined, words: Words, 
   return beat.ageMs < beat.ttlMs || beat.standing.some((id) => presence.others.has(id) && !hasClosed(id));
 }
 
-/** A coordinator's report: holder and age of the close in turn. `AT WORD` in Redis. */
-export const packWord = (closedForMs: ReadonlyMap<HolderId, number>): string => JSON.stringify([...closedForMs].flat());
+/**
+ * A coordinator's report: holder and age of the close in turn. `AT WORD` in Redis. Those of them that are gone for certain come last, in
+ * place of the age of no holder.
+ */
+export const packWord = (closedForMs: ReadonlyMap<HolderId, number>, ended: readonly HolderId[] = []): string =>
+  JSON.stringify([...[...closedForMs].flat(), ...(ended.length === 0 ? [] : ['', ended])]);
+
+/** What the coordinators report: who closed, and who is gone for certain. */
+export interface Reports {
+  readonly words: Words;
+  readonly ended: ReadonlySet<HolderId>;
+}
 
 /** Parses coordinator and report in turn. */
-export function parseWords(texts: readonly string[], nowMs: number): Words {
+export function parseWords(texts: readonly string[], nowMs: number): Reports {
+  const ended = new Set<HolderId>();
   const words = new Map<string, ReadonlyMap<HolderId, number>>();
   for (let index = 0; index + 1 < texts.length; index += 2) {
     const text = texts[index + 1]!;
@@ -65,11 +76,13 @@ export function parseWords(texts: readonly string[], nowMs: number): Words {
     const value = parsed(text.slice(end + 1));
     const closed = new Map<HolderId, number>();
     for (let at = 0; Array.isArray(value) && at + 1 < value.length; at += 2) {
-      closed.set(value[at] as HolderId, Number(value[at + 1]) + sinceMs);
+      const [holder, said] = [value[at], value[at + 1]];
+      if (holder !== '') closed.set(holder as HolderId, Number(said) + sinceMs);
+      else if (Array.isArray(said)) for (const one of said) ended.add(one as HolderId);
     }
     words.set(texts[index]!, closed);
   }
-  return words;
+  return { words, ended };
 }
 
 /** `AT TTL STALL NUMBER STANDING`. */

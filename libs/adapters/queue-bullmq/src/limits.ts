@@ -105,5 +105,7 @@ export const PRESENCE_ADVERT_TTL_MS = 3_000;
 export const PRESENCE_WORD_TTL_MS = 1_000;
 /** Time for which a closed connection is remembered, in milliseconds: longer than any earlier beat counts. */
 export const PRESENCE_GONE_KEPT_MS = 30_000;
+/** Holders whose end is remembered, at most: a lease may show in rows long after it. */
+export const PRESENCE_ENDED_MAX = 10_000;
 /** Silence after which the kernel probes the other side, in milliseconds. */
 export const PRESENCE_KEEPALIVE_MS = 1_000;

@@ -1,6 +1,7 @@
 /**
  * Owns a holder's side of presence: one connection to each advertised coordinator, kept until it breaks, and reopened at once. Must not
- * close a connection because an advert is gone: a flushed Redis would then look like a death.
+ * close a connection because an advert is gone: a flushed Redis would then look like a death. Must not close one without a farewell either:
+ * that is how coordinators know that a process has ended (P1 of presence-server.ts).
  */
 
 import { connect, type Socket } from 'node:net';
@@ -14,7 +15,7 @@ import {
   RECONNECT_FIRST_MS,
   RECONNECT_MAX_MS,
 } from './limits.ts';
-import { onLines, type PresenceTls } from './presence-server.ts';
+import { fromLine, onLines, type PresenceTls } from './presence-server.ts';
 
 /** Where a coordinator accepts connections, as Redis has it. */
 export interface PresenceAdvert {
@@ -31,6 +32,12 @@ interface Link {
   isConnected: boolean;
   failureCount: number;
   retry: NodeJS.Timeout | undefined;
+}
+
+/** The connection closes once the kernel has both. Nobody has heard of one that is not open yet. */
+function farewell(socket: Socket): void {
+  if (socket.connecting) socket.destroy();
+  else socket.end('bye\n', () => socket.destroy());
 }
 
 export class PresenceClient {
@@ -72,9 +79,14 @@ export class PresenceClient {
     clearTimeout(timer);
   }
 
-  /** Closes every connection without a farewell. */
+  /** Closes every connection without a farewell, as the end of the process does. For tests. */
   vanish(): void {
     for (const socket of this.#end()) socket.destroy();
+  }
+
+  /** Closes every connection, and waits for nothing. */
+  abandon(): void {
+    for (const socket of this.#end()) farewell(socket);
   }
 
   #end(): readonly Socket[] {
@@ -89,8 +101,11 @@ export class PresenceClient {
     const { socket, ready } = this.#open(host, port);
     link.socket = socket;
     socket.on('error', () => {});
-    socket.once(ready, () => socket.write(`hello ${token} ${encodeURIComponent(this.#holder)}\n`));
-    const late = setTimeout(() => socket.destroy(), PRESENCE_HELLO_MS);
+    socket.once(ready, () => {
+      const from = fromLine(socket.localAddress, socket.localPort);
+      socket.write(`hello ${token} ${encodeURIComponent(this.#holder)}\n${from}\n`);
+    });
+    const late = setTimeout(() => farewell(socket), PRESENCE_HELLO_MS);
     onLines(socket, (line) => {
       if (line !== 'ok') return;
       clearTimeout(late);

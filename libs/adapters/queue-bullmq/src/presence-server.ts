@@ -1,8 +1,13 @@
 /**
  * Owns a coordinator's side of presence: a TCP server to which workers keep a connection, so that it notices a process's end when its
- * kernel closes the connection. A client sends `hello TOKEN HOLDER`, receives `ok`, and may send `bye`. The token is random and published
+ * kernel closes the connection. A client sends `hello TOKEN HOLDER` and `from ADDRESS PORT`, its own end of the connection,
+ * receives `ok`, and may send `bye`. The token is random and published
  * through Redis alone: a process that can't read Redis can't pose as a worker. Everything an unauthenticated client can send or keep open
  * is bounded. Must not judge by beats: it knows connections.
+ *
+ * P1 A holder is gone, for certain, when its last connection ended (FIN) without a `bye`, and both ends name the same address. A client
+ *    says `bye` before it closes a connection, so no process that lives, stopped or not, ends one without it; the kernel does when the process
+ *    has ended. A reset, a time-out, a proxy and a translated address prove nothing.
  */
 
 import { randomBytes, timingSafeEqual } from 'node:crypto';
@@ -12,6 +17,7 @@ import { ConfigError, type HolderId, messageOf } from '@tidemark/core';
 import {
   PRESENCE_BACKLOG_COUNT,
   PRESENCE_CONNECTIONS_MAX,
+  PRESENCE_ENDED_MAX,
   PRESENCE_GONE_KEPT_MS,
   PRESENCE_GRACE_MS,
   PRESENCE_HELLO_MS,
@@ -49,6 +55,8 @@ export class PresenceServer {
   #connectedCount = 0;
   /** When the last connection of a holder closed without a farewell (`performance.now`), and whether the grace has passed. */
   readonly #closed = new Map<HolderId, { readonly atMs: number; isGone: boolean }>();
+  /** Holders that are gone for certain (P1), the newest last. */
+  readonly #ended = new Set<HolderId>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #isClosing = false;
 
@@ -117,6 +125,11 @@ export class PresenceServer {
     return gone;
   }
 
+  /** Whether the holder's process has ended, for certain (P1). */
+  hasEnded(holder: HolderId): boolean {
+    return this.#ended.has(holder);
+  }
+
   /** Closes every connection, and reports none of them. */
   async close(): Promise<void> {
     this.#isClosing = true;
@@ -133,9 +146,12 @@ export class PresenceServer {
     const late = this.#after(PRESENCE_HELLO_MS, () => socket.destroy());
     let holder: HolderId | undefined;
     let isFarewell = false;
+    let isDirect = false;
+    let isEnded = false;
     onLines(socket, (line) => {
       if (holder !== undefined) {
         isFarewell ||= line === 'bye';
+        isDirect ||= line === fromLine(socket.remoteAddress, socket.remotePort);
         if (isFarewell) socket.end();
         return;
       }
@@ -148,10 +164,13 @@ export class PresenceServer {
       this.#unauthenticated.delete(socket);
       this.#arrived(holder, socket);
     });
+    socket.once('end', () => {
+      isEnded = isDirect && !isFarewell;
+    });
     socket.once('close', () => {
       this.#forget(late);
       this.#unauthenticated.delete(socket);
-      if (holder !== undefined) this.#left(holder, socket, isFarewell);
+      if (holder !== undefined) this.#left(holder, socket, isFarewell, isEnded);
     });
   }
 
@@ -170,15 +189,24 @@ export class PresenceServer {
     this.#connected.set(holder, sockets.add(socket));
     this.#connectedCount++;
     this.#closed.delete(holder);
+    this.#ended.delete(holder);
     socket.write('ok\n');
   }
 
-  #left(holder: HolderId, socket: Socket, isFarewell: boolean): void {
+  #hasEnded(holder: HolderId): void {
+    this.#ended.add(holder);
+    if (this.#ended.size <= PRESENCE_ENDED_MAX) return;
+    const [oldest] = this.#ended;
+    this.#ended.delete(oldest!);
+  }
+
+  #left(holder: HolderId, socket: Socket, isFarewell: boolean, isEnded: boolean): void {
     const sockets = this.#connected.get(holder);
     if (sockets?.delete(socket)) this.#connectedCount--;
     if (sockets === undefined || sockets.size > 0) return;
     this.#connected.delete(holder);
     if (isFarewell || this.#isClosing) return;
+    if (isEnded) this.#hasEnded(holder);
     const closed = { atMs: performance.now(), isGone: false };
     this.#closed.set(holder, closed);
     this.#after(PRESENCE_GRACE_MS, () => {
@@ -205,6 +233,10 @@ export class PresenceServer {
     this.#timers.delete(timer);
   }
 }
+
+/** A client's own end of its connection, or what the server sees of it. They are the same unless something in between speaks for the client. */
+export const fromLine = (address: string | undefined, port: number | undefined): string =>
+  `from ${address?.replace(/^::ffff:/, '')} ${port}`;
 
 /** Both as the bytes that lines are read from, since an unauthenticated client may send any. */
 function isSame(given: string, token: string): boolean {

@@ -61,6 +61,12 @@ describe('presence over TLS', () => {
     client.vanish();
     await eventually(() => gone.length > 0);
     expect(gone).toEqual([a]);
+    expect(server.hasEnded(a)).toBe(true);
+    const back = meet(ours);
+    await eventually(() => back.standing.length === 1);
+    await back.leave();
+    await eventually(() => !server.isConnected(a));
+    expect(server.hasEnded(a)).toBe(false);
   });
 
   test('takes nobody with a certificate of another authority, with none, or in clear', async () => {

@@ -70,6 +70,52 @@ describe('presence', () => {
     expect(third.standing).toEqual(['c1']);
   });
 
+  describe('knows that a holder is gone (P1)', () => {
+    /** A client of the protocol, which ends as the test says once it is greeted. */
+    const end = async (name: string, from: (socket: Socket) => string, close: (socket: Socket) => void) => {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => {});
+      await once(socket, 'connect');
+      socket.write(`hello ${server.token} ${name}\n${from(socket)}`);
+      await once(socket, 'data');
+      close(socket);
+      await eventually(() => !server.isConnected(holderId(name)));
+      return server.hasEnded(holderId(name));
+    };
+    const own = ({ localAddress, localPort }: Socket): string => `from ${localAddress} ${localPort}\n`;
+
+    test.each<[boolean, string, (socket: Socket) => string, (socket: Socket) => void]>([
+      [true, 'its kernel closed the connection', own, (socket) => socket.end()],
+      [false, 'it said farewell before it closed it', own, (socket) => socket.end('bye\n')],
+      [false, 'the connection was reset', own, (socket) => socket.resetAndDestroy()],
+      [false, 'a proxy in between closed it', () => 'from 127.0.0.1 1\n', (socket) => socket.end()],
+      [false, 'it did not say from where it speaks', () => '', (socket) => socket.end()],
+    ])('%s: %s', async (isKnown, _, from, close) => {
+      expect(await end('raw', from, close)).toBe(isKnown);
+    });
+
+    test('not while another connection of it stands', async () => {
+      await arrive(a);
+      const impostor = connect(port, '127.0.0.1');
+      await once(impostor, 'connect');
+      impostor.write(`hello ${server.token} ${encodeURIComponent(a)}\n${own(impostor)}`);
+      await once(impostor, 'data');
+      impostor.end();
+      await once(impostor, 'close');
+      expect([server.isConnected(a), server.hasEnded(a)]).toEqual([true, false]);
+    });
+
+    test('as the client ends with its process, and not when a client that lives closes its connections, or is back', async () => {
+      (await arrive(a)).vanish();
+      await eventually(() => server.hasEnded(a));
+      (await arrive(a)).abandon();
+      await eventually(() => !server.isConnected(a));
+      const polite = await arrive(holderId('b'));
+      await polite.leave();
+      expect([server.hasEnded(a), server.hasEnded(holderId('b'))]).toEqual([false, false]);
+    });
+  });
+
   test('takes no one for a holder who does not know the token', async () => {
     const impostor = await arrive(a, 'x'.repeat(server.token.length));
     for (const line of [

@@ -222,12 +222,19 @@ export class RedisLiveness implements Liveness {
       const ids = parseAdverts(advertTexts).map((advert) => advert.id);
       const others = new Set(ids.filter((id) => id !== this.#id));
       const trusted = startedMs - this.#standing.sinceMs >= options.markerAgeMs;
-      const living = this.#living(beats, parseWords(wordTexts, nowMs), others, startedMs);
+      const { words, ended } = parseWords(wordTexts, nowMs);
+      const living = this.#living(beats, words, others, startedMs);
       const holders = new Map(Array.from(living, ([holder, { leases }]) => [holder, leases]));
-      return { trusted, holders, builds: buildsOf(Array.from(living.values(), ({ announced }) => announced)) };
+      const server = this.#server;
+      return {
+        trusted,
+        holders,
+        builds: buildsOf(Array.from(living.values(), ({ announced }) => announced)),
+        isGone: (holder) => !holders.has(holder) && (server?.hasEnded(holder) === true || ended.has(holder)),
+      };
     } catch {
       this.#standing = undefined;
-      return { trusted: false, holders: new Map(), builds: new Map() };
+      return { trusted: false, holders: new Map(), builds: new Map(), isGone: () => false };
     }
   }
 
@@ -243,7 +250,8 @@ export class RedisLiveness implements Liveness {
   #word(): string {
     const nowMs = performance.now();
     const closed = [...(this.#server?.gone() ?? [])];
-    return packWord(new Map(closed.map(([holder, atMs]) => [holder, Math.floor(nowMs - atMs)])));
+    const ended = closed.flatMap(([holder]) => (this.#server?.hasEnded(holder) === true ? [holder] : []));
+    return packWord(new Map(closed.map(([holder, atMs]) => [holder, Math.floor(nowMs - atMs)])), ended);
   }
 
   /** Reads the leases whose version is new, and keeps the others. */
@@ -287,7 +295,7 @@ export class RedisLiveness implements Liveness {
   }
 
   async close(): Promise<void> {
-    for (const { presence } of this.#own.values()) presence.vanish();
+    for (const { presence } of this.#own.values()) presence.abandon();
     await this.#server?.close();
     this.#connection.close();
   }

@@ -12,11 +12,14 @@ livenessContract('memory', async () => {
 
 test('the first view is trusted: nothing can have been lost', async () => {
   const liveness = createMemoryLiveness();
-  expect(await liveness.view({ markerAgeMs: 60_000 })).toEqual({
-    trusted: true,
-    holders: new Map(),
-    builds: new Map(),
-  });
+  expect(await liveness.view({ markerAgeMs: 60_000 })).toMatchObject({ trusted: true, holders: new Map() });
+});
+
+test('a holder that never was in this process is gone: the folder has one process at a time', async () => {
+  const liveness = createMemoryLiveness();
+  await liveness.beat(holderId('h'), [], 1);
+  const { isGone } = await liveness.view({ markerAgeMs: 0 });
+  expect([isGone(holderId('h')), isGone(holderId('of another process'))]).toEqual([false, true]);
 });
 
 test('a beat counts until its holder leaves, however long the event loop was blocked', async () => {

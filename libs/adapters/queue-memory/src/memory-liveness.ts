@@ -1,7 +1,8 @@
 /**
  * Owns Liveness in process memory: a holder that beats in this process lives until it leaves. A beat never expires, since a blocked event
  * loop stops the reader together with the holder, and must cost nobody a lease. The view is always trusted, since nothing stands between
- * the beats and their reader.
+ * the beats and their reader. Any other holder was of a process that is gone: whoever opens a folder has its lock, which the kernel takes
+ * from no process that lives, also from none that is stopped.
  */
 
 import type { Epoch, HolderId, WorkflowId } from '@tidemark/core';
@@ -34,7 +35,13 @@ export function createMemoryLiveness(): Liveness {
       };
     },
     async view() {
-      return { trusted: true, holders: new Map(holders), builds: buildsOf(announcements.values()) };
+      const living = new Map(holders);
+      return {
+        trusted: true,
+        holders: living,
+        builds: buildsOf(announcements.values()),
+        isGone: (holder) => !living.has(holder),
+      };
     },
     async close() {
       holders.clear();

@@ -42,7 +42,7 @@ export interface HttpAnswer {
 export interface HttpEffectSpec<Request extends Schema, Response extends Schema>
   extends Pick<
     EffectSpec<Request, Response>,
-    'operation' | 'kind' | 'request' | 'response' | 'retry' | 'timeoutMs' | 'confirm'
+    'operation' | 'kind' | 'request' | 'response' | 'retry' | 'timeoutMs' | 'confirm' | 'probeFences' | 'afterSilence'
   > {
   /** The request to send; it sends nothing itself. It should be the same for the same input: receivers compare. */
   readonly send: (request: Parsed<NoInfer<Request>>) => Awaitable<HttpRequest>;
@@ -84,6 +84,8 @@ export function httpEffect<Request extends Schema, Response extends Schema>(
     retry: spec.retry,
     timeoutMs: spec.timeoutMs,
     confirm: spec.confirm,
+    probeFences: spec.probeFences,
+    afterSilence: spec.afterSilence,
     call: async (request, context) => receive(await exchange.call(() => spec.send(request), context)),
     ...(probe && {
       probe: async (key: string, { signal }: { readonly signal: AbortSignal }) =>

@@ -20,6 +20,7 @@ export interface AnyEffectSpec {
   readonly compensate?: unknown;
   readonly compensateUnknown?: unknown;
   readonly probeFences?: unknown;
+  readonly afterSilence?: unknown;
   readonly confirm?: object | undefined;
   readonly retry?: RetryOptions | undefined;
   readonly heartbeatTimeoutMs?: number | undefined;
@@ -35,7 +36,7 @@ export interface EffectSettings {
 const KINDS: readonly unknown[] = ['pure', 'idempotent', 'irreversible'] satisfies EffectKind[];
 const KNOWN = [
   ...['operation', 'kind', 'request', 'response', 'call', 'probe', 'probeFences', 'compensate'],
-  ...['compensateUnknown', 'confirm', 'retry', 'timeoutMs', 'heartbeatTimeoutMs'],
+  ...['compensateUnknown', 'confirm', 'retry', 'timeoutMs', 'heartbeatTimeoutMs', 'afterSilence'],
 ];
 const CONFIRM_KNOWN = ['probeEveryMs', 'timeoutMs'];
 
@@ -65,6 +66,10 @@ function functionProblems(spec: AnyEffectSpec): readonly DefinitionProblem[] {
     problems.push(
       problem('option-invalid', 'probeFences must be true or false, and says something only beside probe.'),
     );
+  }
+  if (spec.afterSilence !== undefined && (spec.afterSilence !== 'call' || spec.kind !== 'irreversible')) {
+    const message = "afterSilence must be 'call' or left out, and says something only of an irreversible effect.";
+    problems.push(problem('option-invalid', message));
   }
   if (spec.kind === 'pure' && (spec.compensate !== undefined || spec.compensateUnknown !== undefined)) {
     const message = 'a pure effect changes nothing, so compensate would never run; leave it out.';

@@ -50,6 +50,13 @@ export interface EffectSpec<Request extends Schema, Response extends Schema> {
    */
   readonly probeFences?: boolean | undefined;
   /**
+   * What follows, for an irreversible effect, when a worker fell silent within the call without being known to have ended (stopped, cut off,
+   * a lost machine), and the probe doesn't fence. By default a person is asked. `'call'` takes it for ended: once the call window and
+   * `timeoutMs` have passed, a probe's `notDone()` is believed and the call is made again, and a compensation is made. The risk: a worker
+   * that wakes up later still makes its call, so it may happen twice, or after it was compensated.
+   */
+  readonly afterSilence?: 'call' | undefined;
+  /**
    * Undoes the call, given its response. `context.key` is that of the compensation: it may be called again with the same one. Only effects
    * that the workflow lists in `effects` are compensated, since recovery finds them there.
    */
@@ -110,7 +117,8 @@ export const unknown = (): ProbeResult<never> => ({ status: 'unknown' });
 export function defineEffect<Request extends Schema, Response extends Schema>(
   spec: EffectSpec<Request, Response>,
 ): Effect<Request, Response> {
-  const { operation, kind, call, probe, compensate, compensateUnknown, heartbeatTimeoutMs, probeFences } = spec;
+  const { operation, kind, call, probe, compensate, compensateUnknown, heartbeatTimeoutMs, probeFences, afterSilence } =
+    spec;
   const settings = {
     retry: retryPolicy(spec.retry, EFFECT_RETRY_DEFAULT),
     timeoutMs: spec.timeoutMs ?? EFFECT_TIMEOUT_DEFAULT_MS,
@@ -128,6 +136,7 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
     ...settings,
     ...(heartbeatTimeoutMs !== undefined && { heartbeatTimeoutMs }),
     ...(probeFences !== undefined && { probeFences }),
+    ...(afterSilence !== undefined && { afterSilence }),
     request: spec.request,
     response: spec.response,
     hasSecrets: [spec.request, spec.response].some(hasSecrets),

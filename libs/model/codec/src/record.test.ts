@@ -87,6 +87,7 @@ const CONTROLS: { readonly [T in EventType]: fc.Arbitrary<object> } = {
     epoch: positive,
     holder: name,
     reason: fc.constantFrom('holder-dead', 'lease-not-listed', 'asked'),
+    isGone: fc.boolean(),
   }),
   EffectConfirmed: fc.record({ token: name, outcome: fc.constantFrom('done', 'failed'), responseDigest: digest }),
   ApprovalDecided: fc.record({

@@ -182,8 +182,16 @@ export interface Controls {
   /** `sizeBytes`: size of the value as JSON. */
   readonly SignalReceived: { readonly name: string; readonly sizeBytes?: number | undefined };
   readonly TimerFired: { readonly timer: string };
-  /** Names the lease that it ends, and affects no other. */
-  readonly LeaseRevoked: { readonly epoch: Epoch; readonly holder: HolderId; readonly reason: RevokeReason };
+  /**
+   * Names the lease that it ends, and affects no other. `isGone`: the holder's process is known to have ended. Otherwise it only fell
+   * silent, and what it had begun it may still do.
+   */
+  readonly LeaseRevoked: {
+    readonly epoch: Epoch;
+    readonly holder: HolderId;
+    readonly reason: RevokeReason;
+    readonly isGone?: boolean | undefined;
+  };
   /** The outcome of an effect that the receiver accepted and confirmed later. */
   readonly EffectConfirmed: {
     readonly token: string;

@@ -187,6 +187,8 @@ function intend(task: TaskState, control: Envelope<'EffectIntended'>['control'])
     pending: null,
     ...(control.model !== undefined && { spend: control.model.reserved }),
     ...wasted(known),
+    // A silent holder may call beside this one.
+    ...(known?.status === 'intended' && known.silentHolder && { silentHolder: known.silentHolder }),
   });
 }
 

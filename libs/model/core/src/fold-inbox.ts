@@ -7,7 +7,7 @@
 import type { Spend } from './continues.ts';
 import type { Envelope } from './event.ts';
 import { fulfil, given, updateTask, withEffect } from './frontier.ts';
-import type { EventId } from './ids.ts';
+import type { EventId, HolderId } from './ids.ts';
 import { CHILD_FAILED, cancelled, foldLifecycle, timedOut } from './lifecycle.ts';
 import {
   CRASH_TIMES_MAX,
@@ -148,21 +148,28 @@ function raise(stream: StreamState, { tokens, costMicros }: Spend): StreamState 
 
 /** Ends the lease that it names. The task that ran when the holder died counts a crash. */
 function revoke(stream: StreamState, { control, atMs }: Envelope<'LeaseRevoked'>): StreamState | RejectReason {
-  const { epoch, holder, reason } = control;
+  const { epoch, holder, reason, isGone = false } = control;
   if (epoch > stream.epoch) return 'wrong-holder';
   if (stream.lease === null || epoch < stream.epoch) return 'stale-epoch';
   if (holder !== stream.lease.holder) return 'wrong-holder';
-  const revoked: StreamState = { ...stream, lease: null, isUnsettled: true, frontier: suspected(stream.frontier) };
+  const frontier = suspected(stream.frontier, isGone ? undefined : holder);
+  const revoked: StreamState = { ...stream, lease: null, isUnsettled: true, frontier };
   return reason === 'asked' ? revoked : crashed(revoked, atMs);
 }
 
-/** An effect outside the process that is recorded as done may never have arrived. */
-function suspected(frontier: Frontier): Frontier {
+/**
+ * An effect outside the process that is recorded as done may never have arrived. A call that was intended may still be made by a holder that
+ * fell silent.
+ */
+function suspected(frontier: Frontier, silentHolder: HolderId | undefined): Frontier {
+  const suspect = (effect: EffectState): EffectState => {
+    if (isRecorded(effect)) return { ...effect, isSuspect: true };
+    return effect.status === 'intended' && silentHolder !== undefined ? { ...effect, silentHolder } : effect;
+  };
   let after = frontier;
   for (const task of frontier.tasks) {
-    if (!task.effects.some(isRecorded)) continue;
-    const effects = task.effects.map((effect) => (isRecorded(effect) ? { ...effect, isSuspect: true } : effect));
-    after = updateTask(after, { ...task, effects });
+    const effects = task.effects.map(suspect);
+    if (effects.some((effect, at) => effect !== task.effects[at])) after = updateTask(after, { ...task, effects });
   }
   return after;
 }
@@ -198,8 +205,12 @@ function confirm(stream: StreamState, control: Envelope<'EffectConfirmed'>['cont
 
 const decided = (stream: StreamState, task: TaskState, effect: EffectState): StreamState => ({
   ...stream,
-  frontier: updateTask(stream.frontier, withEffect(task, { ...effect, isSuspect: false, pending: null })),
+  frontier: updateTask(stream.frontier, withEffect(task, { ...trusted(effect), pending: null })),
 });
+
+function trusted({ silentHolder: _, ...effect }: EffectState): EffectState {
+  return { ...effect, isSuspect: false };
+}
 
 const OPENED = { status: 'open', reason: null, question: null } as const;
 
@@ -217,9 +228,9 @@ function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['contr
     case 'compensate':
       return { ...opened, ruling: 'compensate' };
     case 'retry': {
-      // The effect in question counts as recorded.
-      const trusted = task && effect && withEffect(task, { ...effect, isSuspect: false });
-      return withFailuresCleared({ ...opened, ruling: keptRuling(stream) }, trusted ?? task);
+      // The effect in question counts as recorded. Of a silent holder the person was told to make sure that it has ended.
+      const answered = task && effect && withEffect(task, trusted(effect));
+      return withFailuresCleared({ ...opened, ruling: keptRuling(stream) }, answered ?? task);
     }
     case 'done':
     case 'not-done': {

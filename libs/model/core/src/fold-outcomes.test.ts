@@ -282,6 +282,21 @@ describe('deaths of holders', () => {
     }
   });
 
+  test('mark a call that was begun, unless the holder is gone; until its outcome is known or a person has answered', () => {
+    const silentAfter = (...history: readonly Envelope[]) =>
+      accepted(...start, intended(2), ...history).task.effects[0]?.silentHolder;
+    const gone = inboxEvent('LeaseRevoked', { isGone: true });
+    expect([silentAfter(), silentAfter(revoked()), silentAfter(gone)]).toEqual([undefined, 'h1', undefined]);
+    // A record of an earlier release doesn't say.
+    expect(silentAfter(inboxEvent('LeaseRevoked', {}))).toBe('h1');
+    const again = [revoked(), claimed(2), intended(2, {}, 2)];
+    expect(silentAfter(...again)).toBe('h1');
+    expect(silentAfter(...again, resolved(3, {}, 2))).toBeUndefined();
+    for (const answer of [done, { resolution: 'retry' }, { resolution: 'not-done', responseDigest: null }] as const) {
+      expect(silentAfter(revoked(), claimed(2), asked(2, {}, 2), decided(answer))).toBeUndefined();
+    }
+  });
+
   test('leave what is only confirmed afterwards as it is', () => {
     const history = [...start, intended(2), pending(3), revoked(), confirmed({ outcome: 'done' })];
     expect(accepted(...history).task.effects).toMatchObject([{ status: 'done', isSuspect: false }]);

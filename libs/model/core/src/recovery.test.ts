@@ -50,8 +50,20 @@ const TABLE: readonly Row[] = [
 
 describe('the recovery table', () => {
   test.each(TABLE)('%s, %s, probe says %s: %s, or with a compensation %s', (status, kind, answer, without, withOne) => {
-    expect(recoveryAction({ status, kind, answer, mayCompensate: false })).toBe(without);
-    expect(recoveryAction({ status, kind, answer, mayCompensate: true })).toBe(withOne);
+    const found = { status, kind, answer, mayStillCall: false };
+    expect(recoveryAction({ ...found, mayCompensate: false })).toBe(without);
+    expect(recoveryAction({ ...found, mayCompensate: true })).toBe(withOne);
+  });
+
+  test('asks a person about an irreversible call that a silent holder may still make, and is the same otherwise', () => {
+    const cases = TABLE.flatMap(([status, kind, answer]) =>
+      [false, true].map((mayCompensate) => ({ status, kind, answer, mayCompensate })),
+    );
+    for (const found of cases) {
+      const isHeld = found.status === 'intended' && found.kind === 'irreversible' && found.answer !== 'done';
+      const known = recoveryAction({ ...found, mayStillCall: false });
+      expect(recoveryAction({ ...found, mayStillCall: true })).toBe(isHeld ? 'ask-person' : known);
+    }
   });
 
   test('has a row for every case', () => {

@@ -18,6 +18,11 @@ export interface FoundEffect {
   readonly answer: ProbeAnswer;
   /** A compensation is registered for this case, and the workflow was not compensated before. */
   readonly mayCompensate: boolean;
+  /**
+   * A holder that fell silent may still make the call, however long ago it began it: it is not known to be gone, the answer doesn't fence
+   * the key, and the definition doesn't take that risk.
+   */
+  readonly mayStillCall: boolean;
 }
 
 /**
@@ -37,7 +42,7 @@ export type RecoveryAction =
   | 'await-confirmation';
 
 /** The table. A `failed` effect is one that certainly did not happen. */
-export function recoveryAction({ status, kind, answer, mayCompensate }: FoundEffect): RecoveryAction {
+export function recoveryAction({ status, kind, answer, mayCompensate, mayStillCall }: FoundEffect): RecoveryAction {
   const undo = mayCompensate ? 'compensate' : 'ask-person';
   switch (status) {
     case 'done':
@@ -49,6 +54,7 @@ export function recoveryAction({ status, kind, answer, mayCompensate }: FoundEff
       return answer === 'done' ? 'record-done' : 'await-confirmation';
     case 'intended':
       if (answer === 'done') return 'record-done';
+      if (kind === 'irreversible' && mayStillCall) return 'ask-person';
       if (answer === 'not-done') return 'call-again';
       return kind === 'irreversible' ? undo : 'call-again';
   }

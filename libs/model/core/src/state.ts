@@ -54,6 +54,8 @@ export interface EffectState {
   readonly spend?: Spend | undefined;
   /** Cost of earlier calls of the key that failed. */
   readonly wasted?: Spend | undefined;
+  /** The last holder that fell silent while the call was intended: it may still make the call. Absent: all are known to be gone. */
+  readonly silentHolder?: HolderId | undefined;
 }
 
 /** A question that was asked repeatedly. */

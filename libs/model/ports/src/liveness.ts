@@ -1,6 +1,6 @@
 /**
- * Owns the contract of liveness: which incarnations live, and which leases they report. Correctness doesn't depend on it: a false alarm
- * costs repeated work.
+ * Owns the contract of liveness: which incarnations live, and which leases they report. Correctness doesn't depend on who counts as alive: a
+ * false alarm costs repeated work. It does depend on who counts as gone: that must be known, never guessed.
  */
 
 import type { Epoch, HolderId, WorkflowId } from '@tidemark/core';
@@ -27,6 +27,11 @@ export interface LivenessView {
   readonly holders: ReadonlyMap<HolderId, ReadonlyMap<WorkflowId, Epoch>>;
   /** What the live incarnations announce: by build, the keys of its routes. */
   readonly builds: ReadonlyMap<string, ReadonlySet<string>>;
+  /**
+   * Whether the process of an incarnation that doesn't live is known to have ended. One of which that isn't known may be stopped or cut off,
+   * and go on at any time.
+   */
+  readonly isGone: (holder: HolderId) => boolean;
 }
 
 /** Merges the announcements of several workers. */
@@ -57,7 +62,7 @@ export interface Liveness {
   ): Promise<boolean>;
   /** Reports at once that the incarnation has ended. Only leases that it could not release remain to be taken over. */
   leave(holder: HolderId): Promise<void>;
-  /** Disappears without `leave`, as a killed process does; watchers notice. For tests. */
+  /** Disappears without `leave`, as a killed process does; watchers notice, and know that it is gone. For tests. */
   vanish(holder: HolderId): Promise<void>;
   /**
    * For a coordinator: accepts holders' connections from now on. Calls `onGone` as soon as a holder's last connection here closed without

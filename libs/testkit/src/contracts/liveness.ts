@@ -82,6 +82,8 @@ export function livenessContract(name: string, open: () => Promise<OpenedLivenes
         return seen.holders.has(a) ? undefined : seen;
       });
       expect([...view.holders.keys()]).toEqual([b]);
+      // A missing beat proves nothing.
+      expect([view.isGone(a), view.isGone(b)]).toEqual([false, false]);
       await opened.liveness.beat(a, [], LONG_MS);
       expect((await poll()).holders.has(a)).toBe(true);
     });
@@ -107,7 +109,9 @@ export function livenessContract(name: string, open: () => Promise<OpenedLivenes
       await opened.liveness.vanish(a);
       await eventually(async () => gone.length > 0);
       expect(gone).toEqual([a]);
-      expect([...(await poll()).holders.keys()]).toEqual([b]);
+      const view = await poll();
+      expect([...view.holders.keys()]).toEqual([b]);
+      expect([view.isGone(a), view.isGone(b)]).toEqual([true, false]);
       await unwatch();
       await opened.liveness.vanish(b);
       expect(gone).toEqual([a]);

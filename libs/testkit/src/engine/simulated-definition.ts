@@ -169,7 +169,8 @@ export function inboxRecord<T extends InboxEventType>(
 }
 
 /** The revocation of the stream's live lease. */
-export function revocationOf(stream: StreamState): Uint8Array {
+export function revocationOf(stream: StreamState, isGone = true): Uint8Array {
   const { epoch, holder } = stream.lease!;
-  return inboxRecord(stream, `revoke:${epoch}`, 'LeaseRevoked', { epoch, holder, reason: 'holder-dead' }, null);
+  const control = { epoch, holder, reason: 'holder-dead', isGone } as const;
+  return inboxRecord(stream, `revoke:${epoch}`, 'LeaseRevoked', control, null);
 }

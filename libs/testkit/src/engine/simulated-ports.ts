@@ -208,6 +208,8 @@ export class SimulatedLiveness implements Liveness {
   readonly holders = new Map<HolderId, ReadonlyMap<WorkflowId, Epoch>>();
   readonly announced = new Map<HolderId, Announcement>();
   readonly watchers = new Set<(holder: HolderId) => void>();
+  /** Holders that don't live, and of which that is all that is known. */
+  readonly silent = new Set<HolderId>();
   isTrusted = true;
   onView: (() => void) | undefined;
 
@@ -244,7 +246,13 @@ export class SimulatedLiveness implements Liveness {
 
   async view(): Promise<LivenessView> {
     this.onView?.();
-    return { trusted: this.isTrusted, holders: new Map(this.holders), builds: buildsOf(this.announced.values()) };
+    const living = new Map(this.holders);
+    return {
+      trusted: this.isTrusted,
+      holders: living,
+      builds: buildsOf(this.announced.values()),
+      isGone: (holder) => !living.has(holder) && !this.silent.has(holder),
+    };
   }
 
   async close(): Promise<void> {}

@@ -192,7 +192,7 @@ function next(writer: Writer, stream: NaiveStream, act: Act, pick: number): Enve
   const { epoch, holder, ordinal } = stream.lease;
   if (act === 'revoke') {
     const reason = choose(['holder-dead', 'holder-dead', 'lease-not-listed', 'asked'], decide(4));
-    return envelope(writer, stream, 'LeaseRevoked', { epoch, holder, reason });
+    return envelope(writer, stream, 'LeaseRevoked', { epoch, holder, reason, isGone: decide(2) === 0 });
   }
   return { ...holderDraft(writer, stream, act, decide), epoch, holder, ordinal: ordinal + 1 } as Envelope;
 }

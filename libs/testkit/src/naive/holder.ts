@@ -186,6 +186,7 @@ function intend(task: NaiveTask, control: Controls['EffectIntended']): Outcome {
     pending: null,
     spend: control.model?.reserved,
     wasted: known?.status === 'failed' && known.spend !== undefined ? added(known.wasted, known.spend) : known?.wasted,
+    silentHolder: known?.status === 'intended' ? known.silentHolder : undefined,
   };
   if (known === undefined) task.effects.push(effect);
   else Object.assign(known, effect);
@@ -226,6 +227,7 @@ function resolve(task: NaiveTask, control: Controls['EffectResolved']): Outcome 
     pending: null,
     spend: control.spent,
     wasted: known?.wasted,
+    silentHolder: undefined,
   };
   if (known === undefined) task.effects.push(effect);
   else Object.assign(known, effect);

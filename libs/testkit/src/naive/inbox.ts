@@ -191,14 +191,18 @@ function cancel(stream: NaiveStream, code: string, by: string, event: string): b
 
 /** Counts for the lease that it names and no other. Unless a person asked for it, it counts as a death of what was running. */
 function revoke(stream: NaiveStream, event: Envelope<'LeaseRevoked'>): Outcome {
-  const { epoch, holder, reason } = event.control;
+  const { epoch, holder, reason, isGone } = event.control;
   if (epoch > stream.epoch) return 'wrong-holder';
   if (stream.lease === null || epoch < stream.lease.epoch) return 'stale-epoch';
   if (holder !== stream.lease.holder) return 'wrong-holder';
   stream.lease = null;
   stream.isUnsettled = true;
   for (const { effects } of stream.tasks) {
-    for (const effect of effects) if (effect.status === 'done' && effect.kind !== 'pure') effect.isSuspect = true;
+    for (const effect of effects) {
+      if (effect.status === 'done' && effect.kind !== 'pure') effect.isSuspect = true;
+      // Who is not known to have ended may come back in the midst of its call.
+      if (effect.status === 'intended' && isGone !== true) effect.silentHolder = holder;
+    }
   }
   if (reason !== 'asked') countCrash(stream, event.atMs);
   return null;
@@ -216,6 +220,7 @@ function settle(effect: NaiveEffect, status: 'done' | 'failed', responseDigest: 
   effect.status = status;
   effect.responseDigest = responseDigest;
   effect.isSuspect = false;
+  effect.silentHolder = undefined;
   effect.pending = null;
 }
 
@@ -229,7 +234,9 @@ function decide(stream: NaiveStream, control: Controls['ApprovalDecided']): Outc
     stream.ruling = resolution;
   } else if (resolution === 'retry') {
     if (stream.ruling !== 'cancel') stream.ruling = null;
-    for (const one of task?.effects ?? []) if (one.key === question.key) one.isSuspect = false;
+    for (const one of task?.effects ?? []) {
+      if (one.key === question.key) Object.assign(one, { isSuspect: false, silentHolder: undefined });
+    }
   } else {
     const effect = task?.effects.find((one) => one.key === question.key);
     // A done effect has a response, and one that is not done has none.

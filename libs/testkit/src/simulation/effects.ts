@@ -20,6 +20,8 @@ export interface StepHost {
   readonly process: SimulatedProcess;
   readonly outside: Outside;
   readonly onBegun: (begun: Begun) => void;
+  /** Irreversible effects take a holder that fell silent for gone. */
+  readonly trustsSilence: boolean;
 }
 
 /** Often enough that no fault uses it up. */
@@ -54,7 +56,11 @@ const asIs = (value: unknown): Json => (value ?? null) as Json;
 const workflowOf = (key: EffectKey): string => key.slice(0, key.indexOf(':'));
 
 /** `undone`: it has a compensation, by its response or by its request. */
-export function effectOf(receiver: ReceiverKind, { process, outside }: StepHost, undone = false): EffectDefinition {
+export function effectOf(
+  receiver: ReceiverKind,
+  { process, outside, trustsSilence }: StepHost,
+  undone = false,
+): EffectDefinition {
   const kind = KINDS[receiver];
   const undo = (named: Json, key: EffectKey): Promise<void> => {
     const { ref } = named as { readonly ref: string };
@@ -66,6 +72,7 @@ export function effectOf(receiver: ReceiverKind, { process, outside }: StepHost,
     timeoutMs: CALL_TIMEOUT_MS,
     confirm: CONFIRM,
     retry: PATIENT,
+    ...(trustsSilence && kind === 'irreversible' && { afterSilence: 'call' as const }),
     parseRequest: asIs,
     parseResponse: asIs,
     call: (request, { key }) =>

@@ -26,6 +26,7 @@ export type FaultKind =
   | 'long-trap'
   | 'late-call'
   | 'lost-caller'
+  | 'frozen-caller'
   | 'bane';
 
 export const FAULT_KINDS: readonly FaultKind[] = [
@@ -44,6 +45,7 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   'long-trap',
   'late-call',
   'lost-caller',
+  'frozen-caller',
   'bane',
 ];
 
@@ -143,7 +145,7 @@ export class Faults {
     for (const repair of this.#repairs.splice(0)) repair();
     const { redis, outside } = this.#fleet;
     Object.assign(redis.unreliability, { lost: 0, repeated: 0, late: 0 });
-    Object.assign(outside.faults, { refused: 0, slow: 0, answerLost: 0 });
+    Object.assign(outside.faults, { connects: false, refused: 0, slow: 0, answerLost: 0 });
     this.#fleet.ambiguous = 0;
     this.#fleet.alignClocks();
     this.#fleet.transcript.add('faults', 'are over');
@@ -188,6 +190,7 @@ export class Faults {
     'long-trap': () => this.#setTrap(true),
     'late-call': () => this.#stopBeforeCall(),
     'lost-caller': () => this.#loseCaller(),
+    'frozen-caller': () => this.#freezeCaller(),
     bane: () => this.#curse(),
   };
 
@@ -266,6 +269,19 @@ export class Faults {
       phase: 'sent',
       skipCount: this.#random.int(3),
       spring: (process) => void this.#fleet.scheduler.after(afterMs, () => this.#fleet.crash(process, 100)),
+    });
+  }
+
+  /** A worker stands still within its call, for longer than its successor waits; then the call leaves it. */
+  #freezeCaller(): void {
+    this.#fleet.outside.faults.connects = true;
+    const ms = this.#random.between(LONG_PAUSE_MS.min, LONG_PAUSE_MS.max);
+    this.#traps.push({
+      role: 'worker',
+      operation: 'connect',
+      phase: 'sent',
+      skipCount: this.#random.int(3),
+      spring: (process) => this.pause(process, ms),
     });
   }
 

@@ -61,6 +61,7 @@ export interface FleetOptions {
   readonly starts: readonly Start[];
   /** Absent: nothing is archived. */
   readonly archive?: ArchivePlan | undefined;
+  readonly trustsSilence: boolean;
 }
 
 /** A place in the fleet, filled by one incarnation after another. */
@@ -162,8 +163,13 @@ export class Fleet {
     for (const watcher of this.#watchers) if (watcher.process === process) this.#watchers.delete(watcher);
     const { holder } = slot;
     if (holder !== undefined) {
-      for (const { process: watching, onGone } of this.#watchers) {
-        this.scheduler.after(this.network.tripMs('redis'), () => watching.deliver(() => onGone(holder)));
+      for (const { process: watching, onGone, ended } of this.#watchers) {
+        this.scheduler.after(this.network.tripMs('redis'), () =>
+          watching.deliver(() => {
+            ended.add(holder);
+            onGone(holder);
+          }),
+        );
       }
     }
     this.scheduler.after(restartMs, () => this.#start(slot));
@@ -180,7 +186,11 @@ export class Fleet {
     slot.stop = undefined;
     process.deliver(() => {
       stop().then(
-        () => gone('has stopped'),
+        () => {
+          // It has said farewell, so nobody reports its end.
+          if (slot.process === process) slot.holder = undefined;
+          gone('has stopped');
+        },
         (error: unknown) => this.#report(process, 'stop', error),
       );
     });
@@ -313,11 +323,16 @@ export class Fleet {
   #speaker(process: SimulatedProcess, ports: Ports): Speaker {
     const client = new Client({ ports, lamport: new LamportClock() });
     const onError = (where: string, error: unknown): void => this.#report(process, where, error);
-    return { ...this, process, client, ports, onError };
+    const kill = (holder: string): void => {
+      const silent = this.holders.get(holder);
+      if (silent?.isDead === false) this.crash(silent, 100, 'is killed by a person');
+    };
+    return { ...this, process, client, ports, kill, onError };
   }
 
   #definitions(process: SimulatedProcess): ReturnType<typeof definitionsFor> {
-    return definitionsFor({ process, outside: this.outside, onBegun: (begun) => void this.begun.push(begun) });
+    const onBegun = (begun: Begun): void => void this.begun.push(begun);
+    return definitionsFor({ process, outside: this.outside, onBegun, trustsSilence: this.options.trustsSilence });
   }
 
   #portsOf(process: SimulatedProcess): Ports {

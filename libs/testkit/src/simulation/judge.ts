@@ -29,6 +29,8 @@ export interface Ending {
   readonly asked: readonly string[];
   /** A person decided that it fails. */
   readonly isRejected: boolean;
+  /** A holder fell silent, and was not known to be gone. */
+  readonly hadSilence?: boolean;
   /** The workflow that continues it. */
   readonly continued?: string | null;
 }
@@ -80,6 +82,9 @@ function follow(ending: Growing, envelope: Envelope, payload: Uint8Array): void 
       break;
     case 'ApprovalDecided':
       Object.assign(ending, { status: 'open', code: null, isRejected: envelope.control.resolution === 'fail' });
+      break;
+    case 'LeaseRevoked':
+      if (envelope.control.isGone !== true) ending.hadSilence = true;
       break;
     case 'CancelRequested':
       Object.assign(ending, { status: 'open', code: null });
@@ -178,7 +183,7 @@ export function checkEndings(starts: readonly Start[], endings: Endings): string
 const DYING: ReadonlySet<string | null> = new Set(['recovery-limit', 'poison-task']);
 
 /** Codes with which a workflow may need a person, and why. */
-function mayAsk({ workload, input: { receivers } }: Start, code: string): boolean {
+function mayAsk({ workload, input: { receivers } }: Start, { hadSilence }: Ending, code: string): boolean {
   if (DYING.has(code)) return true;
   if (workload === 'fickle') return code === 'request-changed';
   if (!CALLING.has(workload)) return false;
@@ -187,6 +192,9 @@ function mayAsk({ workload, input: { receivers } }: Start, code: string): boolea
     // be compensated must be decided first.
     case 'effect-unknown':
       return COMPENSATED.has(workload) || receivers.includes('blind') || receivers.includes('announces');
+    // A silent holder may still call a receiver that doesn't deduplicate.
+    case 'caller-silent':
+      return hadSilence === true && receivers.some((receiver) => ['probed', 'announces', 'blind'].includes(receiver));
     case 'effect-invalid':
     case 'validator-missing':
       return receivers.includes('blind');
@@ -199,9 +207,10 @@ function mayAsk({ workload, input: { receivers } }: Start, code: string): boolea
 
 const CALLING: ReadonlySet<string> = new Set(['pay', 'spread', 'await', 'gather', 'unroll', 'scatter']);
 
-function checkEnding(start: Start, { status, code, asked, isRejected }: Ending): string[] {
+function checkEnding(start: Start, ending: Ending): string[] {
   const { id, workload } = start;
-  const needless = asked.filter((question) => !mayAsk(start, question));
+  const { status, code, asked, isRejected } = ending;
+  const needless = asked.filter((question) => !mayAsk(start, ending, question));
   const violations = needless.map(
     (question) => `progress: ${id} (${workload}) asked a person without need: ${question}`,
   );

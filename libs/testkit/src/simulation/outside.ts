@@ -26,8 +26,9 @@ export interface LedgerEntry {
   appliedCount: number;
 }
 
-/** How receivers behave: shares of the calls that are refused, slow, and whose answer is lost. */
+/** How receivers behave: shares of the calls that are refused, slow, and whose answer is lost; whether callers must connect first. */
 export interface OutsideFaults {
+  connects: boolean;
   refused: number;
   slow: number;
   answerLost: number;
@@ -52,7 +53,7 @@ export interface Compensation {
 export class Outside {
   readonly ledger = new Map<string, LedgerEntry>();
   readonly violations: string[] = [];
-  readonly faults: OutsideFaults = { refused: 0, slow: 0, answerLost: 0 };
+  readonly faults: OutsideFaults = { connects: false, refused: 0, slow: 0, answerLost: 0 };
   readonly acceptances: Acceptances;
   /** Called for each key that was probed. */
   onProbed: ((key: EffectKey) => void) | undefined;
@@ -87,11 +88,21 @@ export class Outside {
     const { key, irreversible } = request;
     if (irreversible && !process.isDead) this.#checkIntention(process, key);
     const sentMs = this.#scheduler.nowMs;
-    return this.#send(process, receiver, request, () =>
-      receiver === 'confirms' || receiver === 'announces' || receiver === 'silent'
-        ? this.acceptances.accept(receiver, request, sentMs)
-        : this.apply(receiver, request),
-    );
+    const send = (): Promise<Json | PendingResult> =>
+      this.#send(process, receiver, request, () =>
+        receiver === 'confirms' || receiver === 'announces' || receiver === 'silent'
+          ? this.acceptances.accept(receiver, request, sentMs)
+          : this.apply(receiver, request),
+      );
+    return this.faults.connects ? this.#connect(process).then(send) : send();
+  }
+
+  /** The call is under way in its process alone: one that is stopped here sends its request when it is continued, however late. */
+  #connect(process: SimulatedProcess): Promise<void> {
+    if (!this.#network.trap(process, 'outside', 'connect', 'sent')) return never();
+    return new Promise((resolve) => {
+      this.#scheduler.after(this.#network.tripMs('outside'), () => process.deliver(resolve));
+    });
   }
 
   /** Compensates the request of that name, whether or not it was done; the same key again changes nothing. */

@@ -7,7 +7,7 @@
 import { ConflictError, InvalidError, type Resolution, TidemarkError, UnavailableError } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import type { Client, Ports } from '@tidemark/runtime';
-import { closed, outcomeIsOpen } from '../naive/stream.ts';
+import { closed, type NaiveEffect, outcomeIsOpen } from '../naive/stream.ts';
 import type { Message } from './acceptance.ts';
 import type { Outside } from './outside.ts';
 import type { SimulatedProcess } from './process.ts';
@@ -21,6 +21,8 @@ export interface Speaker {
   readonly outside: Outside;
   readonly witness: Witness;
   readonly violations: string[];
+  /** Kills the process that is this holder. */
+  readonly kill: (holder: string) => void;
   readonly onError: (where: string, error: unknown) => void;
 }
 
@@ -32,6 +34,7 @@ const TWICE = 0.25;
 /** Where both are true, one is chosen. */
 const UNDO_INSTEAD = 0.3;
 const FAIL_INSTEAD = 0.05;
+const PROBE_INSTEAD = 0.5;
 
 export async function answerQuestions(speaker: Speaker): Promise<void> {
   const { process, ports, onError } = speaker;
@@ -88,16 +91,21 @@ interface Truth {
 }
 
 async function truth(
-  { process, witness, outside }: Speaker,
+  { process, witness, outside, kill }: Speaker,
   workflow: string,
   code: string,
   key: string | null,
 ): Promise<Truth> {
   if (code === 'request-changed') return { resolution: 'fail' };
-  const open = (): boolean =>
+  const effect = (): NaiveEffect | undefined =>
     witness
       .stream(workflow)
-      ?.tasks.some(({ effects }) => effects.some((effect) => effect.key === key && outcomeIsOpen(effect))) ?? false;
+      ?.tasks.flatMap(({ effects }) => effects)
+      .find((one) => one.key === key);
+  const open = (): boolean => [effect()].some((one) => one !== undefined && outcomeIsOpen(one));
+  const { silentHolder } = effect() ?? {};
+  if (silentHolder !== undefined) kill(silentHolder);
+  if (code === 'caller-silent' && process.random.chance(PROBE_INSTEAD)) return { resolution: 'retry' };
   if (key !== null && open() && !outside.ledger.has(key)) {
     await process.sleep(LATE_CALL_MS);
     while (outside.acceptances.isOpen(key as never)) await process.sleep(LATE_CALL_MS / 10);

@@ -50,8 +50,12 @@ export function hintsView({ redis, network, process }: ViewDependencies): HintBu
   };
 }
 
-/** Where holders' connections end: each coordinator's callbacks. */
-export type Watchers = Set<{ readonly process: SimulatedProcess; readonly onGone: (holder: HolderId) => void }>;
+/** Where holders' connections end: each coordinator's callbacks, and whose process's end it has seen. */
+export type Watchers = Set<{
+  readonly process: SimulatedProcess;
+  readonly onGone: (holder: HolderId) => void;
+  readonly ended: Set<HolderId>;
+}>;
 
 export function livenessView(
   dependencies: ViewDependencies,
@@ -66,10 +70,12 @@ export function livenessView(
     try {
       const { marker, holders, builds } = await call('view', () => redis.view());
       if (standing?.marker !== marker) standing = { marker, sinceMs: process.monotonicMs() };
-      return { trusted: askedMs - standing.sinceMs >= markerAgeMs, holders, builds };
+      const isGone = (holder: HolderId): boolean =>
+        [...watchers].some((watcher) => watcher.process === process && watcher.ended.has(holder));
+      return { trusted: askedMs - standing.sinceMs >= markerAgeMs, holders, builds, isGone };
     } catch {
       standing = undefined;
-      return { trusted: false, holders: new Map(), builds: new Map() };
+      return { trusted: false, holders: new Map(), builds: new Map(), isGone: () => false };
     }
   };
   const leave = (holder: HolderId): Promise<void> => call('leave', () => redis.leave(holder)).catch(() => {});
@@ -84,7 +90,7 @@ export function livenessView(
     leave,
     vanish: leave,
     watch: async (onGone: (holder: HolderId) => void) => {
-      const watcher = { process, onGone };
+      const watcher = { process, onGone, ended: new Set<HolderId>() };
       watchers.add(watcher);
       return async () => {
         watchers.delete(watcher);

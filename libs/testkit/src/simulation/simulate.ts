@@ -7,7 +7,7 @@ import { type Envelope, nthOf } from '@tidemark/core';
 import { Archive, Restorer, TieredLog } from '@tidemark/runtime';
 import { SimulatedClock } from '../engine/simulated-ports.ts';
 import { FAULT_KINDS, type FaultKind, Faults } from './faults.ts';
-import { Fleet, type Start } from './fleet.ts';
+import { Fleet, type FleetOptions, type Start } from './fleet.ts';
 import { checkDurability, checkEndings, checkHistory, checkLedger, checkRows, endingsOf } from './judge.ts';
 import { checkArchive, checkSegments } from './judge-archive.ts';
 import { checkDeaths, Suspects } from './judge-deaths.ts';
@@ -57,7 +57,10 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const longs = random.chance(0.15);
   const kinds = options.faults ?? drawKinds(random, longs);
   const durationMs = kinds.length === 0 ? 0 : random.between(1_500, 6_000);
-  const fleet = drawFleet(random, options.workloads ?? WORKLOADS, durationMs, drawArchive(options));
+  const fleet = drawFleet(random, options.workloads ?? WORKLOADS, durationMs, {
+    archive: drawArchive(options),
+    trustsSilence: drawTrust(options.seed, kinds),
+  });
   const faults = new Faults(fleet, random.fork('faults'), durationMs);
   if (kinds.length > 0) {
     drawUnreliability(fleet, random);
@@ -85,7 +88,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
 const ARCHIVING = 0.35;
 
 /** Faults after which a run takes long. */
-const LONG: readonly FaultKind[] = ['long-trap', 'late-call', 'lost-caller', 'bane'];
+const LONG: readonly FaultKind[] = ['long-trap', 'late-call', 'lost-caller', 'frozen-caller', 'bane'];
 
 /** Some kinds only. Long stops come in few seeds, since they take long. */
 function drawKinds(random: SeededRandom, longs: boolean): readonly FaultKind[] {
@@ -110,11 +113,18 @@ function drawArchive({ seed, archives }: SimulationOptions): ArchivePlan | undef
   };
 }
 
+/**
+ * Whether effects take silent holders for gone: never where one stops within its call, the risk that this takes. Elsewhere the call window
+ * alone keeps late calls away. Drawn apart as well.
+ */
+const drawTrust = (seed: number, kinds: readonly FaultKind[]): boolean =>
+  !kinds.includes('frozen-caller') && new SeededRandom(`silence ${seed}`).chance(0.5);
+
 function drawFleet(
   random: SeededRandom,
   workloads: readonly Workload[],
   durationMs: number,
-  archive: ArchivePlan | undefined,
+  apart: Pick<FleetOptions, 'archive' | 'trustsSilence'>,
 ): Fleet {
   const count = random.count(2, 5);
   const starts = Array.from({ length: count }, (_, at): Start => {
@@ -135,7 +145,7 @@ function drawFleet(
     partitionCount: random.pick([1, 2, 4]),
     partitionsMax: random.pick([2, 4, 8]),
     starts,
-    archive,
+    ...apart,
   });
 }
 
@@ -176,6 +186,9 @@ function watchOver(fleet: Fleet, faults: Faults): Watch {
 /** A flushed Redis alone is no reason: the marker exists for that. */
 function checkRevocation(fleet: Fleet, { workflow, control }: Envelope<'LeaseRevoked'>): void {
   const holder = fleet.holders.get(control.holder);
+  if (control.isGone === true && holder?.isDead === false) {
+    fleet.violations.push(`false alarm: ${holder.name} lives, and ${workflow} has it as gone`);
+  }
   if (control.reason !== 'holder-dead' || holder === undefined || holder.isDead) return;
   const disturbed = [...fleet.living().map(({ disturbedMs }) => disturbedMs), ...fleet.network.disturbedMs.values()];
   if (disturbed.every((ms) => ms + CALM_MS < fleet.scheduler.nowMs)) {

@@ -44,10 +44,14 @@ describe('a lease keeper', () => {
       entry.kind === 'event' ? [entry.envelope.workflow, entry.envelope.control] : undefined,
     );
 
-  it('revokes the lease of a holder that is dead, by its epoch and name', async () => {
-    await keeper.check();
-    expect(await revoked()).toEqual([['w', { epoch: 1, holder: 'h1', reason: 'holder-dead' }]]);
-  });
+  it.each([true, false])(
+    'revokes the lease of a holder that is dead, by its epoch and name; gone: %s',
+    async (isGone) => {
+      if (!isGone) ports.liveness.silent.add('h1' as HolderId);
+      await keeper.check();
+      expect(await revoked()).toEqual([['w', { epoch: 1, holder: 'h1', reason: 'holder-dead', isGone }]]);
+    },
+  );
 
   it('leaves the lease of a holder that lives and lists it', async () => {
     beats('h1', ['w', 1]);
@@ -65,7 +69,7 @@ describe('a lease keeper', () => {
     expect(await revoked()).toEqual([]);
     ports.clock.jump(LEASE_POLL_PERIOD_MS);
     await keeper.check();
-    expect(await revoked()).toEqual([['w', { epoch: 1, holder: 'h1', reason: 'lease-not-listed' }]]);
+    expect(await revoked()).toEqual([['w', { epoch: 1, holder: 'h1', reason: 'lease-not-listed', isGone: false }]]);
   });
 
   it('begins the grace anew when the lease was listed meanwhile, or the view proved nothing', async () => {

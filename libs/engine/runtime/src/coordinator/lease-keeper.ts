@@ -97,19 +97,20 @@ export class LeaseKeeper {
     }
     for (const holder of view.holders.keys()) this.#expected.add(holder);
     const ghosts = new Map<string, number>();
-    const due: { lease: LeaseRow; reason: RevokeReason }[] = [];
+    const due: { lease: LeaseRow; reason: RevokeReason; isGone: boolean }[] = [];
     for (const lease of leases) {
       const reason = this.#reasonToRevoke(lease, view, ghosts);
       // It polls until rows show the end of the lease: another claim of a dead holder may be on its way.
       if (reason !== undefined) this.#isWanted = true;
-      if (reason !== undefined && !this.#revoked.has(leaseName(lease))) due.push({ lease, reason });
+      if (reason === undefined || this.#revoked.has(leaseName(lease))) continue;
+      due.push({ lease, reason, isGone: reason === 'holder-dead' && view.isGone(lease.holder) });
     }
     this.#ghosts = ghosts;
     // A possibly lost lease is polled again once its grace is over.
     if (ghosts.size > 0) this.#dueMs = Math.min(this.#dueMs, this.#ports.clock.monotonicMs() + LEASE_POLL_PERIOD_MS);
     const standing = new Set(leases.map(leaseName));
     this.#revoked = new Set([...this.#revoked].filter((name) => standing.has(name)));
-    await Promise.all(due.map(({ lease, reason }) => this.#revoke(lease, reason)));
+    await Promise.all(due.map(({ lease, reason, isGone }) => this.#revoke(lease, reason, isGone)));
   }
 
   async #leasesAndHolders(): Promise<{ readonly leases: readonly LeaseRow[]; readonly view: LivenessView }> {
@@ -140,13 +141,13 @@ export class LeaseKeeper {
     return now - since > GHOST_GRACE_MS ? 'lease-not-listed' : undefined;
   }
 
-  async #revoke(lease: LeaseRow, reason: RevokeReason): Promise<void> {
+  async #revoke(lease: LeaseRow, reason: RevokeReason, isGone: boolean): Promise<void> {
     const { epoch, holder } = lease;
     await this.#inbox.write(
       lease,
       eventId(`revoke:${leaseName(lease)}`),
       'LeaseRevoked',
-      { epoch, holder, reason },
+      { epoch, holder, reason, isGone },
       null,
     );
     this.#revoked.add(leaseName(lease));

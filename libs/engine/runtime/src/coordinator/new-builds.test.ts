@@ -176,7 +176,12 @@ describe('a task that failed on one build', () => {
     const inbox = { write: async (_: unknown, id: string) => void ids.push(id) } as unknown as Pick<Inbox, 'write'>;
     for (const owned of [true, true, false]) {
       const builds = new NewBuilds({ store: world.ports.store, inbox, owns: () => owned });
-      const view = { trusted: true, holders: new Map(), builds: new Map([['two', new Set(['1 d'])]]) };
+      const view = {
+        trusted: true,
+        holders: new Map(),
+        builds: new Map([['two', new Set(['1 d'])]]),
+        isGone: () => false,
+      };
       expect(builds.seen({ ...view, trusted: false })).toBe(false);
       expect(builds.seen(view)).toBe(true);
       await builds.poll();

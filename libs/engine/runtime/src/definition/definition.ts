@@ -139,6 +139,8 @@ export interface EffectDefinition {
   readonly probe?: ((key: EffectKey, context: ProbeContext) => Promise<ProbeResult<unknown>>) | undefined;
   /** A `not-done` from the probe also makes the receiver refuse a late call with that key, so recovery need not wait for one. */
   readonly probeFences?: boolean | undefined;
+  /** `call`: a holder that fell silent counts as gone, so its call may come beside a second one. Absent: a person is asked. */
+  readonly afterSilence?: 'call' | undefined;
   /** Undoes the effect, given its response; may be called more than once with the same key. */
   readonly compensate?: ((response: Json, context: EffectContext) => Promise<void>) | undefined;
   /** Undoes an effect that may or may not have happened, given its request. */

@@ -465,9 +465,10 @@ describe('an effect', () => {
   });
 
   describe('left intended by a holder that is gone', () => {
-    /** A first holder dies during its call; the second goes on with the given effect. */
+    /** A first holder dies during its call, or falls silent; the second goes on with the given effect. */
     const leaveOpen = async (
       pay: EffectDefinition,
+      isGone: boolean,
     ): Promise<{ ports: SimulatedPorts; definition: ReturnType<typeof one> }> => {
       const ports = simulatedPorts(log);
       const definition = one(async (context) => ({ done: await context.effect(pay, 1) }));
@@ -475,16 +476,16 @@ describe('an effect', () => {
       const dead = await claimedRun(log, definition, { ports, callEffect: () => new Promise(() => {}) });
       watched(dead.runner.run());
       await quiet();
-      await log.append(P0, [{ value: revocationOf(dead.stream.confirmed), type: 'LeaseRevoked' }]);
+      await log.append(P0, [{ value: revocationOf(dead.stream.confirmed, isGone), type: 'LeaseRevoked' }]);
       return { ports, definition };
     };
 
-    const recover = async (pay: EffectDefinition) => {
-      const { ports, definition } = await leaveOpen(pay);
+    const recover = async (pay: EffectDefinition, isGone = true) => {
+      const { ports, definition } = await leaveOpen(pay, isGone);
       const held = await claimedRun(log, definition, { ports });
       const run = watched(held.runner.run());
       await quiet();
-      return { ...held, ports, run };
+      return { ...held, ports, run, definition };
     };
 
     const answering = (...answers: ProbeResult<unknown>[]) => {
@@ -571,6 +572,76 @@ describe('an effect', () => {
       expect(await run.ended).toBe('idle');
       const [task] = [...stream.confirmed.frontier.tasks];
       expect(task!.effects).toMatchObject([{ status: 'failed' }]);
+    });
+
+    describe('that fell silent', () => {
+      const NOT_DONE = { status: 'not-done' } as const;
+      const effects = async () =>
+        [...(await foldLog(log)).state.streams.values()][0]!.frontier.tasks.get('0.0' as never);
+
+      it('and not done by a probe that fences nothing: a person is asked, who ends it and has the probe decide', async () => {
+        const pay = paying({ probe: async () => NOT_DONE });
+        const { run, ports, definition, stream } = await recover(pay, false);
+        await ports.clock.run(60_000);
+        expect(await run.ended).toBe('closed');
+        expect(calls).toHaveLength(0);
+        expect(stream.confirmed).toMatchObject({ status: 'parked', reason: 'caller-silent' });
+        // The silent one's own end of the run comes later, and is rejected.
+        const parked = ((await payloadsOf(log, 'WorkflowParked')) as readonly Parked[]).at(-1);
+        const [{ holder: first }] = (await controlsOf(log, 'LeaseRevoked')) as [{ holder: string }];
+        expect(parked!.error.message).toContain(`Worker ${first} fell silent in effect w:0.0:pay:0`);
+        expect(parked!.evidence).toMatchObject({ silentWorker: first, probe: 'not-done' });
+        const control = {
+          question: stream.confirmed.question!.id,
+          resolution: 'retry',
+          by: 'ann',
+          responseDigest: null,
+        };
+        const answer = inboxRecord(stream.confirmed, 'd', 'ApprovalDecided', control as never, { why: 'killed it' });
+        await log.append(P0, [{ value: answer, type: 'ApprovalDecided' }]);
+        const next = await claimedRun(log, definition, { ports });
+        const again = watched(next.runner.run());
+        await ports.clock.run(60_000);
+        expect(await again.ended).toBe('closed');
+        expect(calls).toHaveLength(1);
+      });
+
+      it('and came back while the heir waited: its call is recorded, and nobody is asked', async () => {
+        const { probe } = answering(NOT_DONE, { status: 'done', response: 'late' });
+        const { run, ports, stream } = await recover(paying({ probe }), false);
+        await ports.clock.run(60_000);
+        expect(await run.ended).toBe('closed');
+        expect([calls.length, stream.confirmed.status]).toEqual([0, 'completed']);
+      });
+
+      it.each<[string, Partial<EffectDefinition>, number]>([
+        ['its probe fences the key', { probeFences: true }, 0],
+        ['the definition takes the risk', { afterSilence: 'call' }, 60_000],
+        ['its receiver deduplicates', { kind: 'idempotent' }, 0],
+      ])('is called again where %s', async (_, spec, waitMs) => {
+        const { run, ports, stream } = await recover(paying({ probe: async () => NOT_DONE, ...spec }), false);
+        await ports.clock.run(waitMs);
+        expect(await run.ended).toBe('closed');
+        expect(calls.map((call) => call.key)).toEqual(['w:0.0:pay:0']);
+        expect(stream.confirmed.status).toBe('completed');
+      });
+
+      it('and refused when called again: still open, since the silent one may call; still silent when that one dies', async () => {
+        const refuse = () => Promise.reject(new NotDoneError('busy'));
+        const pay = paying({ kind: 'idempotent', probe: async () => NOT_DONE, retry: RETRY_AT_ONCE, call: refuse });
+        const { run } = await recover(pay, false);
+        expect(await run.ended).toBe('idle');
+        const [{ holder }] = (await controlsOf(log, 'LeaseRevoked')) as [{ holder: string }];
+        expect((await effects())?.effects).toMatchObject([{ status: 'intended', silentHolder: holder }]);
+      });
+
+      it('with nothing to ask: a person decides, and is told of it', async () => {
+        const { run, stream } = await recover(paying(), false);
+        expect(await run.ended).toBe('closed');
+        expect(stream.confirmed.reason).toBe('effect-unknown');
+        const [parked] = (await payloadsOf(log, 'WorkflowParked')) as readonly Parked[];
+        expect(parked!.error.message).toContain('may still make the call');
+      });
     });
 
     it.each([

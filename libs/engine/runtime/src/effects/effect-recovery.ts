@@ -3,6 +3,7 @@
  * follows the recovery table (core/recovery.ts); nothing else decides.
  *
  * E1 An irreversible call counts as not made only once a late call of the holder that intended it can't arrive any more.
+ * E2 A holder that fell silent, and isn't known to be gone, may make its call at any time: what no probe fences, a person decides.
  */
 
 import {
@@ -54,7 +55,7 @@ export type Recovered =
 export async function recoverEffect(run: EffectRun, signal: AbortSignal, found: RecoveredEffect): Promise<Recovered> {
   const { effect } = found;
   const answer = await finalAnswer(run, signal, found);
-  const action = actionOf(run, found, answer.status);
+  const action = actionOf(run, found, answer.status, mayStillCall(found, answer.status));
   run.ports.telemetry.count('recovery_attempts_total', 1, { action: METRIC_OF[action], operation: effect.operation });
   switch (action) {
     case 'go-on':
@@ -62,7 +63,7 @@ export async function recoverEffect(run: EffectRun, signal: AbortSignal, found: 
     case 'record-done':
       return { kind: 'done', response: arrived(effect, answer.status === 'done' ? answer.response : null) };
     case 'call-again':
-      return { kind: 'call', isClear: answer.status === 'not-done' };
+      return { kind: 'call', isClear: isClear(found, answer.status) };
     case 'await-confirmation':
       return { kind: 'wait', answer: answer.status };
     case 'compensate':
@@ -70,7 +71,7 @@ export async function recoverEffect(run: EffectRun, signal: AbortSignal, found: 
       if (found.left.status === 'done') {
         run.ports.telemetry.count('effect_validation_failures_total', 1, { operation: effect.operation });
       }
-      throw undecided(found, answer.status, action);
+      throw undecided(found, answer.status, action, actionOf(run, found, answer.status, false) !== action);
   }
 }
 
@@ -93,9 +94,8 @@ async function finalAnswer(run: EffectRun, signal: AbortSignal, found: Recovered
   const { effect, key, left } = found;
   const answer = await ask(run, signal, found);
   if (left.status !== 'intended' || left.kind !== 'irreversible' || answer.status === 'done') return answer;
-  const isFenced = answer.status === 'not-done' && effect.probeFences === true;
-  // A person's decision takes longer than any late call.
-  if (isFenced || actionOf(run, found, answer.status) === 'ask-person') return answer;
+  // A person's decision takes longer than any late call. A silent holder may well have come back by then, and its call have arrived.
+  if (isFenced(effect, answer.status) || actionOf(run, found, answer.status, false) === 'ask-person') return answer;
   const waitMs = CALL_WINDOW_MS + Math.max(left.timeoutMs, effect.timeoutMs);
   // That its worker is dead doesn't shorten it: what the call had sent may still be on its way to the receiver.
   run.parts.onWait(
@@ -106,13 +106,31 @@ async function finalAnswer(run: EffectRun, signal: AbortSignal, found: Recovered
   return ask(run, signal, found);
 }
 
-const actionOf = (run: EffectRun, { effect, left }: RecoveredEffect, answer: ProbeAnswer): RecoveryAction =>
-  recoveryAction({
-    status: left.status,
-    kind: left.kind,
-    answer,
-    mayCompensate: run.mayCompensate(effect, left.status === 'done' ? 'done' : 'unknown'),
-  });
+/** Whether no call of the key that was begun before has been done, or can be. */
+const isClear = ({ effect, left }: RecoveredEffect, answer: ProbeAnswer): boolean =>
+  answer === 'not-done' && (left.silentHolder === undefined || isFenced(effect, answer));
+
+const isFenced = ({ probeFences }: EffectDefinition, answer: ProbeAnswer): boolean =>
+  answer === 'not-done' && probeFences === true;
+
+/** Whether a silent holder may make the call after this answer (E2). */
+export const mayStillCall = (
+  { effect, left }: { readonly effect: EffectDefinition | undefined; readonly left: Pick<EffectState, 'silentHolder'> },
+  answer: ProbeAnswer,
+): boolean =>
+  left.silentHolder !== undefined &&
+  effect?.afterSilence !== 'call' &&
+  (effect === undefined || !isFenced(effect, answer));
+
+const actionOf = (
+  run: EffectRun,
+  { effect, left: { status, kind } }: RecoveredEffect,
+  answer: ProbeAnswer,
+  mayStillCall: boolean,
+): RecoveryAction => {
+  const mayCompensate = run.mayCompensate(effect, status === 'done' ? 'done' : 'unknown');
+  return recoveryAction({ status, kind, answer, mayCompensate, mayStillCall });
+};
 
 async function ask(run: EffectRun, signal: AbortSignal, { effect, key, request }: RecoveredEffect): Promise<Answer> {
   const { probe, operation, timeoutMs } = effect;
@@ -128,10 +146,12 @@ async function ask(run: EffectRun, signal: AbortSignal, { effect, key, request }
   }
 }
 
+/** `isHeld`: only because the holder that intended the call fell silent. */
 function undecided(
   { effect, key, request, left }: RecoveredEffect,
   answer: ProbeAnswer,
   action: 'compensate' | 'ask-person',
+  isHeld: boolean,
 ): CompensateError | ParkError {
   const isResolved = left.status === 'done';
   const code = isResolved ? 'effect-invalid' : 'effect-unknown';
@@ -140,9 +160,20 @@ function undecided(
     ? `Effect ${key} is recorded as done, but ${said}.`
     : `Effect ${key} was intended, and whether it happened is unknown: ${said}. It can't be repeated harmlessly.`;
   const evidence = { operation: effect.operation, request: excerpt(request), probe: answer };
-  return action === 'compensate'
-    ? new CompensateError(code, `${what} The workflow is compensated.`, key, evidence)
-    : new ParkError(code, `${what} A person must decide.`, key, evidence);
+  if (action === 'compensate') return new CompensateError(code, `${what} The workflow is compensated.`, key, evidence);
+  const { silentHolder } = left;
+  if (isResolved || silentHolder === undefined) {
+    return new ParkError(code, `${what} A person must decide.`, key, evidence);
+  }
+  const ask = isHeld
+    ? "answer with retry, and the probe decides. No person is needed where the probe fences the key (probeFences), the receiver deduplicates by key (kind idempotent), or the definition takes the risk (afterSilence: 'call')."
+    : "decide whether the call took place: it can't be repeated harmlessly.";
+  return new ParkError(
+    isHeld ? 'caller-silent' : code,
+    `Worker ${silentHolder} fell silent in effect ${key}, isn't known to have ended, and may still make the call (${said}). End that process, or make sure that it has ended; then ${ask}`,
+    key,
+    { ...evidence, silentWorker: silentHolder },
+  );
 }
 
 /** Parses the answer of a call or a probe, and converts it into what is recorded. */

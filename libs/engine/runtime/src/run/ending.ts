@@ -5,7 +5,7 @@
 
 import { type Controls, type EffectState, isOpen, isReplay, type StreamState, type TaskId } from '@tidemark/core';
 import { CompensateError, type Definition, errorNote, FatalError, ParkError } from '../definition/index.ts';
-import { mayCompensate } from '../effects/index.ts';
+import { mayCompensate, mayStillCall } from '../effects/index.ts';
 import { canRun } from '../history/index.ts';
 import {
   compensationDraft,
@@ -65,7 +65,8 @@ export function ruledUndo(state: StreamState): Draft {
 
 /**
  * The event that ends a cancelled workflow. If something can be undone, the workflow is compensated. A person decides first about effects
- * that are still open, except for one that is pure or has a compensation for an unknown outcome. If nothing can be undone, the workflow
+ * that are still open, except for one that is pure or has a compensation for an unknown outcome, unless a holder that fell silent may still
+ * call after it. If nothing can be undone, the workflow
  * fails, and a person decides first about irreversible calls alone.
  */
 export function cancelDraft(state: StreamState, definition: Pick<Definition, 'effects' | 'steps'>): Draft {
@@ -75,8 +76,11 @@ export function cancelDraft(state: StreamState, definition: Pick<Definition, 'ef
     [...definition.steps.values()].some(({ compensate }) => compensate);
   const message = `It was cancelled (${code}) by ${by}.`;
   if (hasUndo && mayUndo(state) && hasDone(state)) {
-    const unknown = (effect: EffectState): boolean =>
-      isOpen(effect) && (effect.kind === 'pure' || mayCompensate(state, definition.effects, effect, 'unknown'));
+    const unknown = (left: EffectState): boolean => {
+      if (!isOpen(left) || left.kind === 'pure') return isOpen(left);
+      const effect = definition.effects.find(({ operation }) => operation === left.operation);
+      return mayCompensate(state, definition.effects, left, 'unknown') && !mayStillCall({ effect, left }, 'unknown');
+    };
     const key = openCalls(state.frontier, unknown)[0]?.key ?? null;
     return undoDraft(state, null, new CompensateError(code, message, key, {}));
   }

@@ -1,6 +1,15 @@
 /** The plan says what the next holder would do: the table's word for each answer, and what comes before and after. */
 
-import type { EffectKey, EffectState, EventId, ProbeAnswer, StreamState, TaskId, WorkflowId } from '@tidemark/core';
+import type {
+  EffectKey,
+  EffectState,
+  EventId,
+  HolderId,
+  ProbeAnswer,
+  StreamState,
+  TaskId,
+  WorkflowId,
+} from '@tidemark/core';
 import type { EffectRow } from '@tidemark/ports';
 import { definitionOf, effectOf, foldLog, openWorkflow } from '@tidemark/testkit/engine/simulated-definition';
 import { simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
@@ -51,6 +60,11 @@ describe('a plan', () => {
     expect(outcomesOf(left({}), { definition })).toEqual([
       'done → record-done',
       'not-done → call-again',
+      'unknown → ask-person',
+    ]);
+    expect(outcomesOf(left({ silentHolder: 'h1' as HolderId }), { definition })).toEqual([
+      'done → record-done',
+      'not-done → ask-person',
       'unknown → ask-person',
     ]);
     expect(planOf(left({}), { definition }).effects[0]!.waitMs).toBe(35_000);

@@ -10,6 +10,7 @@ import {
   type EffectKind,
   type EffectState,
   firstUnblocked,
+  type HolderId,
   isClosed,
   isReplay,
   type Lease,
@@ -28,7 +29,7 @@ import {
 } from '@tidemark/core';
 import type { EffectRow } from '@tidemark/ports';
 import type { Definition } from '../definition/index.ts';
-import { CALL_WINDOW_MS, mayCompensate } from '../effects/index.ts';
+import { CALL_WINDOW_MS, mayCompensate, mayStillCall } from '../effects/index.ts';
 import { fittingResolutions, undoId } from '../lease/index.ts';
 import { budgetDraft, unprobed } from './takeover.ts';
 
@@ -141,6 +142,7 @@ export function recoveryPlan(facts: RecoveryFacts): RecoveryPlan {
 type Found = Pick<PlannedEffect, 'key' | 'operation' | 'task' | 'kind' | 'status' | 'of'> & {
   readonly timeoutMs: number;
   readonly isSuspect: boolean;
+  readonly silentHolder?: HolderId | undefined;
 };
 
 /**
@@ -184,7 +186,10 @@ function planned(found: Found, { state, headEffects, definition, answers }: Reco
       ? 'ask-person'
       : status === 'done' && answer === 'none' && (isHead || !external)
         ? 'go-on'
-        : recoveryAction({ status, kind, answer, mayCompensate: may }),
+        : recoveryAction({
+            ...{ status, kind, answer, mayCompensate: may },
+            mayStillCall: mayStillCall({ effect, left: found }, answer),
+          }),
   }));
   const waits = probe !== 'none' && status === 'intended' && kind === 'irreversible' && effect?.probeFences !== true;
   const waitMs = waits ? CALL_WINDOW_MS + Math.max(timeoutMs, effect?.timeoutMs ?? 0) : 0;

@@ -39,11 +39,11 @@ const state = async (): Promise<StreamState> => [...(await foldLog(log)).state.s
 const claim = (definition: Definition, head: readonly EffectRow[] = []) =>
   claimedRun(log, definition, { ports, holder: `h${++holderCount}-`, head });
 
-/** The holder is dead, as a coordinator saw at this time. */
-async function die(atMs = 0): Promise<void> {
+/** The holder is dead, as a coordinator saw at this time; `isGone`: so it knew for certain. */
+async function die(atMs = 0, isGone = true): Promise<void> {
   const stream = await state();
   const { epoch, holder } = stream.lease!;
-  const control: Controls['LeaseRevoked'] = { epoch, holder, reason: 'holder-dead' };
+  const control: Controls['LeaseRevoked'] = { epoch, holder, reason: 'holder-dead', isGone };
   await log.append(P0, [
     { value: inboxRecord(stream, `revoke:${epoch}`, 'LeaseRevoked', control, null, atMs), type: 'LeaseRevoked' },
   ]);
@@ -387,6 +387,28 @@ describe('a question about a call that another task left open', () => {
     expect((await state()).question).toMatchObject({ code: 'effect-unknown', task: '0.0', key: 'w:0.0:pay:0' });
     await decide('done', 'paid');
     expect((await state()).status).toBe('open');
+  });
+});
+
+describe('a cancelled workflow whose call is open', () => {
+  it.each([
+    ['is compensated after its worker is gone', true, {}, 'compensating', null],
+    ['asks a person after its worker fell silent', false, {}, 'parked', 'effect-unknown'],
+    ['is compensated where its definition takes the risk', false, { afterSilence: 'call' }, 'compensating', null],
+  ] as const)('%s', async (_, isGone, spec, status, code) => {
+    const pay = effectOf({ ...spec, call: () => new Promise<never>(() => {}), compensateUnknown: async () => {} });
+    const definition = definitionOf({
+      effects: [pay],
+      steps: { a: async (context) => ({ done: await context.effect(pay, 1) }) },
+    });
+    await openWorkflow(ports, definition);
+    void (await claim(definition)).runner.run().catch(() => {});
+    await ports.clock.run(0);
+    await die(0, isGone);
+    const cancel = inboxRecord(await state(), 'c', 'CancelRequested', { code: 'cancelled', by: 'ann' }, { why: '' });
+    await log.append(P0, [{ value: cancel, type: 'CancelRequested' }]);
+    expect(await (await claim(definition)).runner.run()).toBe('closed');
+    expect(await state()).toMatchObject({ status, question: code === null ? null : { code } });
   });
 });
 

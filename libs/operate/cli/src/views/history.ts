@@ -58,7 +58,7 @@ export function eventWords(event: Event): string {
     case 'TimerFired':
       return String(control.timer);
     case 'LeaseRevoked':
-      return `epoch ${control.epoch}: ${control.reason}`;
+      return `epoch ${control.epoch}: ${control.reason}${control.isGone === true ? ', gone' : ', silent'}`;
     default:
       return '';
   }

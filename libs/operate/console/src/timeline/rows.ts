@@ -224,7 +224,8 @@ export class Timeline {
     this.#endLease(atMs, 'revoked', reason);
     if (isCrash) this.crashCount++;
     this.#lostAtMs = atMs;
-    const why = { 'holder-dead': 'its process died', 'lease-not-listed': 'it no longer reported the lease' }[reason];
+    const dead = event.control.isGone === true ? 'its process ended' : 'it fell silent';
+    const why = { 'holder-dead': dead, 'lease-not-listed': 'it no longer reported the lease' }[reason];
     this.#note(
       { ...event, holder },
       atMs,

@@ -106,7 +106,7 @@ function rowsOf({ rows, leases }: Timeline, lease: Lease): readonly Row[] {
 }
 
 const WHY: Readonly<Record<string, string>> = {
-  'holder-dead': 'its process died',
+  'holder-dead': 'it no longer answered',
   'lease-not-listed': 'it no longer reported the lease',
   asked: 'requested by a person',
   idle: 'nothing to do for now',
