@@ -36,6 +36,7 @@ export {
   HEADER_MAX_BYTES,
   historyClosed,
   type NewEvent,
+  parseContent,
   payloadText,
   recordUnreadable,
   workflowOf,

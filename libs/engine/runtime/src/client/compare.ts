@@ -14,7 +14,7 @@ import {
   type StreamStatus,
   type WorkflowId,
 } from '@tidemark/core';
-import type { CheckpointRow, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
+import { type CheckpointRow, foldFor, keepJson, type ProjectionStore, type WorkflowSummary } from '@tidemark/ports';
 import { OUTPUTS_PAGE_COUNT, originOf } from '../history/index.ts';
 import { historyForgotten, isForgotten, workflowUnknown } from '../kernel/index.ts';
 
@@ -95,7 +95,8 @@ const sameJson = (a: Json | undefined, b: Json | undefined): boolean =>
 
 async function compared(reads: Reads, { row, origin }: Found): Promise<ComparedWorkflow> {
   const { workflow, definition, version, fork, status, reason, result, sequence, tokens, costMicros } = row;
-  const rows = (await reads.effects(workflow)).filter(({ kind }) => kind !== 'pure');
+  if (result !== null) keepJson(result);
+  const rows = (await foldFor(() => reads.effects(workflow))).filter(({ kind }) => kind !== 'pure');
   const replayedCount = rows.filter(({ request }) => request !== null && isReplayed(request)).length;
   return {
     ...{ workflow, definition, version, fork, status, reason },

@@ -1,5 +1,6 @@
 /** Owns the routes of long-term memory: facts about users, domains and a tenant, standing preferences, and finding what fits a query. */
 
+import { parseContent } from '@tidemark/codec';
 import { DEFAULT_TENANT, InvalidError, isoTime, type Json, type TenantId } from '@tidemark/core';
 import { buildContinuationContext, tenantSubject, userSubject } from '@tidemark/memory';
 import { summaryIn } from '@tidemark/runtime';
@@ -101,7 +102,7 @@ export const recall = route({
       entries: entries.map(({ memory, score }) => ({
         ...{ kind: memory.kind, key: memory.key, source: memory.source, at: isoTime(memory.atMs) },
         score,
-        value: JSON.parse(memory.value),
+        value: parseContent(memory.value),
       })),
       continuation: buildContinuationContext(summaries),
     });
@@ -194,7 +195,7 @@ export const getPreference = route({
     const { params, backend } = call;
     const row = await preferenceOf(backend, tenantOf(call), params);
     if (row === undefined) throw unknownPreference(params);
-    return ok(preferenceJson(row.key, JSON.parse(row.value), row.source, row.atMs));
+    return ok(preferenceJson(row.key, parseContent(row.value), row.source, row.atMs));
   },
 });
 

@@ -2,7 +2,7 @@
 
 import { decodePayload } from '@tidemark/codec';
 import { applyDelta, type Delta, type Json, type Sequence, sequence } from '@tidemark/core';
-import type { CheckpointRow, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
+import { type CheckpointRow, foldFor, keepValue, type ProjectionStore, type WorkflowSummary } from '@tidemark/ports';
 import { isForgotten } from '@tidemark/runtime';
 import { CHECKPOINTS_PAGE_COUNT } from '../limits.ts';
 
@@ -27,11 +27,14 @@ export async function* checkpointsOf(
 
 /** Belief at the newest checkpoint of the summary. */
 export async function beliefOf(reads: Reads, row: WorkflowSummary): Promise<Json> {
-  let belief: Json = null;
-  for await (const checkpoint of checkpointsOf(reads, row.workflow, row.beliefSequence, row.sequence)) {
-    belief = believe(belief, checkpoint.sequence, checkpoint.payload);
-  }
-  return belief;
+  const folded = async (): Promise<Json> => {
+    let belief: Json = null;
+    for await (const checkpoint of checkpointsOf(reads, row.workflow, row.beliefSequence, row.sequence)) {
+      belief = believe(belief, checkpoint.sequence, checkpoint.payload);
+    }
+    return belief;
+  };
+  return keepValue(await foldFor(folded));
 }
 
 function believe(before: Json, at: Sequence, payload: string): Json {
