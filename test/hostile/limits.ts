@@ -16,6 +16,11 @@ export const ROUNDS_DEFAULT_COUNT = 5;
 export const ROUND_S = 12;
 /** A request that has no answer after so many milliseconds is given up, and its connection closed. */
 export const ANSWER_TIMEOUT_MS = 45_000;
+/** Signals to each attacking workflow before the attack, and values in each: two of them make every read of it large. */
+export const LARGE_SIGNALS_COUNT = 2;
+export const LARGE_SIGNAL_VALUES_COUNT = 99_000;
+/** Bytes to which each appended bomb unpacks. */
+export const BOMB_BYTES = 128 * 1_048_576;
 /** Appended to the log at once, in records. */
 export const RECORDS_BATCH_COUNT = 500;
 /** Memory limits of the chart (helm/tidemark/values.yaml), in MB. */
