@@ -75,6 +75,7 @@ const EACH = [
   '/v1/workflows/w/tasks',
   '/v1/workflows/w/timeline',
   '/v1/workflows/w/trace',
+  '/v1/workflows/w/at/1',
   '/v1/workflows/w/budget',
   '/v1/workflows/e',
   '/v1/workflows/e/result',

@@ -16,7 +16,8 @@ export const ROUNDS_DEFAULT_COUNT = 5;
 export const ROUND_S = 12;
 /** A request that has no answer after so many milliseconds is given up, and its connection closed. */
 export const ANSWER_TIMEOUT_MS = 45_000;
-/** Signals to each attacking workflow before the attack, and values in each: two of them make every read of it large. */
+/** Attacking workflows that are sent signals before the attack, how many each, and values in one: every read of such a workflow is large. */
+export const LARGE_WORKFLOWS_COUNT = 3;
 export const LARGE_SIGNALS_COUNT = 2;
 export const LARGE_SIGNAL_VALUES_COUNT = 99_000;
 /** Bytes to which each appended bomb unpacks. */

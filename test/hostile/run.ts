@@ -21,6 +21,7 @@ import {
   COORDINATOR_MAX_MB,
   LARGE_SIGNAL_VALUES_COUNT,
   LARGE_SIGNALS_COUNT,
+  LARGE_WORKFLOWS_COUNT,
   RECORDS_SHARE,
   TENANT_RATE,
   WORKER_MAX_MB,
@@ -238,7 +239,7 @@ export async function runHostile(options: HostileOptions): Promise<HostileResult
       await admin.ask('POST', '/v1/workflows', { definition: 'listen', input: {}, id: workflow, tenant });
     }
     const large = `[${'{},'.repeat(LARGE_SIGNAL_VALUES_COUNT - 1)}{}]`;
-    for (const { workflow } of attackers) {
+    for (const { workflow } of attackers.slice(0, LARGE_WORKFLOWS_COUNT)) {
       for (let count = 0; count < LARGE_SIGNALS_COUNT; count++)
         await admin.ask('POST', `/v1/workflows/${workflow}/signals`, `{"name":"go","value":${large}}`);
     }

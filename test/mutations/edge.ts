@@ -183,7 +183,6 @@ export const EDGE_MUTATIONS: Mutations = {
     edits: [['for (const giveBack of this.#held.splice(0)) giveBack();', 'void this.#held;']],
     caughtBy: 'libs/operate/access/src/reads.test.ts',
     test: 'many at once never have more than there is, and all are answered',
-    failsWith: 'reads-too-many',
     breaks: 'A read that waits holds nothing, so that no two wait for each other.',
   },
   'answers-of-any-size': {

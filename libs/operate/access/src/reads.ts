@@ -62,12 +62,12 @@ export class ContentRoom extends Room<string> {
   /** Waits until so many bytes are free, and takes them. Throws `LimitError` (`reads-too-many`), or the signal's reason. */
   async reserve(whose: string | null, bytes: number, signal: AbortSignal): Promise<() => void> {
     if (this.fits(whose, bytes)) return this.take(whose, bytes);
-    if (!this.#places.hasFor(whose)) throw this.refusal();
+    if (!this.#places.hasFor(whose)) throw this.refused();
     const leave = this.#places.take(whose);
     const { promise, resolve, reject } = Promise.withResolvers<() => void>();
     const waiting = { whose, bytes, start: () => resolve(this.take(whose, bytes)) };
     const abort = () => reject(signal.reason as Error);
-    const timer = setTimeout(() => reject(this.refusal()), READ_WAIT_MAX_MS);
+    const timer = setTimeout(() => reject(this.refused()), READ_WAIT_MAX_MS);
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();
     this.#waiting.add(waiting);
@@ -81,12 +81,10 @@ export class ContentRoom extends Room<string> {
     }
   }
 
-  refusal(): LimitError {
+  /** Counts it, and returns the error for whoever asked. */
+  refused(): LimitError {
     this.telemetry.count('request_bodies_refused_total', 1, { reason: 'reads-too-many' });
-    return new LimitError(
-      'reads-too-many',
-      "The memory for content that is read is in use, or this caller's share of it. Try again later; an action may be repeated with the same id or key.",
-    );
+    return noRoom();
   }
 
   /** In the order in which they came; one that doesn't fit yet keeps its place, and stops no other. */
@@ -131,18 +129,18 @@ class Share implements Reading {
   }
 
   pass(bytes: number): void {
-    if (bytes > READ_MAX_BYTES) throw tooLarge();
     const passing = Math.max(bytes, Math.min(this.#passingBytes + bytes, READ_PASSING_MAX_BYTES));
     this.#grow(this.#keptBytes + passing);
     this.#passingBytes = Math.max(this.#passingBytes, passing);
   }
 
   #grow(needed: number): void {
+    if (needed > READ_MAX_BYTES + READ_PASSING_MAX_BYTES) throw tooLarge();
     const more = needed - this.#heldBytes;
     if (more <= 0) return;
     if (!this.#room.fits(this.#whose, more)) {
       this.lackedBytes = needed;
-      throw this.#room.refusal();
+      throw noRoom();
     }
     this.#held.push(this.#room.take(this.#whose, more));
     this.#heldBytes = needed;
@@ -178,7 +176,7 @@ export class Reads {
       const share = new Share(this.#room, reader, giveBack && { bytes, giveBack });
       const found = await this.#attempt(share, reader, work);
       if (found !== undefined) return found.value;
-      bytes = Math.min(Math.max(share.lackedBytes, 2 * bytes), READ_MAX_BYTES + READ_PASSING_MAX_BYTES);
+      bytes = Math.max(share.lackedBytes, Math.min(2 * bytes, READ_MAX_BYTES));
     }
   }
 
@@ -187,6 +185,8 @@ export class Reads {
     const share = new Share(this.#room, reader);
     try {
       return await readFor(share, work);
+    } catch (error) {
+      throw share.lackedBytes > 0 ? this.#room.refused() : error;
     } finally {
       share.end();
     }
@@ -206,6 +206,12 @@ export class Reads {
     }
   }
 }
+
+const noRoom = (): LimitError =>
+  new LimitError(
+    'reads-too-many',
+    "The memory for content that is read is in use, or this caller's share of it. Try again later; an action may be repeated with the same id or key.",
+  );
 
 const tooLarge = (): LimitError =>
   new LimitError(

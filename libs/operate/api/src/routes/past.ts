@@ -92,9 +92,9 @@ export const getWorkflowAt = route({
       })
       .meta({ id: 'PastWorkflow' }),
   },
-  async handle({ params, principal, backend }) {
+  async handle({ params, principal, backend, redaction }) {
     const row = await backend.find(principal, params.workflow);
-    return ok(await pastJson(backend, row, params.sequence as Sequence));
+    return ok(await pastJson(backend, row, params.sequence as Sequence, redaction.content));
   },
 });
 
