@@ -1,7 +1,7 @@
 /** Owns a user's standing preferences (B8): small JSON values by key, kept until they are changed or forgotten. */
 
 import { InvalidError, type TenantId } from '@tidemark/core';
-import { keepJson, type MemoryRow, type MemoryStore } from '@tidemark/ports';
+import type { MemoryRow, MemoryStore } from '@tidemark/ports';
 import { LIST_MAX, STATE_KEY_MAX_CHARS, STATE_VALUE_MAX_BYTES } from './limits.ts';
 import { type MemoryWriter, refuseSecrets } from './memory-writer.ts';
 import { userSubject } from './recall.ts';
@@ -65,7 +65,9 @@ function checked(key: string, value: unknown): string {
   return json;
 }
 
-function entryOf({ key, value, source, atMs }: MemoryRow): StateEntry {
-  keepJson(value);
-  return { key, value: JSON.parse(value) as unknown, source, atMs };
-}
+const entryOf = ({ key, value, source, atMs }: MemoryRow): StateEntry => ({
+  key,
+  value: JSON.parse(value) as unknown,
+  source,
+  atMs,
+});

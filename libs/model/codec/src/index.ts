@@ -26,6 +26,7 @@ export type {
   ScopeSize,
   StoredFragment,
 } from './payloads.ts';
+export { foldFor, keepJson, keepValue, parsedBytes, type Reading, readFor, readingNow } from './reading.ts';
 export {
   checkHeader,
   decodePayload,

@@ -19,17 +19,11 @@ import {
   STORED_BOUNDS,
   type WorkflowId,
 } from '@tidemark/core';
-import {
-  BLOB_REFERENCE_MAX_BYTES,
-  blobReferenceOf,
-  keepJson,
-  parsedBytes,
-  readingNow,
-  type StoredRecord,
-} from '@tidemark/ports';
+import { BLOB_REFERENCE_MAX_BYTES, blobReferenceOf, type StoredRecord } from '@tidemark/ports';
 import { recordBlob } from './blob-records.ts';
 import type { Payloads } from './payloads.ts';
 import { plainEnvelope } from './plain-header.ts';
+import { keepJson, parsedBytes, readingNow } from './reading.ts';
 import {
   blobEnvelope,
   controls,

@@ -108,7 +108,6 @@ export {
 } from './placement.ts';
 export type { ProjectionBatch } from './projection-batch.ts';
 export type { NewPartition, ProjectionStore, RowStore } from './projection-store.ts';
-export { foldFor, keepJson, keepValue, parsedBytes, type Reading, readFor, readingNow } from './reading.ts';
 export { placeOf, placeText, type RecordPlace, rowsWrong } from './record-place.ts';
 export { Room } from './room.ts';
 export type {

@@ -1,6 +1,6 @@
 /** Reads in the memory for content: each takes what it brings, and what finds no room waits with nothing in hand, is made again, or refused. */
 
-import { foldFor, keepJson, keepValue, readingNow } from '@tidemark/ports';
+import { foldFor, keepJson, keepValue, readingNow } from '@tidemark/codec';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { READ_MAX_BYTES, READ_PASSING_MAX_BYTES, READ_WAIT_MAX_MS, READS_WAITING_MAX_COUNT } from './limits.ts';
 import { ContentRoom, Reads } from './reads.ts';

@@ -4,8 +4,9 @@
  * wait for each other; then it is made again. An action is never made again: it is refused, and may be repeated.
  */
 
+import { type Reading, readFor } from '@tidemark/codec';
 import { LimitError } from '@tidemark/core';
-import { noTelemetry, type Reading, Room, readFor, type Telemetry } from '@tidemark/ports';
+import { noTelemetry, Room, type Telemetry } from '@tidemark/ports';
 import {
   BODIES_MAX_BYTES,
   READ_MAX_BYTES,

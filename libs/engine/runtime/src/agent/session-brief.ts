@@ -4,7 +4,7 @@
  * that all entry points show (commands, MCP): plain data, which crosses a socket unchanged.
  */
 
-import { decodePayload, parseContent } from '@tidemark/codec';
+import { decodePayload, keepJson, parseContent } from '@tidemark/codec';
 import {
   type Blocked,
   blockedOn,
@@ -20,13 +20,7 @@ import {
   type TenantId,
 } from '@tidemark/core';
 import { type SessionSummary, userSubject } from '@tidemark/memory';
-import {
-  type FragmentWithText,
-  keepJson,
-  type ProjectionStore,
-  type SessionWorkflow,
-  type WorkflowSummary,
-} from '@tidemark/ports';
+import type { FragmentWithText, ProjectionStore, SessionWorkflow, WorkflowSummary } from '@tidemark/ports';
 import { StreamContent } from '../history/index.ts';
 import { fittingResolutions } from '../lease/index.ts';
 import {

@@ -4,7 +4,7 @@
  * only.
  */
 
-import { canonicalJson, decodePayload, type ForkOrigin } from '@tidemark/codec';
+import { canonicalJson, decodePayload, type ForkOrigin, foldFor, keepJson } from '@tidemark/codec';
 import {
   applyDelta,
   type Delta,
@@ -14,7 +14,7 @@ import {
   type StreamStatus,
   type WorkflowId,
 } from '@tidemark/core';
-import { type CheckpointRow, foldFor, keepJson, type ProjectionStore, type WorkflowSummary } from '@tidemark/ports';
+import type { CheckpointRow, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
 import { OUTPUTS_PAGE_COUNT, originOf } from '../history/index.ts';
 import { historyForgotten, isForgotten, workflowUnknown } from '../kernel/index.ts';
 

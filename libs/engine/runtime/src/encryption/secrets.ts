@@ -6,16 +6,9 @@
  * S3 A definition with secret fields is neither started nor run where their key may not be used.
  */
 
-import { maskSecrets, maskSecretsIn } from '@tidemark/codec';
+import { maskSecrets, maskSecretsIn, readingNow } from '@tidemark/codec';
 import { ConfigError, type Json, type StreamState, streamFromJson, type WorkflowId } from '@tidemark/core';
-import {
-  type EffectRow,
-  type JsonText,
-  type ProjectionStore,
-  type RecordOwner,
-  readingNow,
-  type StreamSnapshot,
-} from '@tidemark/ports';
+import type { EffectRow, JsonText, ProjectionStore, RecordOwner, StreamSnapshot } from '@tidemark/ports';
 import type {
   CompensatedDefinition,
   ContextDefinition,

@@ -3,8 +3,9 @@
  * the same sequence always gives the same state. It never writes.
  */
 
+import { readingNow } from '@tidemark/codec';
 import { type Controls, InvalidError, type Sequence, type StreamState, type WorkflowId } from '@tidemark/core';
-import { type CheckpointRow, type EventLog, type ProjectionStore, readingNow } from '@tidemark/ports';
+import type { CheckpointRow, EventLog, ProjectionStore } from '@tidemark/ports';
 import { workflowUnknown } from '../kernel/index.ts';
 import { StreamContent } from './content.ts';
 import { eventsThrough, historyDiffers, openingIn } from './workflow-events.ts';

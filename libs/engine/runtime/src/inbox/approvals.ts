@@ -3,7 +3,7 @@
  * events of the log alone. It does not decide who may answer: callers who know the principal do.
  */
 
-import { type ApprovalAsk, canonicalJson, decodePayload, toJson } from '@tidemark/codec';
+import { type ApprovalAsk, canonicalJson, decodePayload, foldFor, keepValue, toJson } from '@tidemark/codec';
 import {
   type Condition,
   ConflictError,
@@ -19,14 +19,7 @@ import {
   taskOrder,
   type WorkflowId,
 } from '@tidemark/core';
-import {
-  type ApprovalPlace,
-  type ApprovalQuery,
-  type ApprovalRow,
-  foldFor,
-  keepValue,
-  type ProjectionStore,
-} from '@tidemark/ports';
+import type { ApprovalPlace, ApprovalQuery, ApprovalRow, ProjectionStore } from '@tidemark/ports';
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import { digestOf, guardOf, type Ports, type SecretPorts, whileUnavailable } from '../kernel/index.ts';
 import { checkName, checkText } from '../lease/index.ts';

@@ -4,18 +4,24 @@
  * sealed records where there are keys.
  */
 
-import { entryOf, historyClosed, payloadText, recordUnreadable, SEALED_VERSION } from '@tidemark/codec';
+import {
+  entryOf,
+  historyClosed,
+  keepJson,
+  payloadText,
+  readingNow,
+  recordUnreadable,
+  SEALED_VERSION,
+} from '@tidemark/codec';
 import type { LogEntry, Offset, Partition, WorkflowId } from '@tidemark/core';
 import {
   type EventLog,
   type JsonText,
-  keepJson,
   type ProjectionStore,
   placeText,
   type ReadRequest,
   type RecordPlace,
   type RowStore,
-  readingNow,
   rowsWrong,
   type StoredRecord,
 } from '@tidemark/ports';

@@ -8,6 +8,7 @@
 
 import {
   BLOB_HEADER_MAX_BYTES,
+  readingNow,
   recordBlob,
   referringRecord,
   type SplitRecord,
@@ -24,7 +25,6 @@ import {
   type LogRecord,
   type ReadRequest,
   type ReadResult,
-  readingNow,
   type StoredRecord,
 } from '@tidemark/ports';
 import { whileUnavailable } from '../kernel/index.ts';

@@ -1,6 +1,6 @@
 /** Owns the routes of long-term memory: facts about users, domains and a tenant, standing preferences, and finding what fits a query. */
 
-import { parseContent } from '@tidemark/codec';
+import { keepValue, parseContent } from '@tidemark/codec';
 import { DEFAULT_TENANT, InvalidError, isoTime, type Json, type TenantId } from '@tidemark/core';
 import { buildContinuationContext, tenantSubject, userSubject } from '@tidemark/memory';
 import { summaryIn } from '@tidemark/runtime';
@@ -195,7 +195,7 @@ export const getPreference = route({
     const { params, backend } = call;
     const row = await preferenceOf(backend, tenantOf(call), params);
     if (row === undefined) throw unknownPreference(params);
-    return ok(preferenceJson(row.key, parseContent(row.value), row.source, row.atMs));
+    return ok(preferenceJson(row.key, JSON.parse(row.value), row.source, row.atMs));
   },
 });
 
@@ -236,7 +236,7 @@ export const forgetPreference = route({
 });
 
 const preferenceJson = (key: string, value: unknown, of: string, atMs: number) => ({
-  ...{ key, value: value as Json, source: of },
+  ...{ key, value: keepValue(value as Json), source: of },
   at: isoTime(atMs),
 });
 

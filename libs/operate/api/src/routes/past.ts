@@ -1,7 +1,8 @@
 /** Owns the routes into a workflow's past: its state then, what a model call saw, how two of them differ, and a new workflow that starts from there. */
 
+import { foldFor, keepValue } from '@tidemark/codec';
 import { AccessError, diffBundles, InvalidError, isoTime, type Json, type Sequence, workflowId } from '@tidemark/core';
-import { foldFor, keepValue, mayDo } from '@tidemark/ports';
+import { mayDo } from '@tidemark/ports';
 import {
   type CallRange,
   compareWorkflows as comparison,

@@ -1,8 +1,8 @@
 /** Owns computing the current belief from the rows: the newest snapshot and the deltas after it. */
 
-import { decodePayload } from '@tidemark/codec';
+import { decodePayload, foldFor, keepValue } from '@tidemark/codec';
 import { applyDelta, type Delta, type Json, type Sequence, sequence } from '@tidemark/core';
-import { type CheckpointRow, foldFor, keepValue, type ProjectionStore, type WorkflowSummary } from '@tidemark/ports';
+import type { CheckpointRow, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
 import { isForgotten } from '@tidemark/runtime';
 import { CHECKPOINTS_PAGE_COUNT } from '../limits.ts';
 

@@ -1,8 +1,8 @@
 /** Owns how a workflow has ended, or why it waits for a person, by its rows. */
 
-import { decodePayload } from '@tidemark/codec';
+import { decodePayload, keepJson } from '@tidemark/codec';
 import type { Json, WorkflowId } from '@tidemark/core';
-import { keepJson, type WorkflowSummary } from '@tidemark/ports';
+import type { WorkflowSummary } from '@tidemark/ports';
 import { continuedAs, isEndForgotten } from '@tidemark/runtime';
 
 export type Ending =
