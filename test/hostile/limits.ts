@@ -16,6 +16,12 @@ export const ROUNDS_DEFAULT_COUNT = 5;
 export const ROUND_S = 12;
 /** A request that has no answer after so many milliseconds is given up, and its connection closed. */
 export const ANSWER_TIMEOUT_MS = 45_000;
+/** Attacking workflows that are sent signals before the attack, how many each, and values in one: every read of such a workflow is large. */
+export const LARGE_WORKFLOWS_COUNT = 3;
+export const LARGE_SIGNALS_COUNT = 2;
+export const LARGE_SIGNAL_VALUES_COUNT = 99_000;
+/** Bytes to which each appended bomb unpacks. */
+export const BOMB_BYTES = 128 * 1_048_576;
 /** Appended to the log at once, in records. */
 export const RECORDS_BATCH_COUNT = 500;
 /** Memory limits of the chart (helm/tidemark/values.yaml), in MB. */

@@ -1,8 +1,9 @@
 /** Owns hostile records: what whoever may write to the topic could append, made from records that stand in it. */
 
+import { zstdCompressSync } from 'node:zlib';
 import { SeededRandom } from '@tidemark/testkit/simulation/random';
-import { Kafka, logLevel, Partitioners } from 'kafkajs';
-import { RECORDS_BATCH_COUNT } from './limits.ts';
+import { CompressionCodecs, CompressionTypes, Kafka, logLevel, Partitioners } from 'kafkajs';
+import { BOMB_BYTES, RECORDS_BATCH_COUNT } from './limits.ts';
 
 type Make = (random: SeededRandom, record: Buffer) => Buffer;
 
@@ -103,7 +104,16 @@ export async function appendHostile(
     createPartitioner: Partitioners.DefaultPartitioner,
   });
   await producer.connect();
+  CompressionCodecs[CompressionTypes.ZSTD] = () => ({
+    compress: async ({ buffer }: { readonly buffer: Buffer }) => zstdCompressSync(buffer),
+    decompress: async (buffer: Buffer) => buffer,
+  });
   try {
+    // Batches of some kilobytes, between the others.
+    for (const compression of [CompressionTypes.ZSTD, CompressionTypes.GZIP]) {
+      const [partition] = random.pick(samples);
+      await producer.send({ topic, compression, messages: [{ partition, value: Buffer.alloc(BOMB_BYTES) }] });
+    }
     for (let appended = 0; appended < count; appended += RECORDS_BATCH_COUNT) {
       const messages = Array.from({ length: Math.min(RECORDS_BATCH_COUNT, count - appended) }, () => {
         const [partition, record] = random.pick(samples);

@@ -50,6 +50,19 @@ const LOOKS = [
   '/v1/me',
 ];
 
+/** What shows content, as much of it as may be asked for. */
+const READS = [
+  '/v1/workflows/{w}',
+  '/v1/workflows/{w}',
+  '/v1/workflows/{w}/result',
+  '/v1/workflows/{w}/at/1',
+  '/v1/workflows/{w}/checkpoints?limit=500',
+  '/v1/workflows/{w}/effects?limit=500',
+  '/v1/workflows/{w}/notes?limit=500',
+  '/v1/workflows/{w}/trace?content=true',
+  '/v1/workflows/{w}/comparison/{w}',
+];
+
 const TEXTS = [
   '%00',
   '%',
@@ -121,6 +134,13 @@ const WIRE_KINDS: Readonly<Record<string, Make>> = {
     const path = `${random.pick(LOOKS).replace('{w}', workflow)}?${query}`.replaceAll(' ', '%20');
     return { pieces: [head('GET', path, authorization(random, credentials))] };
   },
+  'a read of large content': (random, { viewer, operator }, workflow) => ({
+    pieces: [
+      head('GET', random.pick(READS).replaceAll('{w}', workflow), [
+        `Authorization: Bearer ${random.pick([viewer, operator])}`,
+      ]),
+    ],
+  }),
   'two hosts': (random, credentials) => ({
     pieces: [head('GET', '/v1/me', ['Host: other', ...authorization(random, credentials)])],
   }),

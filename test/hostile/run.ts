@@ -16,7 +16,16 @@ import { memoryBytes, type ServiceProcess, startService } from '@tidemark/testki
 import { freePort, freshTopicName } from '@tidemark/testkit/servers';
 import { median, quantile } from '../bench/report.ts';
 import type { Attack, Order, Outcome } from './attack.ts';
-import { ATTACKERS_COUNT, COORDINATOR_MAX_MB, RECORDS_SHARE, TENANT_RATE, WORKER_MAX_MB } from './limits.ts';
+import {
+  ATTACKERS_COUNT,
+  COORDINATOR_MAX_MB,
+  LARGE_SIGNAL_VALUES_COUNT,
+  LARGE_SIGNALS_COUNT,
+  LARGE_WORKFLOWS_COUNT,
+  RECORDS_SHARE,
+  TENANT_RATE,
+  WORKER_MAX_MB,
+} from './limits.ts';
 import { appendHostile, sampleRecords } from './records.ts';
 
 /** Addresses of the servers; the database is empty. */
@@ -123,13 +132,13 @@ class TenantBeside {
   async ask(
     method: string,
     at: string,
-    body?: object,
+    body?: object | string,
   ): Promise<{ readonly status: number; readonly ms: number; readonly json: Record<string, unknown> }> {
     const startedMs = performance.now();
     const response = await fetch(`${this.#url}${at}`, {
       method,
       headers: { authorization: `Bearer ${this.#key}`, ...(body && { 'content-type': 'application/json' }) },
-      ...(body && { body: JSON.stringify(body) }),
+      ...(body && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
     const json = (await response.json()) as Record<string, unknown>;
@@ -228,6 +237,11 @@ export async function runHostile(options: HostileOptions): Promise<HostileResult
       const workflow = `w-${tenant}`;
       attackers.push({ viewer: await keyOf(tenant, 'viewer'), operator: await keyOf(tenant, 'operator'), workflow });
       await admin.ask('POST', '/v1/workflows', { definition: 'listen', input: {}, id: workflow, tenant });
+    }
+    const large = `[${'{},'.repeat(LARGE_SIGNAL_VALUES_COUNT - 1)}{}]`;
+    for (const { workflow } of attackers.slice(0, LARGE_WORKFLOWS_COUNT)) {
+      for (let count = 0; count < LARGE_SIGNALS_COUNT; count++)
+        await admin.ask('POST', `/v1/workflows/${workflow}/signals`, `{"name":"go","value":${large}}`);
     }
     await beside.finishes(3);
     thread = new Worker(new URL('./attack.ts', import.meta.url), {

@@ -9,7 +9,8 @@ import { crc32c, createRecordsBatch, Reader, readRecordsBatch, Writer } from '@p
 import { ConfigError, CorruptError } from '@tidemark/core';
 import type { KeyChange, LogRecord, StoredKey } from '@tidemark/ports';
 import type { PartitionBatch } from './append-client.ts';
-import { PREFIX_BYTES } from './record-batch.ts';
+import { unpackedBody } from './batch-body.ts';
+import { COMPRESSION_MASK, HEADER_BYTES, PREFIX_BYTES } from './record-batch.ts';
 
 /** Format of the values. A greater one was written by a newer Tidemark. */
 const FORMAT = 1;
@@ -77,13 +78,25 @@ function decodeBatch(bytes: Buffer, from: number, changes: KeyChange[]): number 
   if (checksum !== bytes.readUInt32BE(CRC_AT)) {
     throw new CorruptError('log-damaged', `The checksum of the keys at offset ${first} is wrong.`, { offset: first });
   }
-  const batch = readRecordsBatch(Reader.from(bytes));
+  const batch = readRecordsBatch(Reader.from(plainBatch(bytes, first)));
   const isControl = (batch.attributes & CONTROL_BIT) !== 0;
   for (const { offsetDelta, key, value } of isControl ? [] : batch.records) {
     const offset = first + offsetDelta;
     if (offset >= from) changes.push(changeOf(offset, key as Buffer | null, value as Buffer | null));
   }
   return first + batch.lastOffsetDelta + 1;
+}
+
+/** The batch with its records unpacked: the library would unpack any amount. Passing over one would lose keys. */
+function plainBatch(bytes: Buffer, offset: number): Buffer {
+  const attributes = bytes.readInt16BE(ATTRIBUTES_AT);
+  if ((attributes & COMPRESSION_MASK) === 0) return bytes;
+  const body = unpackedBody(bytes.subarray(HEADER_BYTES), attributes & COMPRESSION_MASK);
+  if (body === undefined) throw damaged(offset, 'it unpacks to more than a batch of keys can hold');
+  const plain = Buffer.concat([bytes.subarray(0, HEADER_BYTES), body]);
+  plain.writeInt32BE(plain.length - FRAME_BYTES, 8);
+  plain.writeInt16BE(attributes & ~COMPRESSION_MASK, ATTRIBUTES_AT);
+  return plain;
 }
 
 function changeOf(offset: number, key: Buffer | null, value: Buffer | null): KeyChange {

@@ -49,6 +49,14 @@ export const defaultLimits = {
 
 export type KafkaLogLimits = Readonly<typeof defaultLimits>;
 
+/**
+ * Bytes to which the records of one batch may unpack. No batch of ours has more than `batchMaxBytes`, also where the topic's configuration
+ * compresses it.
+ */
+export const BATCH_UNPACKED_MAX_BYTES = 16 * MIB;
+/** Records of one partition that one read returns: empty ones cost no bytes. */
+export const READ_MAX_RECORDS = 50_000;
+
 /** Of the topic of wrapped keys: milliseconds after which an unacknowledged put or destruction fails. */
 export const KEY_APPEND_TIMEOUT_MS = 30_000;
 /** Ids that one append destroys at most. */

@@ -4,6 +4,8 @@ import { createRecordsBatch, Reader, readRecordsBatch, type Writer } from '@plat
 import type { LogRecord } from '@tidemark/ports';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { decodeChanges, putRecord } from './key-records.ts';
+import { BATCH_UNPACKED_MAX_BYTES, READ_MAX_RECORDS } from './limits.ts';
 import {
   BATCH_OVERHEAD_BYTES,
   decodeBatches,
@@ -159,6 +161,38 @@ describe('decoding', () => {
     }));
     const batch = createRecordsBatch(messages as never, { compression }) as unknown as Writer;
     expect(decode(batch.buffer)).toEqual(Array.from({ length: 20 }, (_, index) => hex(index)));
+  });
+
+  test.each(['gzip', 'snappy', 'lz4', 'zstd'] as const)(
+    'a bomb of %s is not unpacked: its records come out empty',
+    (compression) => {
+      const bomb = { topic: 't', value: Buffer.alloc(BATCH_UNPACKED_MAX_BYTES) };
+      const batch = createRecordsBatch([bomb, { topic: 't', value: Buffer.from('b') }] as never, { compression });
+      const bytes = (batch as unknown as Writer).buffer;
+      expect(bytes.length).toBeLessThan(1_000_000);
+      expect(decode(bytes)).toEqual([
+        [0, ''],
+        [1, ''],
+      ]);
+      expect(decode(bytes, 1)).toEqual([[1, '']]);
+    },
+  );
+
+  test('a compressed batch of keys is read, and a bomb of them stops the reader', () => {
+    const key = { id: 'k', tenant: 't', workflow: 'w', user: null, provider: 'p', wrappedBy: 'x', wrapped: 'y' };
+    const batchOf = (value: Buffer) =>
+      createRecordsBatch([{ topic: 't', key: Buffer.from('k'), value }] as never, { compression: 'zstd' }) as never;
+    const { value } = putRecord(key as never);
+    const { buffer } = batchOf(Buffer.from(value)) as Writer;
+    expect(decodeChanges(buffer, 0).changes).toEqual([{ kind: 'put', key }]);
+    const bomb = (batchOf(Buffer.alloc(BATCH_UNPACKED_MAX_BYTES)) as Writer).buffer;
+    expect(() => decodeChanges(bomb, 0)).toThrow(expect.objectContaining({ code: 'log-damaged' }));
+  });
+
+  test('of records without bytes, no read takes more than so many', () => {
+    const many = at(0, encodeBatch(0, Array(READ_MAX_RECORDS + 1).fill({ value: new Uint8Array(0), type: 'T' }), 1));
+    expect(decode(many)).toHaveLength(READ_MAX_RECORDS);
+    expect(decode(many, READ_MAX_RECORDS)).toEqual([[READ_MAX_RECORDS, '']]);
   });
 
   test('records without a value come out empty, and keep their place', () => {

@@ -4,18 +4,20 @@
  * the response: no copy, no object but the record itself (L1).
  */
 
-import { compressionsAlgorithmsByBitmask, crc32c, Writer } from '@platformatic/kafka';
+import { crc32c, Writer } from '@platformatic/kafka';
 import { CorruptError, type Offset } from '@tidemark/core';
 import type { LogRecord, StoredRecord } from '@tidemark/ports';
+import { unpackedBody } from './batch-body.ts';
+import { READ_MAX_RECORDS } from './limits.ts';
 
 /** Base offset and length, which stand before the bytes that the length counts. */
 const FRAME_BYTES = 12;
 /** Bytes of a batch before its records. */
-const HEADER_BYTES = 61;
+export const HEADER_BYTES = 61;
 const CRC_AT = 17;
 const ATTRIBUTES_AT = 21;
 const MAGIC = 2;
-const COMPRESSION_MASK = 0b111;
+export const COMPRESSION_MASK = 0b111;
 const CONTROL_BIT = 0b100000;
 /** `[index, length]` of a partition in a produce request, written before the batch, so that a request is a list of buffers. */
 export const PREFIX_BYTES = 8;
@@ -150,7 +152,7 @@ export function writeInt64(out: Buffer, value: number, at: number): void {
 export const readInt64 = (from: Buffer, at: number): number =>
   from.readInt32BE(at) * TWO_POW_32 + from.readUInt32BE(at + 4);
 
-/** Collects records and stops at a budget of bytes; always takes the first record. */
+/** Collects records and stops at a budget of bytes, and at `READ_MAX_RECORDS`; always takes the first record. */
 export interface RecordSink {
   readonly records: StoredRecord[];
   /** Value bytes that may still be taken; below zero nothing more is taken. */
@@ -180,7 +182,8 @@ const NOTHING = new Uint8Array(0);
 
 /**
  * Decodes the batches of one partition into the sink, from the offset `from` on. A batch cut short at the end is left
- * for the next fetch. Control records and records without a value come out empty: the offsets stay gapless (L1).
+ * for the next fetch. Control records and records without a value come out empty: the offsets stay gapless (L1). So do the records of a
+ * batch that unpacks to more than ours ever do: nothing of ours is in it, and an empty record is rejected.
  * Throws `CorruptError` with code `log-damaged` when a checksum or a length is wrong.
  */
 export function decodeBatches(bytes: Buffer, from: number, sink: RecordSink): void {
@@ -205,7 +208,8 @@ function decodeBatch(batch: Buffer, base: number, from: number, sink: RecordSink
   }
   const attributes = batch.readInt16BE(ATTRIBUTES_AT);
   const isControl = (attributes & CONTROL_BIT) !== 0;
-  const body = inflate(batch.subarray(HEADER_BYTES), attributes & COMPRESSION_MASK);
+  const body = unpackedBody(batch.subarray(HEADER_BYTES), attributes & COMPRESSION_MASK);
+  if (body === undefined) return takeEmpty(base, base + batch.readInt32BE(23), from, sink);
   const count = batch.readInt32BE(57);
   const cursor: Cursor = { at: 0 };
   for (let index = 0; index < count; index++) {
@@ -215,13 +219,24 @@ function decodeBatch(batch: Buffer, base: number, from: number, sink: RecordSink
     readVarint(body, cursor); // timestamp
     const offset = base + readVarint(body, cursor);
     if (sink.to !== undefined && offset >= sink.to) return false;
-    if (offset >= from) {
-      const value = isControl ? NOTHING : readValue(body, cursor);
-      if (sink.records.length > 0 && value.length > sink.leftBytes) return false;
-      sink.leftBytes -= value.length;
-      sink.records.push({ offset: offset as Offset, value });
-    }
+    if (offset >= from && !take(sink, offset, isControl ? NOTHING : readValue(body, cursor))) return false;
     cursor.at = next;
+  }
+  return true;
+}
+
+function take(sink: RecordSink, offset: number, value: Uint8Array): boolean {
+  const { length } = sink.records;
+  if ((length > 0 && value.length > sink.leftBytes) || length >= READ_MAX_RECORDS) return false;
+  sink.leftBytes -= value.length;
+  sink.records.push({ offset: offset as Offset, value });
+  return true;
+}
+
+/** All offsets of a batch, without what is in it. */
+function takeEmpty(base: number, last: number, from: number, sink: RecordSink): boolean {
+  for (let offset = Math.max(base, from); offset <= last; offset++) {
+    if ((sink.to !== undefined && offset >= sink.to) || !take(sink, offset, NOTHING)) return false;
   }
   return true;
 }
@@ -233,11 +248,4 @@ function readValue(body: Buffer, cursor: Cursor): Uint8Array {
   if (length < 0) return NOTHING;
   if (cursor.at + length > body.length) throw new CorruptError('log-damaged', 'A record is longer than its batch.');
   return body.subarray(cursor.at, cursor.at + length);
-}
-
-function inflate(body: Buffer, algorithm: number): Buffer {
-  if (algorithm === 0) return body;
-  const known = compressionsAlgorithmsByBitmask[algorithm];
-  if (known === undefined) throw new CorruptError('log-damaged', `Unknown compression ${algorithm} of a batch.`);
-  return known.decompressSync(body);
 }

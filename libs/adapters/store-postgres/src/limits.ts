@@ -74,3 +74,5 @@ export const SCRUB_MAX_MS = 30_000;
 export const SCRUB_READERS_MAX_MS = 10_000;
 /** Pause between two polls for them. */
 export const SCRUB_READERS_POLL_MS = 50;
+/** Largest template of a database, unpacked, in bytes. */
+export const TEMPLATE_MAX_BYTES = 512 * 1_024 * 1_024;

@@ -88,11 +88,11 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   trace_spans_exported_total: counter('Spans that the collector has taken.'),
   trace_spans_dropped_total: counter('Spans (or histories of them) that were dropped, by reason.', ['reason']),
   request_body_bytes: gauge(
-    'Memory that bodies of requests in progress take: bytes that were read, and values once parsed.',
+    'Memory that bodies of requests in progress take, and what is read for answers: bytes that were read, and values once parsed.',
     'By',
   ),
   request_bodies_refused_total: counter(
-    'Bodies of requests that were refused because of the memory that they would take, by code.',
+    'Bodies of requests, and reads, that were refused because of the memory that they would take, by code.',
     ['reason'],
   ),
   log_size_bytes: gauge('Size of the checkpoint log.', 'By'),

@@ -112,6 +112,7 @@ export { isEndForgotten, isForgotten } from './kernel/forgotten.ts';
 export { startGrowthReport } from './kernel/growth.ts';
 export { check, type Health, type HealthCheck, recentCheck } from './kernel/health.ts';
 export { ACCESS_SUBJECT, BULK_ACTS, OVERLAPS } from './kernel/names.ts';
+export { overridden } from './kernel/overridden.ts';
 export { Pace } from './kernel/pace.ts';
 export { type ColdHistory, LamportClock, type Ports } from './kernel/ports.ts';
 export type { RetryPolicy } from './kernel/retry.ts';

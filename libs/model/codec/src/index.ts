@@ -26,6 +26,7 @@ export type {
   ScopeSize,
   StoredFragment,
 } from './payloads.ts';
+export { foldFor, keepJson, keepValue, parsedBytes, type Reading, readFor, readingNow } from './reading.ts';
 export {
   checkHeader,
   decodePayload,
@@ -36,6 +37,7 @@ export {
   HEADER_MAX_BYTES,
   historyClosed,
   type NewEvent,
+  parseContent,
   payloadText,
   recordUnreadable,
   workflowOf,

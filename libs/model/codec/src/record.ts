@@ -12,6 +12,7 @@ import {
   type Envelope,
   type EventType,
   InvalidError,
+  type Json,
   LimitError,
   type LogEntry,
   RULES_READABLE,
@@ -22,6 +23,7 @@ import { BLOB_REFERENCE_MAX_BYTES, blobReferenceOf, type StoredRecord } from '@t
 import { recordBlob } from './blob-records.ts';
 import type { Payloads } from './payloads.ts';
 import { plainEnvelope } from './plain-header.ts';
+import { keepJson, parsedBytes, readingNow } from './reading.ts';
 import {
   blobEnvelope,
   controls,
@@ -322,11 +324,22 @@ function isInBlob(payload: Uint8Array | string): boolean {
 export function decodePayload<T extends EventType>(type: T, payload: Uint8Array | string): Payloads[T] {
   const sealed = typeof payload === 'string' ? textSealedWith(payload) !== undefined : isSealed(payload);
   if (sealed || isInBlob(payload)) throw historyClosed(type, payload);
+  // Rows were counted when they were loaded; what comes from the log is not. Values of signals stay while a history is folded.
+  if (typeof payload !== 'string') {
+    if (type === 'SignalReceived') keepJson(payload);
+    else readingNow()?.pass(parsedBytes(payload));
+  }
   try {
     return JSON.parse(typeof payload === 'string' ? payload : text.decode(payload)) as Payloads[T];
   } catch (cause) {
     throw new InvalidError('payload-unreadable', `The payload of a ${type} is not JSON.`, { type, cause });
   }
+}
+
+/** The value of a row's own text, such as an entry of memory. Content of records is `decodePayload`'s. */
+export function parseContent(json: string): Json {
+  keepJson(json);
+  return JSON.parse(json) as Json;
 }
 
 /** The payload as text, unopened; invalid UTF-8 becomes replacement characters. */

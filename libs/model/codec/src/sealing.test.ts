@@ -7,6 +7,7 @@ import { createCipheriv, createSecretKey, generateKeySync, type KeyObject } from
 import { snappyCompress } from '@platformatic/wasm-utils';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { UNSEALED_MAX_BYTES } from './limits.ts';
 import { decodeRecord } from './record.ts';
 import { envelope, recordOf } from './record-fixture.ts';
 import {
@@ -55,6 +56,12 @@ describe('a record', () => {
     const sealed = sealRecord(record, key);
     expect(sealed[sealed.indexOf(0x0a) + 1]).toBe(form);
     expect(Buffer.compare(openRecord(sealed, key.key), record)).toBe(0);
+  });
+
+  it('that unpacks to more than an event has is not opened', () => {
+    const bomb = sealRecord(Buffer.concat([recordOf(Buffer.from('0')), Buffer.alloc(UNSEALED_MAX_BYTES)]), key);
+    expect(bomb.length).toBeLessThan(10_000);
+    expect(() => openRecord(bomb, key.key)).toThrow(wrong);
   });
 
   it('folds without a key: its envelope is clear', () => {

@@ -122,9 +122,11 @@ export {
 } from './ids.ts';
 export {
   ANSWER_BOUNDS,
+  COUNTED_BOUNDS,
   checkJson,
   JSON_BOUNDS,
   JsonScanner,
+  PARSED_VALUE_BYTES,
   parseJson,
   RETURNED_BOUNDS,
   STORED_BOUNDS,

@@ -72,6 +72,18 @@ export const STORED_BOUNDS: JsonBounds = {
 /** For answers of foreign servers. They can't be asked to answer differently, so large numbers in them are rounded. */
 export const ANSWER_BOUNDS: JsonBounds = { ...JSON_BOUNDS, exactNumbers: false };
 
+/** Only counts: for texts that are stored already. */
+export const COUNTED_BOUNDS: JsonBounds = {
+  valuesMaxCount: Number.POSITIVE_INFINITY,
+  depthMax: Number.POSITIVE_INFINITY,
+  keyMaxChars: Number.POSITIVE_INFINITY,
+  membersMaxCount: Number.POSITIVE_INFINITY,
+  exactNumbers: false,
+};
+
+/** Bytes that one value is taken to need once it is parsed. */
+export const PARSED_VALUE_BYTES = 100;
+
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const MINUS = 0x2d;

@@ -16,6 +16,8 @@ export interface ApprovalQuery {
   readonly assignees?: readonly string[] | undefined;
   readonly after?: ApprovalPlace | undefined;
   readonly limit?: number | undefined;
+  /** False: without what they ask, which then isn't read. */
+  readonly content?: boolean | undefined;
 }
 
 /** A task that waits for a person's answer, and for no other task. */

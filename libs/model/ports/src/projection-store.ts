@@ -72,10 +72,15 @@ export interface FoldStore {
   apply(batch: ProjectionBatch): Promise<void>;
 }
 
+/** False: the state and its tasks are needed alone, so no record is read, and each payload is empty. */
+export interface SnapshotParts {
+  readonly payloads: false;
+}
+
 /** What workers read to resume workflows. */
 export interface ClaimStore<Said = JsonText> {
   /** Snapshots of the workflows that exist. Throws `UnavailableError` (`store-rebuilding`) before `ready`. */
-  loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot<Said>[]>;
+  loadStreams(workflows: readonly WorkflowId[], of?: SnapshotParts): Promise<readonly StreamSnapshot<Said>[]>;
 }
 
 /** Rows as an adapter stores them: the content of records is in the log alone. */

@@ -5,20 +5,14 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { InvalidError, JsonScanner, LimitError, type TenantId } from '@tidemark/core';
-import { noTelemetry, Room, type Telemetry } from '@tidemark/ports';
-import {
-  BODIES_MAX_BYTES,
-  BODY_MAX_BYTES,
-  BODY_PIECE_MIN_BYTES,
-  BODY_PIECES_FREE_COUNT,
-  BODY_VALUE_BYTES,
-} from './limits.ts';
+import { InvalidError, JsonScanner, LimitError, PARSED_VALUE_BYTES, type TenantId } from '@tidemark/core';
+import { BODY_MAX_BYTES, BODY_PIECE_MIN_BYTES, BODY_PIECES_FREE_COUNT } from './limits.ts';
+import { ContentRoom } from './reads.ts';
 
 export interface BodyBounds {
   /** Bytes of one body, as it is sent. */
   readonly bodyMaxBytes?: number | undefined;
-  /** Bytes of all bodies in hand: what was read of them, and what their values take once parsed. One caller has as much as is still free. */
+  /** Bytes of all content in hand: what was read, and what its values take once parsed. One caller has as much as is still free. */
   readonly inHandMaxBytes?: number | undefined;
 }
 
@@ -28,16 +22,11 @@ export const hasBody = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean 
 
 export class Bodies {
   readonly #bodyMaxBytes: number;
-  readonly #inHand: Room<string>;
-  readonly #telemetry: Pick<Telemetry, 'gauge' | 'count'>;
+  readonly #inHand: ContentRoom;
 
-  constructor(
-    { bodyMaxBytes = BODY_MAX_BYTES, inHandMaxBytes = BODIES_MAX_BYTES }: BodyBounds = {},
-    telemetry: Pick<Telemetry, 'gauge' | 'count'> = noTelemetry,
-  ) {
+  constructor({ bodyMaxBytes = BODY_MAX_BYTES, inHandMaxBytes }: BodyBounds = {}, inHand?: ContentRoom) {
     this.#bodyMaxBytes = bodyMaxBytes;
-    this.#inHand = new Room(inHandMaxBytes);
-    this.#telemetry = telemetry;
+    this.#inHand = inHand ?? new ContentRoom(inHandMaxBytes);
   }
 
   /** Bytes that the bodies in hand take. */
@@ -47,11 +36,9 @@ export class Bodies {
 
   /** Begins to read: unread pieces would take more than their bytes. `address`: whose room it takes until the caller is known. */
   open(request: IncomingMessage, response: ServerResponse, address: string): Body {
-    const share = new Share(this.#inHand, `address ${address}`, (bytes) =>
-      this.#telemetry.gauge('request_body_bytes', bytes),
-    );
+    const share = new Share(this.#inHand, `address ${address}`);
     const body = new Body(request, share, this.#bodyMaxBytes, (code) =>
-      this.#telemetry.count('request_bodies_refused_total', 1, { reason: code }),
+      this.#inHand.telemetry.count('request_bodies_refused_total', 1, { reason: code }),
     );
     response.once('close', body.hold());
     return body;
@@ -60,18 +47,16 @@ export class Bodies {
 
 /** What one body has of the room. */
 class Share {
-  readonly #room: Room<string>;
-  readonly #onChange: (takenBytes: number) => void;
+  readonly #room: ContentRoom;
   #whose: string | null;
   /** Includes bytes that were given back. */
   bytes = 0;
   #isOver = false;
   #giveBack = (): void => {};
 
-  constructor(room: Room<string>, whose: string | null, onChange: (takenBytes: number) => void) {
+  constructor(room: ContentRoom, whose: string | null) {
     this.#room = room;
     this.#whose = whose;
-    this.#onChange = onChange;
   }
 
   /** Throws `LimitError` (`bodies-too-many`) where not enough is free. */
@@ -83,10 +68,8 @@ class Share {
         "The memory for bodies of requests is in use, or this caller's share of it. Nothing was done: try again later.",
       );
     }
-    this.#giveBack();
-    this.#giveBack = this.#room.take(whose, bytes);
+    this.#giveBack = this.#room.takeInstead(this.#giveBack, whose, bytes);
     [this.#whose, this.bytes] = [whose, bytes];
-    this.#onChange(this.#room.takenCount);
   }
 
   belongTo(whose: string | null): void {
@@ -96,9 +79,11 @@ class Share {
   giveBack(): void {
     this.#isOver = true;
     this.#giveBack();
-    this.#onChange(this.#room.takenCount);
   }
 }
+
+/** A caller's name in the room; null: of no tenant. */
+export const takerOf = (tenant: TenantId | null): string | null => (tenant === null ? null : `tenant ${tenant}`);
 
 export class Body {
   readonly #share: Share;
@@ -146,7 +131,7 @@ export class Body {
    */
   belongTo(tenant: TenantId | null): void {
     try {
-      this.#share.belongTo(tenant === null ? null : `tenant ${tenant}`);
+      this.#share.belongTo(takerOf(tenant));
     } catch (error) {
       this.#end(error as Error);
       throw error;
@@ -175,7 +160,7 @@ export class Body {
       throw tooSmall();
     }
     this.#scanner.push(piece);
-    this.#share.take(length + this.#scanner.values * BODY_VALUE_BYTES);
+    this.#share.take(length + this.#scanner.values * PARSED_VALUE_BYTES);
     this.#bytes.add(piece);
   }
 

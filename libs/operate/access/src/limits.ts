@@ -24,11 +24,16 @@ export const AUTHORIZATION_MAX_CHARS = 16_384;
 /** Largest body of a request, in bytes. */
 export const BODY_MAX_BYTES = 4 * 1_024 * 1_024;
 /**
- * Bytes of all bodies in hand: what was read of them, and what each of their values takes once parsed. One tenant or address has as much as
- * is still free (`Room`).
+ * Bytes of all content in hand: what was read of bodies and for answers, and what each of their values takes once parsed. One tenant or
+ * address has as much as is still free (`Room`).
  */
 export const BODIES_MAX_BYTES = 64 * 1_024 * 1_024;
-export const BODY_VALUE_BYTES = 100;
+/** Most that one answer may take of it, in bytes; and, beside that, what is folded into an answer of any length. */
+export const READ_MAX_BYTES = 48 * 1_024 * 1_024;
+export const READ_PASSING_MAX_BYTES = 8 * 1_024 * 1_024;
+/** Longest wait of a read for it, in milliseconds, and reads that wait (those of one tenant: as many as places are still free). */
+export const READ_WAIT_MAX_MS = 10_000;
+export const READS_WAITING_MAX_COUNT = 256;
 /** Pieces of a body that may have any size, and the smallest average size of further ones, in bytes: each costs the server, however small. */
 export const BODY_PIECES_FREE_COUNT = 1_024;
 export const BODY_PIECE_MIN_BYTES = 64;

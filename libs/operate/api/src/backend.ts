@@ -20,8 +20,10 @@ import {
   type Demand,
   type EffectDefinition,
   maskedStore,
+  overridden,
   type Ports,
 } from '@tidemark/runtime';
+import { clearReads } from './clear-reads.ts';
 import { STARTED_GRACE_MS, STARTED_POLL_MAX_MS, STARTED_POLL_MS, TENANTS_KEPT_MAX_COUNT } from './limits.ts';
 import { Newest } from './newest.ts';
 
@@ -40,12 +42,14 @@ export interface Place {
 export class Backend {
   readonly ports: Ports;
   readonly client: Client;
-  /** Rows with secret fields masked. */
+  /** Rows with secret fields masked; for callers who may not see content, without it. */
   readonly reads: ProjectionStore;
   /** Who is let in. */
   readonly access: AccessRecords;
   /** Workflows that can be started here by name, the newest version of each first. */
   readonly definitions: readonly Definition[];
+  /** For callers who may not see content. */
+  readonly #clear: Backend;
   readonly #place: Place;
   /** Tenants of workflows that were looked up lately. */
   readonly #tenants = new Newest<TenantId>(TENANTS_KEPT_MAX_COUNT);
@@ -57,9 +61,15 @@ export class Backend {
     this.ports = ports;
     this.client = client;
     this.reads = maskedStore(ports.store);
+    this.#clear = overridden<Backend>(this, { reads: clearReads(this.reads) });
     const { store, clock, digest } = ports;
     this.access = new AccessRecords({ memory: client.memory, store, clock, digest, onChanged: onAccessChanged });
     this.definitions = definitions;
+  }
+
+  /** As it is for a caller who may see content, or not. */
+  forCaller(showsContent: boolean): Backend {
+    return showsContent ? this : this.#clear;
   }
 
   /** Demand for each pool of workers. Throws `UnavailableError` (`demand-unknown`). */

@@ -1,7 +1,7 @@
 /** Owns every bound of the HTTP API, with its unit. These are the defaults of those that are settings. */
 
-/** Checkpoints that one read fetches. */
-export const CHECKPOINTS_PAGE_COUNT = 500;
+/** Checkpoints that one read fetches to fold a belief: they are in memory together. */
+export const CHECKPOINTS_PAGE_COUNT = 50;
 
 /** Longest address of a request with its query, in characters. */
 export const URL_MAX_CHARS = 8_192;
@@ -33,7 +33,7 @@ export const ANSWER_STALL_MS = 10_000;
 
 /** Requests of one principal in a window. */
 export const RATE_MAX_COUNT = 6_000;
-/** Bytes of a body, with the values in it (`BODY_VALUE_BYTES`), that count as one more request. */
+/** Bytes of a body or of what is read, with the values in it (`PARSED_VALUE_BYTES`), that count as one more request. */
 export const RATE_BODY_BYTES = 128 * 1_024;
 /** Refused credentials from one address in a window. */
 export const REFUSED_MAX_COUNT = 120;

@@ -4,6 +4,7 @@
  */
 
 import { parse } from 'node:querystring';
+import { Reads } from '@tidemark/access/reads';
 import { InvalidError } from '@tidemark/core';
 import type { Principal } from '@tidemark/ports';
 import type { Definition } from '@tidemark/runtime';
@@ -15,7 +16,7 @@ import { PROBLEM_TYPE, reportedOf } from './problem.ts';
 import type { AnyRoute } from './route.ts';
 import { allRoutes } from './routes.ts';
 
-export interface LocalApiOptions extends Answering {
+export interface LocalApiOptions extends Omit<Answering, 'reads'> {
   readonly place: Place;
   /** Workflows that can be started by name, the newest version of each first. */
   readonly definitions: readonly Definition[];
@@ -41,6 +42,7 @@ export function localApi({ place, definitions, principal, ...answering }: LocalA
     return operation;
   };
   const never = new AbortController().signal;
+  const reads = new Reads();
   const answer = async (address: URL, { method = 'GET', body, headers, signal }: RequestInit): Promise<Response> => {
     const { route, params } = found(method, address.pathname);
     fleet ??= new Fleet(backend);
@@ -52,9 +54,9 @@ export function localApi({ place, definitions, principal, ...answering }: LocalA
       signal: signal ?? never,
     };
     const request = operation.ask(given, { backend, fleet });
-    const reached = await operation.answer(request, answering);
+    const reached = await operation.answer(request, { ...answering, reads });
     const type = { 'content-type': 'application/json' };
-    return new Response(operation.text(request, reached), { status: reached.status, headers: type });
+    return new Response(reached.text, { status: reached.status, headers: type });
   };
   return {
     fetch: async (input, init = {}) => {

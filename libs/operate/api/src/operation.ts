@@ -3,6 +3,8 @@
  * answer what the caller may not see. Must not know HTTP.
  */
 
+import { takerOf } from '@tidemark/access/json-body';
+import type { Reads } from '@tidemark/access/reads';
 import { AccessError } from '@tidemark/core';
 import { type AuditTrail, mayDo } from '@tidemark/ports';
 import type { z } from 'zod';
@@ -10,7 +12,7 @@ import { audited } from './audited.ts';
 import { invalidRequest, limitWords } from './problem.ts';
 import { checkNumbers, checkQuery } from './query.ts';
 import { hasContent, type Redaction, redactionOf, redactorOf, requestedRedaction } from './redaction.ts';
-import type { AnyRoute, Call } from './route.ts';
+import { type AnyRoute, type Call, isRead } from './route.ts';
 
 /** The caller's input, unchecked. */
 export type Given = Pick<
@@ -23,9 +25,15 @@ export type AnyCall = Call<unknown, unknown, unknown>;
 export interface Reached {
   readonly status: number;
   readonly body: unknown;
+  /** The JSON of the answer, without what the caller may not see. */
+  readonly text: string;
 }
 
 export interface Answering {
+  /** The memory for content that is read. */
+  readonly reads: Reads;
+  /** Told what the reading took of it, in bytes. */
+  readonly onRead?: ((bytes: number) => void) | undefined;
   /** Records reads of content and every action; an action that can't be recorded isn't done. */
   readonly audit?: AuditTrail | undefined;
   /** Checks answers against their schemas; for tests. */
@@ -65,21 +73,27 @@ export class Operation {
   }
 
   /** Throws as the operation does, and as `AuditTrail.admit`. */
-  async answer(request: AnyCall, { audit, checksAnswers }: Answering): Promise<Reached> {
+  async answer(request: AnyCall, { audit, reads, onRead, checksAnswers }: Answering): Promise<Reached> {
     const { route } = this;
-    const { principal, params, query, redaction, backend } = request;
+    const { principal, params, query, redaction, backend, signal } = request;
     const showsContent = this.#mayShowContent && redaction.content;
     const about = { route, principal, showsContent, params, query, tenantOf: backend.tenantOf };
-    const reached = await audited(audit, about, async () => {
+    const isAnyRead = isRead(route);
+    const readsContent = redaction.content || route.readsContent === true || !isAnyRead;
+    const call = { ...request, backend: backend.forCaller(readsContent) } as Call<never, never, never>;
+    const work = async (): Promise<Reached> => {
+      const reached = await route.handle(call);
+      if (checksAnswers === true) route.answers[reached.status]!.parse(reached.body);
+      return { ...reached, text: this.#text(request, reached) };
+    };
+    return audited(audit, about, async () => {
       refuseLacking(route, request);
-      return route.handle(request as Call<never, never, never>);
+      const reader = { whose: takerOf(principal.tenant), showsContent: readsContent, onRead };
+      return isAnyRead ? reads.read(reader, signal, work) : reads.act(reader, work);
     });
-    if (checksAnswers === true) route.answers[reached.status]!.parse(reached.body);
-    return reached;
   }
 
-  /** The JSON of the answer, without what the caller may not see. */
-  text({ redaction }: AnyCall, { status, body }: Reached): string {
+  #text({ redaction }: AnyCall, { status, body }: Pick<Reached, 'status' | 'body'>): string {
     const redact = this.#redactors(status, redaction);
     return JSON.stringify(redact === undefined ? body : redact(body));
   }

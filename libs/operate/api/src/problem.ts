@@ -107,7 +107,7 @@ function statusOf(error: TidemarkError): number {
 }
 
 function limitStatus(code: string): number {
-  if (code === 'bodies-too-many') return 503;
+  if (code === 'bodies-too-many' || code === 'reads-too-many') return 503;
   return /^(?:body|json)-|-too-(?:large|long|deep)$/.test(code) ? 413 : 429;
 }
 

@@ -70,6 +70,8 @@ export interface RouteFacts {
   readonly right: Right;
   /** Checked before anything is done. */
   readonly needs?: readonly Need[] | undefined;
+  /** Names and numbers in its answer follow from content, which is read also for callers who may not see it. */
+  readonly readsContent?: boolean | undefined;
   /** Codes of problems, beside those of every route. */
   readonly problems?: readonly string[] | undefined;
   /** Its targets, where the address doesn't name the only one: each has an entry in the audit. */
@@ -112,6 +114,10 @@ export function route<
   const { params, query, body } = declared;
   return { ...declared, params: params as P, query: query as Q, body: body as B };
 }
+
+/** Whether an operation changes nothing: one that a right to read allows, whatever its method. */
+export const isRead = ({ method, right }: Pick<RouteFacts, 'method' | 'right'>): boolean =>
+  method === 'GET' || right === 'read' || right === 'content';
 
 /** The answer of nearly every route. */
 export const ok = <T>(body: T): { readonly status: 200; readonly body: T } => ({ status: 200, body });

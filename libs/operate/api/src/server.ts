@@ -9,6 +9,7 @@ import rateLimit from '@fastify/rate-limit';
 import { refuseCredentialsInQuery } from '@tidemark/access';
 import { ambiguityOf, refusalOf } from '@tidemark/access/http-guard';
 import { Bodies, type Body, type BodyBounds, hasBody } from '@tidemark/access/json-body';
+import { ContentRoom, Reads } from '@tidemark/access/reads';
 import { InvalidError, TidemarkError } from '@tidemark/core';
 import type { AuditTrail, Authenticator, Principal } from '@tidemark/ports';
 import type { Definition } from '@tidemark/runtime';
@@ -34,7 +35,7 @@ import { openApiOf } from './openapi.ts';
 import { Operation, parsed } from './operation.ts';
 import { PROBLEM_TYPE, rawAnswer, reportedOf } from './problem.ts';
 import { redactionOf } from './redaction.ts';
-import type { AnyRoute } from './route.ts';
+import { type AnyRoute, isRead } from './route.ts';
 import { allRoutes, allStreams } from './routes.ts';
 import { addSafeHeaders, SAFE_HEADERS } from './safe-headers.ts';
 import { reauthorise } from './standing.ts';
@@ -116,7 +117,8 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   limitOpen(app, (path) => admitted.has(path));
   app.addHook('onRequest', async (request) => guard(request, options));
   const admitting = admission(app, { ...options, digest: options.place.ports.digest });
-  readBodies(app, new Bodies(options.bodies, options.place.ports.telemetry), admitting);
+  const inHand = new ContentRoom(options.bodies?.inHandMaxBytes, options.place.ports.telemetry);
+  readBodies(app, new Bodies(options.bodies, inHand), admitting);
   app.setErrorHandler((error, _request, reply) => sendProblem(reply, frameworkError(error), options));
   const { consoleFolder } = options;
   if (consoleFolder !== undefined) await serveConsole(app, consoleFolder);
@@ -131,7 +133,7 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   const fleet = new Fleet(backend);
   app.addHook('preClose', async () => fleet.close());
   const work = { reads: new Work(), acts: new Work() };
-  const serving = { backend, fleet, admission: admitting, work, answers, options };
+  const serving = { backend, fleet, admission: admitting, work, answers, reads: new Reads(inHand), options };
   for (const route of allRoutes) serve(app, route, serving);
   const streams = new Streams(options.place, options.onError ?? (() => {}));
   app.addHook('preClose', () => streams.close());
@@ -201,6 +203,7 @@ interface Serving {
   /** Counted apart: actions that wait for the log block no reads. */
   readonly work: { readonly reads: Work; readonly acts: Work };
   readonly answers: Answers;
+  readonly reads: Reads;
   readonly options: ApiOptions;
 }
 
@@ -208,10 +211,9 @@ interface Serving {
 export const pathOf = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
 function serve(app: FastifyInstance, route: AnyRoute, serving: Serving): void {
-  const { backend, fleet, admission: admitting, work, answers, options } = serving;
+  const { backend, fleet, admission: admitting, work, answers, reads, options } = serving;
   const operation = new Operation(route);
-  // An operation that a right to read allows changes nothing, whatever its method.
-  const isRead = route.method === 'GET' || route.right === 'read' || route.right === 'content';
+  const isAnyRead = isRead(route);
   app.route({
     method: route.method,
     url: pathOf(route.path),
@@ -223,7 +225,7 @@ function serve(app: FastifyInstance, route: AnyRoute, serving: Serving): void {
     handler: async (request, reply) => {
       const { principal, incoming, params, query, body } = request;
       // Answers of actions are small, and the action is done.
-      if (isRead) answers.check(principal.tenant);
+      if (isAnyRead) answers.check(principal.tenant);
       const traceparent = [request.headers.traceparent].flat()[0];
       const asked = operation.ask(
         { params, query, body, principal, traceparent, signal: gone(reply) },
@@ -232,14 +234,14 @@ function serve(app: FastifyInstance, route: AnyRoute, serving: Serving): void {
       // The outcome is recorded, also where the caller has left meanwhile.
       const answer = () => {
         const letGo = incoming?.hold();
-        return operation.answer(asked, options).finally(letGo);
+        const onRead = (bytes: number) => void admitting.charge(request, bytes);
+        return operation.answer(asked, { ...options, reads, onRead }).finally(letGo);
       };
-      const reached = await work[isRead ? 'reads' : 'acts'].do(principal.tenant, asked.signal, answer);
-      const text = operation.text(asked, reached);
+      const { status, text } = await work[isAnyRead ? 'reads' : 'acts'].do(principal.tenant, asked.signal, answer);
       // Of many concurrent reads, others may have filled the room meanwhile.
-      if (isRead) answers.check(principal.tenant);
+      if (isAnyRead) answers.check(principal.tenant);
       answers.add(principal.tenant, reply.raw, Buffer.byteLength(text));
-      return reply.code(reached.status).header('cache-control', 'no-store').type('application/json').send(text);
+      return reply.code(status).header('cache-control', 'no-store').type('application/json').send(text);
     },
   });
 }

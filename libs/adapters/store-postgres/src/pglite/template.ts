@@ -11,6 +11,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { PGlite } from '@electric-sql/pglite';
+import { TEMPLATE_MAX_BYTES } from '../limits.ts';
 
 /** Raised when databases are created in another way. */
 const TEMPLATE = 3;
@@ -38,7 +39,7 @@ export function readTemplate(tables: string): Blob | undefined {
   try {
     const file = templateFile(tables);
     if (!existsSync(file)) return undefined;
-    return new Blob([zstdDecompressSync(readFileSync(file))]);
+    return new Blob([zstdDecompressSync(readFileSync(file), { maxOutputLength: TEMPLATE_MAX_BYTES })]);
   } catch {
     return undefined;
   }

@@ -4,7 +4,7 @@
  * for the digest.
  */
 
-import { canonicalJson } from '@tidemark/codec';
+import { canonicalJson, parseContent } from '@tidemark/codec';
 import type { Json, Sha256 } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
 
@@ -60,11 +60,11 @@ export async function promptMessages(
 ): Promise<readonly Json[]> {
   const links: PromptLink[] = [];
   for (let at = prompt; at !== null; ) {
-    const link = JSON.parse((await read([at]))(at)) as PromptLink;
+    const link = parseContent((await read([at]))(at)) as unknown as PromptLink;
     links.unshift(link);
     at = link.before;
   }
   const digests = links.flatMap(({ added }) => added);
   const text = await read(digests);
-  return digests.map((digest) => JSON.parse(text(digest)) as Json);
+  return digests.map((digest) => parseContent(text(digest)));
 }

@@ -100,7 +100,7 @@ export async function rebuildCalls(
 }
 
 async function tasksAt({ store }: Sources, workflow: WorkflowId, at: Sequence) {
-  const [snapshot] = await store.loadStreams([workflow]);
+  const [snapshot] = await store.loadStreams([workflow], { payloads: false });
   if (snapshot === undefined) throw workflowUnknown(workflow);
   const state = streamFromJson(snapshot.state, snapshot.tasks);
   const newest = state.head.sequence;

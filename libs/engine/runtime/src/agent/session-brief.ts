@@ -4,7 +4,7 @@
  * that all entry points show (commands, MCP): plain data, which crosses a socket unchanged.
  */
 
-import { decodePayload } from '@tidemark/codec';
+import { decodePayload, keepJson, parseContent } from '@tidemark/codec';
 import {
   type Blocked,
   blockedOn,
@@ -209,6 +209,7 @@ const factsOf = (state: StreamState, row: WorkflowSummary) => ({
 
 function endOf({ status, result }: WorkflowSummary): Pick<WorkflowBrief, 'output' | 'error'> {
   if (result === null) return { output: null, error: null };
+  keepJson(result);
   if (status === 'completed') return { output: decodePayload('WorkflowCompleted', result).output, error: null };
   // The result of `WorkflowFailed`, or of a `CompensationFinished` that says why the undo failed.
   return { output: null, error: decodePayload('CompensationFinished', result).error?.message ?? null };
@@ -286,7 +287,7 @@ async function handOversOf(
     ...{ tenant, subject, kind: 'record' as const, prefix: HAND_OVER_PREFIX },
     ...{ order: 'newest' as const, limit: BRIEF_RECORDS_MAX_COUNT },
   });
-  return rows.map(({ value, atMs }) => ({ ...(JSON.parse(value) as SessionHandOver), at: isoTime(atMs) }));
+  return rows.map(({ value, atMs }) => ({ ...(parseContent(value) as unknown as SessionHandOver), at: isoTime(atMs) }));
 }
 
 /** Summaries belong to the user, or to the session where it has none. */

@@ -3,6 +3,7 @@
  * known of the user, its domains and the tenant), and to a step that asks. It only reads; without an embedder it compares words.
  */
 
+import { parseContent } from '@tidemark/codec';
 import { isoDay, type TenantId } from '@tidemark/core';
 import {
   answerTo,
@@ -81,14 +82,14 @@ export const sessionMemory = ({ store, embedder, onWarning, telemetry }: Session
 
 /** A summary that no longer has the form (of an older version) is omitted. */
 export const summaryIn = ({ value }: MemoryRow): readonly SessionSummary[] => {
-  const parsed = sessionSummarySchema.safeParse(JSON.parse(value));
+  const parsed = sessionSummarySchema.safeParse(parseContent(value));
   return parsed.success ? [parsed.data] : [];
 };
 
 async function preferencesOf(store: SessionMemoryOptions['store'], tenant: TenantId, user: string) {
   const named = { tenant, subject: userSubject(user) };
   const state = await store.memories({ ...named, kind: 'state', limit: INJECTED_STATE_MAX_COUNT });
-  return state.map(({ key, value, source, atMs }) => ({ key, value: JSON.parse(value) as unknown, source, atMs }));
+  return state.map(({ key, value, source, atMs }) => ({ key, value: parseContent(value) as unknown, source, atMs }));
 }
 
 /** Begins the keys of a session's hand-overs. */
@@ -116,7 +117,7 @@ async function handOversOf(
     limit: 1,
   });
   return rows.flatMap(({ value, atMs }) => {
-    const { from, to, message, artifacts = [] } = (JSON.parse(value) ?? {}) as Partial<SessionHandOver>;
+    const { from, to, message, artifacts = [] } = (parseContent(value) ?? {}) as Partial<SessionHandOver>;
     if (typeof message !== 'string' || !Array.isArray(artifacts)) return [];
     const with_ = artifacts.length === 0 ? '' : `\nWith: ${artifacts.join(', ')}`;
     return `# Handed over from ${from} to ${to}, ${isoDay(atMs)}\n${message}${with_}`;

@@ -69,12 +69,12 @@ const isEmpty = (found: unknown): boolean =>
 function loadingStreams(store: ProjectionStore, restorer: Restorer): ProjectionStore['loadStreams'] {
   const withoutRows = (snapshots: readonly StreamSnapshot[]): readonly WorkflowId[] =>
     snapshots.flatMap(({ workflow, checkpoints }) => (checkpoints.length === 0 ? [workflow] : []));
-  return async (workflows) => {
-    const snapshots = await store.loadStreams(workflows);
+  return async (...of) => {
+    const snapshots = await store.loadStreams(...of);
     const gone = withoutRows(snapshots);
     if (gone.length === 0) return snapshots;
     return withRestored(restorer, gone, async () => {
-      const found = await store.loadStreams(workflows);
+      const found = await store.loadStreams(...of);
       return { found, gone: withoutRows(found) };
     });
   };

@@ -4,7 +4,7 @@
  * only.
  */
 
-import { canonicalJson, decodePayload, type ForkOrigin } from '@tidemark/codec';
+import { canonicalJson, decodePayload, type ForkOrigin, foldFor, keepJson } from '@tidemark/codec';
 import {
   applyDelta,
   type Delta,
@@ -95,7 +95,8 @@ const sameJson = (a: Json | undefined, b: Json | undefined): boolean =>
 
 async function compared(reads: Reads, { row, origin }: Found): Promise<ComparedWorkflow> {
   const { workflow, definition, version, fork, status, reason, result, sequence, tokens, costMicros } = row;
-  const rows = (await reads.effects(workflow)).filter(({ kind }) => kind !== 'pure');
+  if (result !== null) keepJson(result);
+  const rows = (await foldFor(() => reads.effects(workflow))).filter(({ kind }) => kind !== 'pure');
   const replayedCount = rows.filter(({ request }) => request !== null && isReplayed(request)).length;
   return {
     ...{ workflow, definition, version, fork, status, reason },

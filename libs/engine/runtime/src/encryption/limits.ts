@@ -19,3 +19,6 @@ export const REWRAP_WRONG_REPORTED_MAX = 100;
 export const KEYS_DESTROYED_AT_ONCE = 500;
 /** Workflows whose data key's id a process remembers. */
 export const WORKFLOW_KEYS_MAX_COUNT = 20_000;
+/** Bytes of a read that names no bound, and how many times its bound the opened records of one read may have: the last one may exceed it. */
+export const OPENED_READ_DEFAULT_BYTES = 4 * 1_024 * 1_024;
+export const OPENED_READ_RATIO = 8;

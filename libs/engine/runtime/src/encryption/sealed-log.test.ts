@@ -14,6 +14,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { systemPrng } from '../kernel/system.ts';
 import { inboxRecord } from '../lease/inbox.ts';
 import { DataKeys, type DataKeysOptions } from './data-keys.ts';
+import { OPENED_READ_RATIO } from './limits.ts';
 import { ProjectedKeyStore } from './projected-keys.ts';
 import { PLAIN_REFUSED, SealedLog, type SealedLogOptions } from './sealed-log.ts';
 import { WorkflowKeys } from './workflow-keys.ts';
@@ -252,4 +253,19 @@ describe('what is read', () => {
     await expect(readBy(view)).rejects.toMatchObject({ code: 'keys-unavailable' });
     expect((await readBy(view))[0]!.toString()).toContain('one');
   });
+});
+
+it('what a few sealed bytes unpack to counts, and no record is missed', async () => {
+  const value = 'a'.repeat(90_000);
+  const owner = { tenant: TENANT, workflow: 'w' as WorkflowId, user: null };
+  for (let count = 0; count < 20; count++) await log.append(P0, [{ ...signal('w', value), owner }]);
+  const sizes: number[] = [];
+  for (let from = 0; from < 20; ) {
+    const [result] = await log.read([{ partition: P0, from: from as Offset }], { maxBytes: 100_000 });
+    sizes.push(result!.records.reduce((sum, record) => sum + record.value.length, 0));
+    expect(result!.records[0]!.offset).toBe(from);
+    from += result!.records.length;
+  }
+  expect(Math.max(...sizes)).toBeLessThan(100_000 * OPENED_READ_RATIO + MAX_BYTES);
+  expect(sizes.length).toBeGreaterThan(1);
 });

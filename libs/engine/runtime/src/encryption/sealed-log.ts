@@ -19,6 +19,7 @@ import {
 import { CorruptError, invariant, type WorkflowId } from '@tidemark/core';
 import type { EventLog, LogRecord, ReadRequest, ReadResult, StoredRecord } from '@tidemark/ports';
 import { type Prepared, TransformingLog } from '../views/index.ts';
+import { OPENED_READ_DEFAULT_BYTES, OPENED_READ_RATIO } from './limits.ts';
 import { OpeningKeys, type WorkflowKeys } from './workflow-keys.ts';
 
 /** The problem of a workflow that begins with a plain payload although all payloads must be sealed. */
@@ -41,6 +42,8 @@ export class SealedLog extends TransformingLog {
   override readonly isSealing = true;
   readonly #keys: WorkflowKeys;
   readonly #refusesPlain: boolean;
+  /** The partition whose records are opened first: without turns, others would wait for ever behind a busy one. */
+  #turn = 0;
 
   constructor(inner: EventLog, keys: WorkflowKeys, { refusesPlain = false }: SealedLogOptions = {}) {
     super(inner);
@@ -107,14 +110,38 @@ export class SealedLog extends TransformingLog {
     do {
       for (const { id, workflow } of sealed.values()) isWanted(keys, id, workflow);
     } while (await keys.fetched());
-    return results.map(({ records, ...result }) => ({
-      ...result,
-      records: records.map((record) => {
-        if (refused.has(record)) return { ...record, problem: PLAIN_REFUSED };
-        const by = sealed.get(record.value);
-        return by === undefined ? record : opened(record, by, keys);
-      }),
-    }));
+    const open = (record: StoredRecord): StoredRecord => {
+      if (refused.has(record)) return { ...record, problem: PLAIN_REFUSED };
+      const by = sealed.get(record.value);
+      return by === undefined ? record : opened(record, by, keys);
+    };
+    return this.#fitting(results, open, (options?.maxBytes ?? OPENED_READ_DEFAULT_BYTES) * OPENED_READ_RATIO);
+  }
+
+  /**
+   * Opened records count towards a bound: a few bytes may unpack to megabytes. A partition whose turn comes when the bound is reached gets
+   * no records, unless none would get any; the others of a partition are read again.
+   */
+  #fitting(
+    results: readonly ReadResult[],
+    open: (record: StoredRecord) => StoredRecord,
+    maxBytes: number,
+  ): readonly ReadResult[] {
+    const fitting = [...results];
+    const first = this.#turn++;
+    let leftBytes = maxBytes;
+    for (let index = 0; index < results.length; index++) {
+      const at = (first + index) % results.length;
+      const records: StoredRecord[] = [];
+      for (const record of results[at]!.records) {
+        if (leftBytes <= 0) break;
+        const whole = open(record);
+        leftBytes -= whole.value.length;
+        records.push(whole);
+      }
+      fitting[at] = { ...results[at]!, records };
+    }
+    return fitting;
   }
 
   /** Openings that aren't sealed, even empty ones, of workflows whose plain history nobody has accepted. */

@@ -6,7 +6,7 @@
  * S3 A definition with secret fields is neither started nor run where their key may not be used.
  */
 
-import { maskSecrets, maskSecretsIn } from '@tidemark/codec';
+import { maskSecrets, maskSecretsIn, readingNow } from '@tidemark/codec';
 import { ConfigError, type Json, type StreamState, streamFromJson, type WorkflowId } from '@tidemark/core';
 import type { EffectRow, JsonText, ProjectionStore, RecordOwner, StreamSnapshot } from '@tidemark/ports';
 import type {
@@ -112,7 +112,7 @@ export const maskedStore = (store: ProjectionStore): ProjectionStore =>
 
 /** All reads that return payloads: the type lists them. */
 const maskedReads = (store: Reads<JsonText>): Reads<JsonText> => ({
-  loadStreams: async (ids) => (await store.loadStreams(ids)).map(maskedSnapshot),
+  loadStreams: async (...of) => (await store.loadStreams(...of)).map(maskedSnapshot),
   checkpoints: async (...of) => (await store.checkpoints(...of)).map(masked),
   effects: async (...of) => (await store.effects(...of)).map(maskedEffect),
   effectPage: async (...of) => (await store.effectPage(...of)).map(maskedEffect),
@@ -138,7 +138,11 @@ const maskedSnapshot = (snapshot: StreamSnapshot): StreamSnapshot => ({
 
 const MASKING: ContentTransform = {
   inward: async (work) => work((text) => text),
-  outward: async (work) => work(maskSecretsIn),
+  outward: async (work) =>
+    work((text) => {
+      readingNow()?.keep(text.length);
+      return maskSecretsIn(text);
+    }),
 };
 
 /** An undo's inputs were sealed by the workflow that it compensates, and stay sealed until a compensation is called. */

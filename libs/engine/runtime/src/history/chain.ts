@@ -47,7 +47,7 @@ async function continuationAt(
 /** Whether the run's own state says that it continues another. A state that is archived out of reach is trusted. */
 async function stateContinues(store: Reads, id: WorkflowId): Promise<boolean> {
   try {
-    const [found] = await store.loadStreams([id]);
+    const [found] = await store.loadStreams([id], { payloads: false });
     if (found === undefined || found.state === '') return true;
     return streamFromJson(found.state, found.tasks).continues === continuesFrom(id);
   } catch (error) {

@@ -3,6 +3,7 @@
  * recorded. Nothing is stored twice. It never writes.
  */
 
+import { parseContent } from '@tidemark/codec';
 import type { Sequence, WorkflowId } from '@tidemark/core';
 import type { CheckpointRow, ContextStore, ProjectionStore } from '@tidemark/ports';
 import { changedScope, emptyScope, type Scope } from '../definition/index.ts';
@@ -37,7 +38,7 @@ export async function scopesAfter(
   const changes = isFirst ? [] : await readsOf(reads, workflow, origin).scopes(workflow, before);
   let scope: Scope = changes
     // A forgotten change yields nothing.
-    .flatMap(({ change }) => scopeIn({ scope: JSON.parse(change) }) ?? [])
+    .flatMap(({ change }) => scopeIn({ scope: parseContent(change) }) ?? [])
     .reduce(changedScope, emptyScope(firstPhase));
   return checkpoints.map(({ sequence, payload }) => {
     const change = sequence === 0 ? undefined : scopeIn(JSON.parse(payload));
@@ -66,7 +67,7 @@ export async function phaseHandovers(
   const found: PhaseHandover[] = [];
   for (let upTo = before - 1; found.length < limit && upTo > 0; ) {
     const [newest] = await reads.scopes(workflow, upTo as Sequence);
-    const change = newest?.isWhole === true ? scopeIn({ scope: JSON.parse(newest.change) }) : undefined;
+    const change = newest?.isWhole === true ? scopeIn({ scope: parseContent(newest.change) }) : undefined;
     if (newest === undefined || change === undefined || !('carried' in change)) break;
     const { from, phase, carried, left, summary } = change;
     found.push({

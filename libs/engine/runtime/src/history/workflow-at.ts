@@ -3,6 +3,7 @@
  * the same sequence always gives the same state. It never writes.
  */
 
+import { readingNow } from '@tidemark/codec';
 import { type Controls, InvalidError, type Sequence, type StreamState, type WorkflowId } from '@tidemark/core';
 import type { CheckpointRow, EventLog, ProjectionStore } from '@tidemark/ports';
 import { workflowUnknown } from '../kernel/index.ts';
@@ -12,7 +13,7 @@ import { eventsThrough, historyDiffers, openingIn } from './workflow-events.ts';
 export interface PastWorkflow {
   /** Folded up to the checkpoint. */
   readonly state: StreamState;
-  /** Input, belief, inputs of the pending tasks, and journaled outcomes of their effects. */
+  /** Input, belief, inputs of the pending tasks, and journaled outcomes of their effects; of the opening alone for who may not see it. */
   readonly content: StreamContent;
   readonly opening: Controls['WorkflowOpened'];
   /** The checkpoint itself; sequence 0 is the opening. */
@@ -43,13 +44,15 @@ export async function workflowAt(
     );
   }
   const content = new StreamContent();
+  const showsContent = readingNow()?.showsContent ?? true;
   const events = eventsThrough(log, row, [opening.offset, checkpoint.offset]);
   let opened: Controls['WorkflowOpened'] | undefined;
   for (;;) {
     const { done, value } = await events.next();
     if (!done) {
       opened ??= openingIn(value, workflow);
-      content.apply(value.envelope, value.payload);
+      // For who may not see it, only the opening is: it says where a fork begins.
+      if (showsContent || value.envelope.type === 'WorkflowOpened') content.apply(value.envelope, value.payload);
       continue;
     }
     const state = value.stream;

@@ -3,7 +3,7 @@
  * events of the log alone. It does not decide who may answer: callers who know the principal do.
  */
 
-import { type ApprovalAsk, canonicalJson, decodePayload, toJson } from '@tidemark/codec';
+import { type ApprovalAsk, canonicalJson, decodePayload, foldFor, keepValue, toJson } from '@tidemark/codec';
 import {
   type Condition,
   ConflictError,
@@ -90,7 +90,9 @@ export class Approvals {
     const limit = Math.min(query.limit ?? APPROVALS_PAGE_COUNT, APPROVALS_PAGE_COUNT);
     return whileUnavailable(clock, this.#closing, async () => {
       const rows = await store.approvals({ ...query, limit: limit + 1 });
-      const found = await Promise.all(rows.slice(0, limit).map((row) => approvalIn(store, row)));
+      const found: (Approval | undefined)[] = [];
+      // One after the other: each question may stand in a payload of many megabytes.
+      for (const row of rows.slice(0, limit)) found.push(await approvalIn(store, row, query.content));
       const last = rows[limit - 1];
       const next = rows.length > limit && last !== undefined ? placeOf(last) : null;
       return { approvals: found.filter((one) => one !== undefined), next };
@@ -152,13 +154,14 @@ export const askingOf = ({ when }: Pick<TaskState, 'when'>): Asking | undefined 
 
 const placeOf = ({ askedAtMs, workflow, task }: ApprovalRow): ApprovalPlace => ({ askedAtMs, workflow, task });
 
-async function approvalIn(store: Reads, row: ApprovalRow): Promise<Approval | undefined> {
+async function approvalIn(store: Reads, row: ApprovalRow, content = true): Promise<Approval | undefined> {
   const { workflow, tenant, definition, task, step, askedAtMs } = row;
   const asking = askingOf(JSON.parse(row.state) as TaskState);
-  const ask = await askOf(store, workflow, task);
+  const ask = content ? await foldFor(() => askOf(store, workflow, task)) : { form: null };
   // Its workflow has ended since the row was read.
   if (asking === undefined || ask === undefined) return undefined;
   const { name, assignee = null } = asking;
+  keepValue(ask as unknown as Json);
   return { workflow, tenant, definition, task, step, name, assignee, askedAtMs, ...ask };
 }
 

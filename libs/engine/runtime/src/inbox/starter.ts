@@ -124,7 +124,7 @@ export class Starter {
 
   async #isShadow({ workflow, appended, opening }: Placement): Promise<boolean> {
     if (!appended) return (JSON.parse(opening) as Opening).control.shadow;
-    const [stream] = await this.#options.ports.store.loadStreams([workflow]);
+    const [stream] = await this.#options.ports.store.loadStreams([workflow], { payloads: false });
     return stream !== undefined && streamFromJson(stream.state, stream.tasks).shadow;
   }
 

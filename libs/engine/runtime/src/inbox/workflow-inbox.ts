@@ -83,7 +83,7 @@ export class WorkflowInbox {
     const workflow = workflowId(id);
     const found = await this.pollFor(WORKFLOW_GRACE_MS, async () => {
       const [[snapshot], row] = await Promise.all([
-        ports.store.loadStreams([workflow]),
+        ports.store.loadStreams([workflow], { payloads: false }),
         ports.store.workflow(workflow),
       ]);
       if (snapshot === undefined) return undefined;

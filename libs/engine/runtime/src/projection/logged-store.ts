@@ -4,7 +4,15 @@
  * sealed records where there are keys.
  */
 
-import { entryOf, historyClosed, payloadText, recordUnreadable, SEALED_VERSION } from '@tidemark/codec';
+import {
+  entryOf,
+  historyClosed,
+  keepJson,
+  payloadText,
+  readingNow,
+  recordUnreadable,
+  SEALED_VERSION,
+} from '@tidemark/codec';
 import type { LogEntry, Offset, Partition, WorkflowId } from '@tidemark/core';
 import {
   type EventLog,
@@ -37,7 +45,11 @@ export type Reads<Said> = Pick<ProjectionStore<Said>, NamingReads>;
 
 /** The operations of the view. They do not read the log when there are no rows. */
 export const loggedReads = (store: Reads<RecordPlace>, log: Log): Reads<JsonText> => ({
-  loadStreams: async (ids) => filled(log, await store.loadStreams(ids), rows.fillSnapshot),
+  loadStreams: async (ids, of) => {
+    const found = await store.loadStreams(ids);
+    if (of?.payloads === false) return found.map((row) => rows.fillSnapshot(row, () => ''));
+    return filled(log, found, rows.fillSnapshot);
+  },
   checkpoints: async (id, of) => filledOf(log, id, await store.checkpoints(id, of), rows.fillCheckpoint),
   effects: async (id, of) => filledOf(log, id, await store.effects(id, of), rows.fillEffect),
   effectPage: async (id, of) => filledOf(log, id, await store.effectPage(id, of), rows.fillEffect),
@@ -53,6 +65,7 @@ async function filled<From, To>(log: Log, found: readonly From[], fill: Fill<Fro
     return '';
   };
   for (const row of found) fill(row, note);
+  readingNow()?.keep(Array.from(places).reduce((sum, { bytes }) => sum + bytes, 0));
   const entries = await entriesAt(log, places);
   return found.map((row) =>
     fill(row, (place, fits) => {
@@ -127,7 +140,10 @@ function take(want: Wanted, record: StoredRecord): boolean {
   while (want.places[want.doneCount]?.offset === record.offset) want.doneCount++;
   if (want.doneCount === before) return false;
   const entry = entryOf(record);
-  if (entry.kind === 'event') want.entries.set(record.offset, entry);
+  if (entry.kind === 'event') {
+    keepJson(entry.payload);
+    want.entries.set(record.offset, entry);
+  }
   return true;
 }
 

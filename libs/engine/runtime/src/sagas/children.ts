@@ -161,7 +161,7 @@ export class Children {
   }
 
   async #end({ parent, child }: ChildWork, row: WorkflowSummary): Promise<void> {
-    const [found] = await this.#options.ports.store.loadStreams([child]);
+    const [found] = await this.#options.ports.store.loadStreams([child], { payloads: false });
     const onClose = found === undefined ? undefined : streamFromJson(found.state, found.tasks).parent?.onClose;
     const control = { code: PARENT_CLOSED, by: parent };
     const why = `Its parent ${parent} has ended.`;

@@ -100,7 +100,7 @@ export class Compensations {
   /** Only the opening is built here: the workers that run the definition know what it did and how to compensate it. */
   async #start({ workflow, tenant, definition, version, pinned }: WorkflowSummary): Promise<void> {
     const { starter, ports } = this.#options;
-    const [frozen] = await ports.store.loadStreams([workflow]);
+    const [frozen] = await ports.store.loadStreams([workflow], { payloads: false });
     // The undo belongs to the same user, so that forgetting the user includes it.
     const user = frozen && streamFromJson(frozen.state, frozen.tasks).user;
     const opening = { name: definition, version, effects: [], steps: new Map(), upcasters: new Map() };

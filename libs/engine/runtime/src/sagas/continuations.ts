@@ -114,7 +114,7 @@ export class Continuations {
    * itself. An archived one is trusted. Throws `ConflictError` (`continuation-taken`).
    */
   async #mustGoOnFor(workflow: WorkflowId, as: WorkflowId): Promise<true> {
-    const [found] = await this.#options.ports.store.loadStreams([as]);
+    const [found] = await this.#options.ports.store.loadStreams([as], { payloads: false });
     if (found === undefined || found.state === '') return true;
     if (streamFromJson(found.state, found.tasks).continues === workflow) return true;
     throw taken(as, workflow);

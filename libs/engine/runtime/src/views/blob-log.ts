@@ -8,6 +8,7 @@
 
 import {
   BLOB_HEADER_MAX_BYTES,
+  readingNow,
   recordBlob,
   referringRecord,
   type SplitRecord,
@@ -128,6 +129,7 @@ export class BlobLog extends TransformingLog {
     }
     if (blobs.size === 0) return results;
     const fitting = this.#fitting(results, blobs, options?.maxBytes ?? BLOB_READ_MAX_BYTES);
+    for (const record of fitting.flatMap(({ records }) => records)) readingNow()?.pass(blobs.get(record)?.bytes ?? 0);
     return Promise.all(fitting.map((result) => this.#wholeResult(result, blobs)));
   }
 

@@ -70,11 +70,12 @@ export const listApprovals = route({
       tenant: approval.tenant as TenantId,
     })),
   answers: { 200: z.object({ approvals: z.array(approvalSchema), next_cursor: nextCursorSchema }) },
-  async handle({ query, principal, backend }) {
+  async handle({ query, principal, backend, redaction }) {
     const { limit, cursor } = query;
     const page = await backend.client.approvals({
       tenant: tenantFor(principal, query.tenant, undefined),
       assignees: assigneesIn(query, principal),
+      content: redaction.content,
       after: BY_ASKING.placeOf(cursor),
       limit,
     });

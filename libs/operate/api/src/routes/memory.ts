@@ -1,5 +1,6 @@
 /** Owns the routes of long-term memory: facts about users, domains and a tenant, standing preferences, and finding what fits a query. */
 
+import { keepValue, parseContent } from '@tidemark/codec';
 import { DEFAULT_TENANT, InvalidError, isoTime, type Json, type TenantId } from '@tidemark/core';
 import { buildContinuationContext, tenantSubject, userSubject } from '@tidemark/memory';
 import { summaryIn } from '@tidemark/runtime';
@@ -101,7 +102,7 @@ export const recall = route({
       entries: entries.map(({ memory, score }) => ({
         ...{ kind: memory.kind, key: memory.key, source: memory.source, at: isoTime(memory.atMs) },
         score,
-        value: JSON.parse(memory.value),
+        value: parseContent(memory.value),
       })),
       continuation: buildContinuationContext(summaries),
     });
@@ -235,7 +236,7 @@ export const forgetPreference = route({
 });
 
 const preferenceJson = (key: string, value: unknown, of: string, atMs: number) => ({
-  ...{ key, value: value as Json, source: of },
+  ...{ key, value: keepValue(value as Json), source: of },
   at: isoTime(atMs),
 });
 

@@ -32,7 +32,7 @@ export const getWorkflowSpend = route({
   },
   async handle({ params, principal, backend }) {
     const workflow = await backend.check(principal, params.workflow);
-    const [snapshot] = await backend.ports.store.loadStreams([workflow]);
+    const [snapshot] = await backend.ports.store.loadStreams([workflow], { payloads: false });
     if (snapshot === undefined) throw unknownWorkflow(workflow);
     const state = streamFromJson(snapshot.state, snapshot.tasks);
     const { tenant, user = null, raised = { tokens: 0, costMicros: 0 } } = state;

@@ -1,6 +1,7 @@
 /** Owns the routes into a workflow's past: its state then, what a model call saw, how two of them differ, and a new workflow that starts from there. */
 
-import { AccessError, diffBundles, InvalidError, isoTime, type Sequence, workflowId } from '@tidemark/core';
+import { foldFor, keepValue } from '@tidemark/codec';
+import { AccessError, diffBundles, InvalidError, isoTime, type Json, type Sequence, workflowId } from '@tidemark/core';
 import { mayDo } from '@tidemark/ports';
 import {
   type CallRange,
@@ -92,9 +93,9 @@ export const getWorkflowAt = route({
       })
       .meta({ id: 'PastWorkflow' }),
   },
-  async handle({ params, principal, backend }) {
+  async handle({ params, principal, backend, redaction }) {
     const row = await backend.find(principal, params.workflow);
-    return ok(await pastJson(backend, row, params.sequence as Sequence));
+    return ok(await pastJson(backend, row, params.sequence as Sequence, redaction.content));
   },
 });
 
@@ -131,6 +132,7 @@ export const listModelCalls = route({
   description:
     'Of the step that the checkpoint committed, in the order of their keys, rebuilt byte for byte with their manifests, some at a time. The sequence after the newest means steps under way.',
   right: 'read',
+  readsContent: true,
   problems: ['workflow-unknown', 'checkpoint-unknown', 'no-model-call', 'tokenizer-unknown'],
   params: pastParams,
   query: z.object({
@@ -236,6 +238,7 @@ export const compareWorkflows = route({
   description:
     'Mostly a fork with its base: how each ended, what it took, and the first checkpoint at which they differ, counted on through what they share.',
   right: 'read',
+  readsContent: true,
   problems: ['workflow-unknown', 'history-forgotten'],
   params: workflowParams.extend({ other: workflowIdSchema }),
   reports: ({ params }) => [{ target: String(params.workflow) }, { target: String(params.other) }],
@@ -253,7 +256,9 @@ export const compareWorkflows = route({
       await backend.check(principal, params.workflow),
       await backend.check(principal, params.other),
     ];
-    return ok(comparisonJson(await comparison(backend.reads, one, other)));
+    const compared = comparisonJson(await foldFor(() => comparison(backend.reads, one, other)));
+    keepValue(compared as unknown as Json);
+    return ok(compared);
   },
 });
 

@@ -1,5 +1,6 @@
 /** Owns the routes about records that outlast a run: what a pipeline has done under which key, and what was handed over to it. */
 
+import { parseContent } from '@tidemark/codec';
 import { DEFAULT_TENANT, isoTime } from '@tidemark/core';
 import { MEMORIES_PER_CHECKPOINT_MAX } from '@tidemark/runtime';
 import { z } from 'zod';
@@ -61,7 +62,7 @@ export const listRecords = route({
     });
     const { page, next_cursor } = BY_KEY.pageIn(rows, limit);
     const records = page.map(({ key, atMs, source, value }) => ({
-      ...{ key, at: isoTime(atMs), source, value: JSON.parse(value) },
+      ...{ key, at: isoTime(atMs), source, value: parseContent(value) },
     }));
     return ok({ records, next_cursor });
   },

@@ -113,7 +113,7 @@ export const getRecovery = route({
   async handle({ params, query: { probe }, principal, backend, signal }) {
     const { reads } = backend;
     const { workflow, tenant, sequence } = await backend.find(principal, params.workflow);
-    const [snapshot] = await reads.loadStreams([workflow]);
+    const [snapshot] = await reads.loadStreams([workflow], { payloads: false });
     if (snapshot === undefined) throw unknownWorkflow(workflow);
     const state = streamFromJson(snapshot.state, snapshot.tasks);
     const definition = definitionFor(withUndos(backend.definitions, reads), state);

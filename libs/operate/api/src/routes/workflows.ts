@@ -10,7 +10,15 @@ import {
   workflowId,
 } from '@tidemark/core';
 import type { Principal, WorkflowSummary } from '@tidemark/ports';
-import { continuedAs, type Definition, lastOf, TAGS_MAX_COUNT, type UndoOutput, undoId } from '@tidemark/runtime';
+import {
+  continuedAs,
+  type Definition,
+  isEndForgotten,
+  lastOf,
+  TAGS_MAX_COUNT,
+  type UndoOutput,
+  undoId,
+} from '@tidemark/runtime';
 import { z } from 'zod';
 import { type Backend, definitionNamed, tenantToChange } from '../backend.ts';
 import { BY_CHILD, BY_OPENING } from '../cursor.ts';
@@ -208,7 +216,7 @@ async function viewOf(backend: Backend, row: WorkflowSummary, seesContent: boole
     forgotten: await isHistoryForgotten(reads, workflow),
     // Does not read what may not be shown.
     ...(seesContent && { input: (await inputOf(reads, workflow)) ?? null, belief: await beliefOf(reads, row) }),
-    ...endingJson(row),
+    ...endingJson(row, seesContent),
     question: status === 'parked' ? await questionOf(reads, workflow) : null,
     parent: await parentOf(backend, row),
     frontier: tasks.map((task) => taskJson(task, isStopped)),
@@ -227,7 +235,8 @@ async function parentOf({ reads }: Backend, { workflow, tenant }: WorkflowSummar
   return row === undefined || row.tenant !== tenant ? null : { workflow: row.workflow, task: task! };
 }
 
-function endingJson(row: WorkflowSummary) {
+function endingJson(row: WorkflowSummary, seesContent: boolean) {
+  if (!seesContent) return row.status === 'failed' && !isEndForgotten(row) ? { error: { code: row.reason ?? '' } } : {};
   const ending = endingOf(row);
   if (ending?.kind === 'completed') return { output: ending.output };
   if (ending?.kind === 'failed') return { error: { code: ending.reason, message: ending.message } };
@@ -273,7 +282,7 @@ export const getResult = route({
     wait_ms: z.coerce.number().int().min(0).max(RESULT_WAIT_MAX_MS).default(0).meta({ description: 'Milliseconds.' }),
   }),
   answers: { 200: resultSchema },
-  async handle({ params, query, principal, backend, signal }) {
+  async handle({ params, query, principal, backend, signal, redaction }) {
     const { workflow } = await backend.find(principal, params.workflow);
     const enough = AbortSignal.any([signal, AbortSignal.timeout(query.wait_ms)]);
     // Only waits for the end; its row has the outcome.
@@ -287,7 +296,7 @@ export const getResult = route({
     // It is about to begin.
     if (next !== undefined) return ok({ workflow: next, status: 'open' as const, reason: null });
     const { status, reason } = last;
-    return ok({ workflow: last.workflow, status, reason, ...endingJson(last) });
+    return ok({ workflow: last.workflow, status, reason, ...endingJson(last, redaction.content) });
   },
 });
 

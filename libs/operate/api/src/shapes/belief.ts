@@ -1,6 +1,6 @@
 /** Owns computing the current belief from the rows: the newest snapshot and the deltas after it. */
 
-import { decodePayload } from '@tidemark/codec';
+import { decodePayload, foldFor, keepValue } from '@tidemark/codec';
 import { applyDelta, type Delta, type Json, type Sequence, sequence } from '@tidemark/core';
 import type { CheckpointRow, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
 import { isForgotten } from '@tidemark/runtime';
@@ -27,11 +27,14 @@ export async function* checkpointsOf(
 
 /** Belief at the newest checkpoint of the summary. */
 export async function beliefOf(reads: Reads, row: WorkflowSummary): Promise<Json> {
-  let belief: Json = null;
-  for await (const checkpoint of checkpointsOf(reads, row.workflow, row.beliefSequence, row.sequence)) {
-    belief = believe(belief, checkpoint.sequence, checkpoint.payload);
-  }
-  return belief;
+  const folded = async (): Promise<Json> => {
+    let belief: Json = null;
+    for await (const checkpoint of checkpointsOf(reads, row.workflow, row.beliefSequence, row.sequence)) {
+      belief = believe(belief, checkpoint.sequence, checkpoint.payload);
+    }
+    return belief;
+  };
+  return keepValue(await foldFor(folded));
 }
 
 function believe(before: Json, at: Sequence, payload: string): Json {

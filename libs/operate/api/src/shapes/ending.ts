@@ -1,6 +1,6 @@
 /** Owns how a workflow has ended, or why it waits for a person, by its rows. */
 
-import { decodePayload } from '@tidemark/codec';
+import { decodePayload, keepJson } from '@tidemark/codec';
 import type { Json, WorkflowId } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { continuedAs, isEndForgotten } from '@tidemark/runtime';
@@ -22,6 +22,7 @@ export function endingOf(row: WorkflowSummary): Ending | undefined {
   const as = continuedAs(row);
   if (as !== undefined) return { kind: 'continued', as };
   if (isEndForgotten(row)) return { kind: 'forgotten' };
+  if (result !== null) keepJson(result);
   switch (status) {
     case 'open':
     case 'compensating':

@@ -5,17 +5,18 @@ import { isoTime, type Sequence } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { readsOf, workflowAt } from '@tidemark/runtime';
 import type { Backend } from '../backend.ts';
+import { clearPart } from '../clear-reads.ts';
 import { checkpointPoints } from './checkpoints.ts';
 import { pendingState, taskJson } from './frontier.ts';
 import { forkJson } from './workflow.ts';
 
 /** With secret fields masked; a fork's model calls are counted on through the shared history. Throws as `workflowAt` does. */
-export async function pastJson(backend: Backend, row: WorkflowSummary, sequence: Sequence) {
+export async function pastJson(backend: Backend, row: WorkflowSummary, sequence: Sequence, showsContent: boolean) {
   const { workflow, tenant, definition, fork, sequence: newest } = row;
   const { state, content, checkpoint } = await workflowAt(backend.ports, workflow, sequence);
   const fragments = await readsOf(backend.ports.store, workflow, content.fork).fragments(workflow, sequence);
-  const masked = { ...checkpoint, payload: maskSecretsIn(checkpoint.payload) };
-  const [point] = await checkpointPoints(backend, row, [masked]);
+  const payload = (showsContent ? maskSecretsIn : clearPart)(checkpoint.payload);
+  const [point] = await checkpointPoints(backend, row, [{ ...checkpoint, payload }]);
   const { checkpoint: last_checkpoint, ...memory } = point!;
   return {
     ...{ workflow, tenant, definition, definition_version: state.version },

@@ -8,7 +8,7 @@ type Reads = Pick<ProjectionStore, 'loadStreams' | 'events'>;
 
 /** Null: there is no question. */
 export async function questionOf(reads: Reads, workflow: WorkflowId) {
-  const [snapshot] = await reads.loadStreams([workflow]);
+  const [snapshot] = await reads.loadStreams([workflow], { payloads: false });
   return snapshot === undefined ? null : questionIn(reads, streamFromJson(snapshot.state, snapshot.tasks));
 }
 

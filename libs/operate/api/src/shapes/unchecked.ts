@@ -19,7 +19,7 @@ export async function uncheckedOperation(
   workflow: WorkflowId,
   asked: EffectFilter,
 ): Promise<string | null> {
-  const [snapshot] = await backend.reads.loadStreams([workflow]);
+  const [snapshot] = await backend.reads.loadStreams([workflow], { payloads: false });
   const state = snapshot && streamFromJson(snapshot.state, snapshot.tasks);
   // No schema knows the responses of an undo's calls.
   if (state === undefined || state.compensates !== null) return null;

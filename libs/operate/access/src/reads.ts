@@ -1,0 +1,221 @@
+/**
+ * Owns admitting reads to the memory for content, which they share with bodies of requests (json-body.ts). A read takes what it brings into
+ * memory, piece by piece. One that finds no room gives everything back and waits for as much as it lacked, holding nothing, so that no two
+ * wait for each other; then it is made again. An action is never made again: it is refused, and may be repeated.
+ */
+
+import { type Reading, readFor } from '@tidemark/codec';
+import { LimitError } from '@tidemark/core';
+import { noTelemetry, Room, type Telemetry } from '@tidemark/ports';
+import {
+  BODIES_MAX_BYTES,
+  READ_MAX_BYTES,
+  READ_PASSING_MAX_BYTES,
+  READ_WAIT_MAX_MS,
+  READS_WAITING_MAX_COUNT,
+} from './limits.ts';
+
+interface Waiting {
+  readonly whose: string | null;
+  readonly bytes: number;
+  readonly start: () => void;
+}
+
+/** The memory for content, in bytes, and who waits for some of it. */
+export class ContentRoom extends Room<string> {
+  readonly #waiting = new Set<Waiting>();
+  readonly #places = new Room<string>(READS_WAITING_MAX_COUNT);
+  readonly #maxBytes: number;
+  #isExchanging = false;
+  readonly telemetry: Pick<Telemetry, 'gauge' | 'count'>;
+
+  constructor(maxBytes = BODIES_MAX_BYTES, telemetry: Pick<Telemetry, 'gauge' | 'count'> = noTelemetry) {
+    super(maxBytes);
+    this.#maxBytes = maxBytes;
+    this.telemetry = telemetry;
+  }
+
+  override take(whose: string | null, bytes = 1): () => void {
+    const giveBack = super.take(whose, bytes);
+    this.telemetry.gauge('request_body_bytes', this.takenCount);
+    return () => {
+      giveBack();
+      if (this.#isExchanging) return;
+      this.telemetry.gauge('request_body_bytes', this.takenCount);
+      this.#startNext();
+    };
+  }
+
+  /** In one: who waits does not start in between. */
+  takeInstead(giveBack: () => void, whose: string | null, bytes: number): () => void {
+    this.#isExchanging = true;
+    giveBack();
+    this.#isExchanging = false;
+    return this.take(whose, bytes);
+  }
+
+  /** As `hasFor`, and all of the bytes are free; more than there are wait for an empty room. */
+  fits(whose: string | null, bytes: number): boolean {
+    const freeBytes = this.#maxBytes - this.takenCount;
+    return this.hasFor(whose) && (bytes <= freeBytes || this.takenCount === 0);
+  }
+
+  /** Waits until so many bytes are free, and takes them. Throws `LimitError` (`reads-too-many`), or the signal's reason. */
+  async reserve(whose: string | null, bytes: number, signal: AbortSignal): Promise<() => void> {
+    if (this.fits(whose, bytes)) return this.take(whose, bytes);
+    if (!this.#places.hasFor(whose)) throw this.refused();
+    const leave = this.#places.take(whose);
+    const { promise, resolve, reject } = Promise.withResolvers<() => void>();
+    const waiting = { whose, bytes, start: () => resolve(this.take(whose, bytes)) };
+    const abort = () => reject(signal.reason as Error);
+    const timer = setTimeout(() => reject(this.refused()), READ_WAIT_MAX_MS);
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
+    this.#waiting.add(waiting);
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+      this.#waiting.delete(waiting);
+      leave();
+    }
+  }
+
+  /** Counts it, and returns the error for whoever asked. */
+  refused(): LimitError {
+    this.telemetry.count('request_bodies_refused_total', 1, { reason: 'reads-too-many' });
+    return noRoom();
+  }
+
+  /** In the order in which they came; one that doesn't fit yet keeps its place, and stops no other. */
+  #startNext(): void {
+    for (const waiting of this.#waiting) {
+      if (!this.fits(waiting.whose, waiting.bytes)) continue;
+      this.#waiting.delete(waiting);
+      waiting.start();
+    }
+  }
+}
+
+/** What one attempt of a read has of the room. */
+class Share implements Reading {
+  readonly showsContent: boolean;
+  readonly #room: ContentRoom;
+  readonly #whose: string | null;
+  readonly #held: (() => void)[];
+  #heldBytes: number;
+  #keptBytes = 0;
+  #passingBytes = 0;
+  /** As much as it needed when it was refused; 0: it wasn't. */
+  lackedBytes = 0;
+
+  constructor(room: ContentRoom, { whose, showsContent }: Reader, reserved?: { bytes: number; giveBack: () => void }) {
+    this.#room = room;
+    this.#whose = whose;
+    this.showsContent = showsContent;
+    this.#held = reserved === undefined ? [] : [reserved.giveBack];
+    this.#heldBytes = reserved?.bytes ?? 0;
+  }
+
+  get bytes(): number {
+    return this.#keptBytes + this.#passingBytes;
+  }
+
+  keep(bytes: number): void {
+    const kept = this.#keptBytes + bytes;
+    if (kept > READ_MAX_BYTES) throw tooLarge();
+    this.#grow(kept + this.#passingBytes);
+    this.#keptBytes = kept;
+  }
+
+  pass(bytes: number): void {
+    const passing = Math.max(bytes, Math.min(this.#passingBytes + bytes, READ_PASSING_MAX_BYTES));
+    this.#grow(this.#keptBytes + passing);
+    this.#passingBytes = Math.max(this.#passingBytes, passing);
+  }
+
+  #grow(needed: number): void {
+    if (needed > READ_MAX_BYTES + READ_PASSING_MAX_BYTES) throw tooLarge();
+    const more = needed - this.#heldBytes;
+    if (more <= 0) return;
+    if (!this.#room.fits(this.#whose, more)) {
+      this.lackedBytes = needed;
+      throw noRoom();
+    }
+    this.#held.push(this.#room.take(this.#whose, more));
+    this.#heldBytes = needed;
+  }
+
+  end(): void {
+    for (const giveBack of this.#held.splice(0)) giveBack();
+  }
+}
+
+export interface Reader {
+  /** Whose room it takes; null: callers of no tenant, who have whatever is free. */
+  readonly whose: string | null;
+  readonly showsContent: boolean;
+  /** Told what the reading took, also of one that fails. */
+  readonly onRead?: ((bytes: number) => void) | undefined;
+}
+
+export class Reads {
+  readonly #room: ContentRoom;
+
+  constructor(room: ContentRoom = new ContentRoom()) {
+    this.#room = room;
+  }
+
+  /**
+   * Does work that changes nothing, which may be done again. Throws what it throws, `LimitError` (`reads-too-many`, `answer-too-large`), or
+   * the signal's reason while it waits.
+   */
+  async read<T>(reader: Reader, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    for (let bytes = 0; ; ) {
+      const giveBack = bytes === 0 ? undefined : await this.#room.reserve(reader.whose, bytes, signal);
+      const share = new Share(this.#room, reader, giveBack && { bytes, giveBack });
+      const found = await this.#attempt(share, reader, work);
+      if (found !== undefined) return found.value;
+      bytes = Math.max(share.lackedBytes, Math.min(2 * bytes, READ_MAX_BYTES));
+    }
+  }
+
+  /** Does work once. Throws what it throws, `LimitError` (`reads-too-many`, `answer-too-large`). */
+  async act<T>(reader: Reader, work: () => Promise<T>): Promise<T> {
+    const share = new Share(this.#room, reader);
+    try {
+      return await readFor(share, work);
+    } catch (error) {
+      throw share.lackedBytes > 0 ? this.#room.refused() : error;
+    } finally {
+      share.end();
+    }
+  }
+
+  /** Undefined: there was no room. */
+  async #attempt<T>(share: Share, { onRead }: Reader, work: () => Promise<T>): Promise<{ value: T } | undefined> {
+    try {
+      const value = await readFor(share, work);
+      return share.lackedBytes > 0 ? undefined : { value };
+    } catch (error) {
+      if (share.lackedBytes > 0) return undefined;
+      throw error;
+    } finally {
+      share.end();
+      onRead?.(share.bytes);
+    }
+  }
+}
+
+const noRoom = (): LimitError =>
+  new LimitError(
+    'reads-too-many',
+    "The memory for content that is read is in use, or this caller's share of it. Try again later; an action may be repeated with the same id or key.",
+  );
+
+const tooLarge = (): LimitError =>
+  new LimitError(
+    'answer-too-large',
+    `What is to be read takes more than ${READ_MAX_BYTES} bytes of memory, each JSON value counted as 100. Ask for fewer at once (limit), or without content (content=false).`,
+  );
