@@ -8,6 +8,7 @@ import { defineConfig } from 'vitest/config';
 import { QUICK_WASM } from './libs/testkit/src/node-flags.ts';
 import { LongestFirst } from './scripts/stages/longest-first.ts';
 import { selectionOf } from './scripts/stages/stages.ts';
+import { runSeed } from './test/run-seed.ts';
 
 /** Set by `npm test` and `npm run verify`; without it every file can be run. */
 const stages = (process.env.TIDEMARK_TEST_STAGES ?? '').split(',').filter((name) => name !== '');
@@ -26,7 +27,7 @@ export default defineConfig({
       ...(process.env.TIDEMARK_PACKAGES === undefined ? ['test/packages/built/**'] : []),
     ],
     globalSetup: ['libs/testkit/src/servers/global-setup.ts'],
-    setupFiles: ['libs/testkit/src/servers/print-evidence.ts'],
+    setupFiles: ['libs/testkit/src/servers/print-evidence.ts', 'test/random-tests.ts'],
     pool: 'forks',
     // Half of the time of 400 files was that of loading the same modules; what a file leaves behind in modules is a fault of theirs.
     isolate: false,
@@ -39,7 +40,11 @@ export default defineConfig({
     // Files that open PGlite many times: V8 may abort when it frees code of a module that is loaded again (nodejs/node#64500).
     execArgv: ['--no-wasm-code-gc', QUICK_WASM],
     // Commands are started hundreds of times.
-    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('.cache/node-compile-cache', import.meta.url)) },
+    env: {
+      NODE_COMPILE_CACHE: fileURLToPath(new URL('.cache/node-compile-cache', import.meta.url)),
+      // Asked of git once for all processes.
+      TIDEMARK_TEST_SEED: String(runSeed()),
+    },
     // These only guard against hanging: a busy machine needs many times what a quiet one does.
     testTimeout: 120_000,
     hookTimeout: 120_000,

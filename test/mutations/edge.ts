@@ -8,6 +8,26 @@ const OIDC_AUTHENTICATOR_TEST = 'libs/operate/access/src/oidc-authenticator.test
 const OIDC_AUTHENTICATOR = 'libs/operate/access/src/oidc-authenticator.ts';
 
 export const EDGE_MUTATIONS: Mutations = {
+  'scrape-renames-counters': {
+    file: 'libs/adapters/telemetry/src/prometheus.ts',
+    edits: [
+      [
+        'return snapshotOf(await Promise.all(measured));',
+        'return snapshotOf((await registry.getMetricsAsJSON()) as never);',
+      ],
+    ],
+    caughtBy: 'libs/adapters/telemetry/src/prometheus.test.ts',
+    test: 'a snapshot after a scrape is what it was before',
+    failsWith: 'Cannot destructure',
+    breaks: 'A scrape of the metrics endpoint changes nothing for the export of metrics.',
+  },
+  'spans-never-halved': {
+    file: 'libs/operate/traces/src/span-requests.ts',
+    edits: [['      return { count: 0 };', '      return { count: batch.length, refusal: error };']],
+    caughtBy: 'libs/operate/traces/src/collector.test.ts',
+    test: 'are halved where it takes less: http/protobuf',
+    breaks: 'A collector that takes small messages alone gets every span.',
+  },
   'values-uncounted': {
     file: 'libs/model/core/src/json-bounds.ts',
     edits: [['if (++this.#values > this.#bounds.valuesMaxCount)', 'if (this.#values > this.#bounds.valuesMaxCount)']],

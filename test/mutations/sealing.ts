@@ -150,6 +150,20 @@ export const SEALING_MUTATIONS: Mutations = {
     caughtBy: 'libs/author/effects/src/http-effect.test.ts',
     breaks: 'Credentials that were sent are masked in what is made of an answer.',
   },
+  'names-unsearched': {
+    file: 'libs/engine/runtime/src/kernel/secret-guard.ts',
+    edits: [["const found = this.#found('name', field, value);", 'const found: readonly FoundSecret[] = [];']],
+    caughtBy: 'libs/testkit/src/secret-doors.test.ts',
+    test: 'each name that a caller chooses',
+    breaks: 'No name or key of a caller that looks like a secret is stored where a policy forbids it.',
+  },
+  'jobs-unguarded': {
+    file: 'libs/engine/runtime/src/encryption/guarded-definition.ts',
+    edits: [["return { ...definition, parseInput: parsing('input', definition.parseInput) };", 'return definition;']],
+    caughtBy: 'libs/testkit/src/secret-doors.test.ts',
+    test: 'each content of a caller',
+    breaks: 'What a job says to workflows passes the policy on secrets.',
+  },
   'found-secrets-are-stored': {
     file: 'libs/engine/runtime/src/kernel/secret-guard.ts',
     edits: [

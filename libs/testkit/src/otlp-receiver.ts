@@ -38,7 +38,8 @@ export interface OtlpReceiver {
   close(): Promise<void>;
 }
 
-export async function startOtlpReceiver(): Promise<OtlpReceiver> {
+/** Bodies of more than `maxBytes` are answered with 413. */
+export async function startOtlpReceiver({ maxBytes = Number.POSITIVE_INFINITY } = {}): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
   const metrics: ReceivedMetric[] = [];
   const headers: IncomingMessage['headers'][] = [];
@@ -50,6 +51,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
       headers.push(request.headers);
       if (status === undefined) return;
       const body = Buffer.concat(chunks);
+      if (body.length > maxBytes) return void response.writeHead(413).end();
       const isJson = request.headers['content-type'] === 'application/json';
       if (status === 200 && request.url === '/v1/traces') {
         spans.push(...(isJson ? jsonSpans(JSON.parse(body.toString())) : protobufSpans(body)));

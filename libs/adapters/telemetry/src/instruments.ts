@@ -86,7 +86,7 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
     ['relevant'],
   ),
   trace_spans_exported_total: counter('Spans that the collector has taken.'),
-  trace_spans_dropped_total: counter('Spans (or histories of them) that were dropped, by reason.', ['reason']),
+  trace_spans_dropped_total: counter('Spans (or histories of them) that were dropped or cut, by reason.', ['reason']),
   request_body_bytes: gauge(
     'Memory that bodies of requests in progress take, and what is read for answers: bytes that were read, and values once parsed.',
     'By',

@@ -1,7 +1,7 @@
 /** Owns the values of all metrics at one moment, in a shape that is independent of the registry. Values are cumulative since the process began. */
 
 import type { MetricName } from '@tidemark/ports';
-import type { MetricObjectWithValues, MetricValue } from 'prom-client';
+import type { MetricValue } from 'prom-client';
 import { INSTRUMENTS, type InstrumentKind, SECONDS_BOUNDARIES } from './instruments.ts';
 
 export interface MetricPoint {
@@ -25,14 +25,19 @@ export interface MetricSnapshot {
 /** As `prom-client` returns it. */
 type Reported = MetricValue<string> & { readonly metricName?: string };
 
+export interface MeasuredMetric {
+  readonly name: MetricName;
+  readonly values: readonly Reported[];
+}
+
 /** Metrics that were ever measured. */
-export function snapshotOf(metrics: readonly MetricObjectWithValues<MetricValue<string>>[]): readonly MetricSnapshot[] {
+export function snapshotOf(metrics: readonly MeasuredMetric[]): readonly MetricSnapshot[] {
   return metrics.flatMap(({ name, values }) => {
-    const { kind, unit, description } = INSTRUMENTS[name as MetricName];
+    const { kind, unit, description } = INSTRUMENTS[name];
     const points = kind === 'histogram' ? histogramPoints(name, values) : values.map(plainPoint);
     if (points.length === 0) return [];
     const bounds = kind === 'histogram' ? SECONDS_BOUNDARIES : [];
-    return [{ name: name as MetricName, kind, unit, description, bounds, points }];
+    return [{ name, kind, unit, description, bounds, points }];
   });
 }
 

@@ -64,4 +64,15 @@ describe('the text', () => {
     const { telemetry } = openPrometheus();
     expect(() => telemetry.count('log_size_bytes', 1)).toThrow(/log_size_bytes is not a counter/);
   });
+
+  test('takes nothing from other exporters: a snapshot after a scrape is what it was before', async () => {
+    const { telemetry, text, snapshot } = openPrometheus();
+    telemetry.count('steps_total', 1, { step: 'go' });
+    telemetry.observe('checkpoint_commit_latency_seconds', 0.004);
+    const before = await snapshot();
+    const scraped = await text();
+    expect(await snapshot()).toEqual(before);
+    expect(before.map(({ name }) => name)).toContain('steps_total');
+    expect((await text()).replace(/^# .*$/gm, '')).toBe(scraped.replace(/^# .*$/gm, ''));
+  });
 });

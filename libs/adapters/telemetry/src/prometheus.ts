@@ -30,7 +30,11 @@ export function openPrometheus(): PrometheusRegistry {
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
-    snapshot: async () => snapshotOf(await registry.getMetricsAsJSON()),
+    // By the port's names: a scrape renames counters in the registry.
+    snapshot: async () => {
+      const measured = Array.from(metrics, async ([name, metric]) => ({ name, values: (await metric.get()).values }));
+      return snapshotOf(await Promise.all(measured));
+    },
     telemetry: {
       ...noTelemetry,
       count(name, value, attributes, trace) {

@@ -21,6 +21,9 @@ test('the order of members changes nothing, whichever way it is written', () => 
       expect(JSON.parse(fast)).toEqual(value);
       expect(canonicalJson(ordered(value, (keys) => keys.sort().reverse()))).toBe(fast);
       expect(canonicalJson(value)).toBe(fast);
+      // As folded states and messages have it, in or out of order.
+      expect(canonicalJson({ b: value, a: undefined as never })).toBe(canonicalJson({ b: value }));
+      expect(canonicalJson({ a: undefined as never, b: value })).toBe(canonicalJson({ b: value }));
     }),
     { numRuns: 1_000 },
   );

@@ -1,6 +1,7 @@
 /**
  * Owns canonical JSON (RFC 8785: members sorted by UTF-16 code units, ECMAScript number form). Digests are taken over this form. Callers
- * pass values that are JSON; nothing here checks that.
+ * pass values that are JSON; nothing here checks that. A member that is undefined is omitted, as `JSON.stringify` does, so that a value and
+ * what is read back of it have one digest.
  */
 
 import type { Json } from './belief.ts';
@@ -13,6 +14,7 @@ function sorted(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(sorted).join(',')}]`;
   const members = value as { readonly [key: string]: Json };
   const parts = Object.keys(members)
+    .filter((key) => members[key] !== undefined)
     .sort()
     .map((key) => `${JSON.stringify(key)}:${sorted(members[key]!)}`);
   return `{${parts.join(',')}}`;

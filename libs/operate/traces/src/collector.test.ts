@@ -2,6 +2,8 @@
 
 import { promisify } from 'node:util';
 import { type handleUnaryCall, Server, ServerCredentials, status } from '@grpc/grpc-js';
+import { LimitError } from '@tidemark/core';
+import { systemClock } from '@tidemark/runtime';
 import {
   jsonSpans,
   type OtlpReceiver,
@@ -13,6 +15,8 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { collectorOf, otlpJson, resourceOf, SpanClient } from './collector.ts';
 import { SPANS_PER_REQUEST_MAX } from './limits.ts';
 import type { TraceSpan } from './span.ts';
+import { SpanQueue, type SpanQueueOptions } from './span-queue.ts';
+import { SpanRequests } from './span-requests.ts';
 
 const span = (at: number): TraceSpan => ({
   traceId: 'ab'.repeat(16),
@@ -28,6 +32,23 @@ const span = (at: number): TraceSpan => ({
   links: [{ traceId: 'cd'.repeat(16), spanId: 'ef'.repeat(8), attributes: {} }],
   events: [{ name: 'SignalReceived', atMs: 1_767_225_600_001, attributes: { 'tidemark.signal': 'go' } }],
 });
+
+const never = (error: Error): void => expect.unreachable(error.message);
+
+/** A collector over gRPC with the usual bound of a message, 4 MiB. */
+async function grpcCollector(take: handleUnaryCall<Buffer, Buffer>) {
+  const server = new Server();
+  const raw = (bytes: Buffer): Buffer => bytes;
+  const unary = {
+    ...{ path: '/opentelemetry.proto.collector.trace.v1.TraceService/Export', requestStream: false },
+    ...{ responseStream: false, requestSerialize: raw, requestDeserialize: raw },
+    ...{ responseSerialize: raw, responseDeserialize: raw },
+  };
+  server.addService({ Export: unary }, { Export: take });
+  const port = await promisify(server.bindAsync.bind(server))('127.0.0.1:0', ServerCredentials.createInsecure());
+  onTestFinished(() => server.forceShutdown());
+  return { server, port };
+}
 
 let receiver: OtlpReceiver;
 beforeEach(async () => {
@@ -66,7 +87,7 @@ describe('a request', () => {
         OTEL_EXPORTER_OTLP_TRACES_HEADERS: '',
       };
       const spans = Array.from({ length: SPANS_PER_REQUEST_MAX + 1 }, (_, at) => span(at));
-      await new SpanClient(collectorOf(env)!).sendAll(spans);
+      await new SpanClient(collectorOf(env)!).sendAll(spans, never);
       expect(receiver.spans.map(({ name }) => name)).toEqual(spans.map(({ name }) => name));
       expect(receiver.requestCount).toBe(2);
       expect(receiver.headers[0]).toMatchObject({ authorization: 'Bearer t1', 'x-team': 'a' });
@@ -74,23 +95,13 @@ describe('a request', () => {
   );
 
   test('goes over gRPC, with the headers that are set, and is refused by its codes', async () => {
-    const server = new Server();
     const taken: { readonly spans: readonly ReceivedSpan[]; readonly who: unknown }[] = [];
-    const raw = (bytes: Buffer): Buffer => bytes;
-    const unary = {
-      ...{ path: '/opentelemetry.proto.collector.trace.v1.TraceService/Export', requestStream: false },
-      ...{ responseStream: false, requestSerialize: raw, requestDeserialize: raw },
-      ...{ responseSerialize: raw, responseDeserialize: raw },
-    };
-    const take: handleUnaryCall<Buffer, Buffer> = ({ request, metadata }, done) => {
+    const { server, port } = await grpcCollector(({ request, metadata }, done) => {
       const [who] = metadata.get('authorization');
       if (who === undefined) return done({ code: status.UNAUTHENTICATED, details: 'who?' });
       taken.push({ spans: protobufSpans(request), who });
       return done(null, Buffer.alloc(0));
-    };
-    server.addService({ Export: unary }, { Export: take });
-    const port = await promisify(server.bindAsync.bind(server))('127.0.0.1:0', ServerCredentials.createInsecure());
-    onTestFinished(() => server.forceShutdown());
+    });
     const env = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` };
     const known = collectorOf({ ...env, OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20t1' })!;
     await new SpanClient(known).send([span(0)]);
@@ -106,6 +117,7 @@ describe('a request', () => {
   test.each([
     [500, 'collector-away'],
     [429, 'collector-away'],
+    [413, 'collector-too-large'],
     [400, 'collector-refused'],
     [401, 'collector-refused'],
   ])('that is answered with %i fails as %s', async (status, code) => {
@@ -145,6 +157,81 @@ describe('a request', () => {
     await expect(new SpanClient(collectorOf(env, receiver.endpoint)!).send([span(0)])).rejects.toMatchObject({
       code: 'collector-away',
     });
+  });
+});
+
+describe('spans that are more than a collector takes at once', () => {
+  const large = (at: number, bytes: number): TraceSpan => ({ ...span(at), attributes: { text: 'x'.repeat(bytes) } });
+  const MAX_BYTES = 4 * 1_024 * 1_024;
+
+  /** The queue of a process over the client, stopped once all is sent. */
+  async function queued(send: SpanQueueOptions['send'], spans: readonly TraceSpan[]) {
+    const dropped: [number, string][] = [];
+    const errors: Error[] = [];
+    const onDropped = (count: number, reason: string): void => void dropped.push([count, reason]);
+    const queue = new SpanQueue({
+      clock: systemClock,
+      send,
+      onDropped,
+      onError: (error) => errors.push(error as Error),
+    });
+    queue.push(spans);
+    queue.start();
+    await expect.poll(() => queue.settledCount).toBe(spans.length);
+    await queue.stop();
+    return { dropped, errors };
+  }
+
+  test('go over gRPC in requests that it takes, each once', async () => {
+    const ids: string[] = [];
+    const { port } = await grpcCollector(({ request }, done) => {
+      ids.push(...protobufSpans(request).map(({ spanId }) => spanId));
+      done(null, Buffer.alloc(0));
+    });
+    const collector = collectorOf({ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, `http://127.0.0.1:${port}`)!;
+    const spans = Array.from({ length: 700 }, (_, at) => large(at, 8_192));
+    await new SpanClient(collector).sendAll(spans, never);
+    expect(ids).toEqual(spans.map(({ spanId }) => spanId));
+    // Larger than this client would send them: refused by their size, and told apart from other failures.
+    const whole = new SpanClient(collector).send(spans);
+    await expect(whole).rejects.toMatchObject({ code: 'collector-too-large', details: { mayBeBusy: true } });
+  });
+
+  test.each(['http/protobuf', 'http/json'])('are halved where it takes less: %s', async (protocol) => {
+    const small = await startOtlpReceiver({ maxBytes: 100_000 });
+    onTestFinished(() => small.close());
+    const client = new SpanClient(collectorOf({ OTEL_EXPORTER_OTLP_PROTOCOL: protocol }, small.endpoint)!);
+    const spans = Array.from({ length: 60 }, (_, at) => large(at, 8_192));
+    expect(await queued((some, ending) => client.send(some, { ending }), spans)).toEqual({ dropped: [], errors: [] });
+    expect(small.spans.map(({ spanId }) => spanId)).toEqual(spans.map(({ spanId }) => spanId));
+    expect(small.requestCount).toBeLessThan(20);
+  });
+
+  test('are cut one by one where one alone is too large, counted and named, and later ones go on', async () => {
+    const limited = await startOtlpReceiver({ maxBytes: MAX_BYTES });
+    onTestFinished(() => limited.close());
+    const client = new SpanClient(collectorOf({}, limited.endpoint)!);
+    const spans = [span(0), large(1, 5 * 1_024 * 1_024), span(2)];
+    const { dropped, errors } = await queued((some, ending) => client.send(some, { ending }), spans);
+    expect(dropped).toEqual([[1, 'cut']]);
+    expect(errors).toMatchObject([{ code: 'span-too-large', message: expect.stringContaining(spans[1]!.spanId) }]);
+    expect(limited.spans.map(({ spanId }) => spanId)).toEqual(spans.map(({ spanId }) => spanId));
+    expect(limited.spans[1]!.attributes).toEqual({ text: 'x'.repeat(256), 'tidemark.cut': true });
+  });
+
+  test('are dropped where not even a cut one is taken; a busy collector is asked again', async () => {
+    const tiny = await startOtlpReceiver({ maxBytes: 10 });
+    onTestFinished(() => tiny.close());
+    const client = new SpanClient(collectorOf({}, tiny.endpoint)!);
+    const { dropped } = await queued((some, ending) => client.send(some, { ending }), [span(0)]);
+    expect(dropped).toEqual([
+      [1, 'cut'],
+      [1, 'refused'],
+    ]);
+    const requests = new SpanRequests(never);
+    const busy = new LimitError('collector-too-large', 'busy', { mayBeBusy: true });
+    const sent = requests.send([span(0)], () => Promise.reject(busy));
+    await expect(sent).rejects.toMatchObject({ code: 'collector-away' });
   });
 });
 

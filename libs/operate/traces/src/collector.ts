@@ -5,11 +5,12 @@
  */
 
 import type { Resource } from '@opentelemetry/resources';
-import { ConfigError, messageOf, UnavailableError } from '@tidemark/core';
+import { ConfigError, LimitError, messageOf, UnavailableError } from '@tidemark/core';
 import { EchoMask } from '@tidemark/secrets';
-import { LAST_ANSWER_MAX_MS, REQUEST_TIMEOUT_MS, SPANS_PER_REQUEST_MAX } from './limits.ts';
+import { LAST_ANSWER_MAX_MS, REQUEST_TIMEOUT_MS } from './limits.ts';
 import { readableSpan } from './readable-span.ts';
 import type { TraceSpan } from './span.ts';
+import { SpanRequests, TOO_LARGE } from './span-requests.ts';
 
 const PROTOCOLS = ['http/protobuf', 'http/json', 'grpc'] as const;
 
@@ -144,7 +145,8 @@ export class CollectorClient<Items> {
 
   /**
    * Sends one request. `signal` aborts it; once `ending` is aborted, an answer may take `LAST_ANSWER_MAX_MS` more. Throws `UnavailableError`
-   * (`collector-away`: a retry may succeed) and `ConfigError` (`collector-refused`: a retry would be refused again).
+   * (`collector-away`: a retry may succeed), `LimitError` (`collector-too-large`: a smaller request may succeed; over gRPC also a collector that
+   * is busy) and `ConfigError` (`collector-refused`: a retry would be refused again).
    */
   async send(items: Items, { signal, ending }: SendOptions = {}): Promise<void> {
     this.#exporter ??= this.#open().catch((error: unknown) => {
@@ -198,7 +200,12 @@ export class CollectorClient<Items> {
     const masked = new EchoMask(this.#secrets, '[masked]').error(failure);
     const why = messageOf(masked) || String(code);
     const answered = typeof code === 'number' ? ` answered ${code} (${why})` : ` does not answer: ${why}`;
-    if (typeof code !== 'number' || (protocol === 'grpc' ? !REFUSED_GRPC.has(code) : code === 429 || code >= 500)) {
+    const isGrpc = protocol === 'grpc';
+    if (code === (isGrpc ? RESOURCE_EXHAUSTED : 413)) {
+      const details = { mayBeBusy: isGrpc, cause: masked };
+      return new LimitError(TOO_LARGE, `The collector at ${host}${answered}: the request may be too large.`, details);
+    }
+    if (typeof code !== 'number' || (isGrpc ? !REFUSED_GRPC.has(code) : code === 429 || code >= 500)) {
       return new UnavailableError('collector-away', `The collector at ${host}${answered}.`, { cause: masked });
     }
     const message = `The collector at ${host}${answered}. Check its address and OTEL_EXPORTER_OTLP_HEADERS.`;
@@ -206,6 +213,7 @@ export class CollectorClient<Items> {
   }
 }
 
+const RESOURCE_EXHAUSTED = 8;
 /** INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, UNIMPLEMENTED, UNAUTHENTICATED. */
 const REFUSED_GRPC: ReadonlySet<number> = new Set([3, 5, 7, 12, 16]);
 
@@ -230,10 +238,14 @@ export class SpanClient {
     );
   }
 
-  /** Sends all of them, in as many requests as it takes, in order. */
-  async sendAll(spans: readonly TraceSpan[]): Promise<void> {
-    for (let at = 0; at < spans.length; at += SPANS_PER_REQUEST_MAX) {
-      await this.send(spans.slice(at, at + SPANS_PER_REQUEST_MAX));
+  /** Sends all of them, in as many requests as it takes, in order. `onCut` is called for each that was too large alone. */
+  async sendAll(spans: readonly TraceSpan[], onCut: (error: Error) => void): Promise<void> {
+    const waiting = [...spans];
+    const requests = new SpanRequests(onCut);
+    while (waiting.length > 0) {
+      const { count, refusal } = await requests.send(waiting, (some) => this.send(some));
+      if (refusal !== undefined) throw refusal;
+      waiting.splice(0, count);
     }
   }
 }

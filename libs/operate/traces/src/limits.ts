@@ -6,8 +6,15 @@ export const SPAN_EVENTS_MAX = 128;
 export const CONTENT_MAX_CHARS = 8_192;
 /** Bytes of one read of history from log and segments. */
 export const HISTORY_READ_MAX_BYTES = 4 * 1024 * 1024;
-/** Spans of one request to a collector, at most: some 700 KB, of the 4 MB that collectors take at least. A request costs as much as drawing hundreds. */
+/** Spans of one request to a collector, at most: some 700 KB of usual ones. A request costs as much as drawing hundreds. */
 export const SPANS_PER_REQUEST_MAX = 2_048;
+/** Bytes of one request, at most, by an estimate: half of the 4 MiB that collectors take over gRPC unless they are told otherwise. */
+export const REQUEST_MAX_BYTES = 2 * 1_024 * 1_024;
+/** A request of at most so many bytes is not refused for its size. */
+export const REQUEST_SMALL_BYTES = 65_536;
+/** Of a span that is cut because it alone is too large: attributes, and characters of each text, at most. */
+export const CUT_ATTRIBUTES_MAX_COUNT = 64;
+export const CUT_TEXT_MAX_CHARS = 256;
 /** Spans that wait for a collector, at most; further ones are dropped and counted. */
 export const SPANS_WAITING_MAX = 32_768;
 /** Time between two requests, in milliseconds, while nothing fails. */

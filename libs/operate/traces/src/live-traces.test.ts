@@ -189,7 +189,13 @@ describe('sampling', () => {
 });
 
 describe('the queue', () => {
-  const span = { spanId: 's', name: 'step' } as TraceSpan;
+  const span = {
+    spanId: 's',
+    name: 'step',
+    attributes: {},
+    events: [] as const,
+    links: [] as const,
+  } as unknown as TraceSpan;
 
   test('drops and counts what comes when it is full, and never waits', () => {
     const dropped: [number, string][] = [];

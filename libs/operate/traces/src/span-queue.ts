@@ -5,7 +5,6 @@
  * Q1 `settledCount` never passes a span that was neither taken by the collector nor dropped.
  */
 
-import { UnavailableError } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 import {
   FLUSH_PERIOD_MS,
@@ -16,12 +15,17 @@ import {
   SPANS_WAITING_MAX,
 } from './limits.ts';
 import type { TraceSpan } from './span.ts';
+import { SpanRequests } from './span-requests.ts';
 
-export type DropReason = 'queue-full' | 'refused' | 'history-unread' | 'histories-full';
+/** `cut`: the span alone was too large, and was sent without most of its content. */
+export type DropReason = 'queue-full' | 'refused' | 'history-unread' | 'histories-full' | 'cut';
 
 export interface SpanQueueOptions {
   readonly clock: Clock;
-  /** Sends one request, within a bounded time once `ending` is aborted. Throws `UnavailableError` where a retry may succeed. */
+  /**
+   * Sends one request, within a bounded time once `ending` is aborted. Throws `UnavailableError` where a retry may succeed, and `LimitError`
+   * (`collector-too-large`) where a smaller one may.
+   */
   readonly send: (spans: readonly TraceSpan[], ending: AbortSignal) => Promise<void>;
   readonly onDropped: (count: number, reason: DropReason) => void;
   readonly onError: (error: unknown) => void;
@@ -31,6 +35,7 @@ export interface SpanQueueOptions {
 
 export class SpanQueue {
   readonly #options: SpanQueueOptions;
+  readonly #requests: SpanRequests;
   #waiting: TraceSpan[] = [];
   #settledCount = 0;
   readonly #stopped = new AbortController();
@@ -41,6 +46,10 @@ export class SpanQueue {
 
   constructor(options: SpanQueueOptions) {
     this.#options = options;
+    this.#requests = new SpanRequests((error) => {
+      options.onDropped(1, 'cut');
+      options.onError(error);
+    });
   }
 
   /** Spans that were ever put in. */
@@ -108,17 +117,15 @@ export class SpanQueue {
 
   async #flush(): Promise<void> {
     while (this.#waiting.length > 0 && this.#options.clock.monotonicMs() <= this.#lastMs) {
-      const batch = this.#waiting.slice(0, SPANS_PER_REQUEST_MAX);
-      try {
-        await this.#options.send(batch, this.#stopped.signal);
-      } catch (error) {
-        // An unreachable collector may come back; one that refused would refuse again.
-        if (error instanceof UnavailableError) throw error;
-        this.#options.onDropped(batch.length, 'refused');
-        this.#options.onError(error);
+      const { send, onDropped, onError } = this.#options;
+      // An unreachable collector may come back, so that throws; one that refused would refuse again.
+      const { count, refusal } = await this.#requests.send(this.#waiting, (spans) => send(spans, this.#stopped.signal));
+      if (refusal !== undefined) {
+        onDropped(count, 'refused');
+        onError(refusal);
       }
-      this.#waiting.splice(0, batch.length);
-      this.#settledCount += batch.length;
+      this.#waiting.splice(0, count);
+      this.#settledCount += count;
     }
   }
 }

@@ -21,7 +21,7 @@ import {
 } from '../control/index.ts';
 import { checkMeant, checkSignalName, type Definition } from '../definition/index.ts';
 import { withContents } from '../history/index.ts';
-import { BULK_ACTS, type ListPlace, type Ports, pageOf } from '../kernel/index.ts';
+import { BULK_ACTS, guardOf, type ListPlace, type Ports, pageOf, type SecretPorts } from '../kernel/index.ts';
 import { checkName, checkText, JOB_PREFIX } from '../lease/index.ts';
 import { type BulkCount, countMeant } from './bulk-count.ts';
 import type { WorkflowCalls } from './workflow-calls.ts';
@@ -86,8 +86,11 @@ export class Bulk {
   readonly #store: Ports['store'];
   readonly #clock: Ports['clock'];
   readonly #digest: Ports['digest'];
+  readonly #ports: SecretPorts;
 
-  constructor(client: WorkflowCalls, { store, clock, digest }: Pick<Ports, 'store' | 'clock' | 'digest'>) {
+  constructor(client: WorkflowCalls, ports: Pick<Ports, 'store' | 'clock' | 'digest'> & SecretPorts) {
+    const { store, clock, digest } = ports;
+    this.#ports = ports;
     this.#client = client;
     this.#store = store;
     this.#clock = clock;
@@ -115,6 +118,9 @@ export class Bulk {
     if (input.signal !== null) checkSignalName(input.signal.name);
     refuseSystems(input.filter);
     checkMeant(input.filter, everything);
+    // What the job says to workflows is held to the policy with its input.
+    const { by, filter, signal } = input;
+    guardOf(BULK_DEFINITION, [], this.#ports).names('job', { id, by, filter, signal: signal?.name ?? null });
     // Bounds the job's own filter, so that it never finds workflows that open later, however long it runs.
     const begunAtMs = this.#clock.nowMs();
     const openedToMs = Math.min(input.filter.openedToMs ?? Number.POSITIVE_INFINITY, begunAtMs);

@@ -54,7 +54,16 @@ import {
 } from '../archive/index.ts';
 import { type MemoryUpdate, refuseSealed } from '../definition/index.ts';
 import type { Decisions, Starter } from '../inbox/index.ts';
-import { ACCESS_SUBJECT, BUDGET_ENTRY, type LamportClock, type Ports, QUEUES_SUBJECT } from '../kernel/index.ts';
+import {
+  ACCESS_SUBJECT,
+  BUDGET_ENTRY,
+  type Guarded,
+  guardOf,
+  type LamportClock,
+  ownContent,
+  type Ports,
+  QUEUES_SUBJECT,
+} from '../kernel/index.ts';
 import { checkName } from '../lease/index.ts';
 import { PAUSED_RESUMED_MAX_COUNT, SESSIONS_LIST_MAX_COUNT } from './limits.ts';
 
@@ -63,6 +72,13 @@ export interface RememberOptions {
   /** Writes with the same key count once. */
   readonly key?: string | undefined;
 }
+
+/** A memory with its content as the policy leaves it; one that is forgotten has none. */
+const contentIn = (
+  write: MemoryWrite,
+  { value, words }: { readonly value: Json; readonly words: string },
+): MemoryWrite =>
+  write.value === undefined ? write : { ...write, value, ...(write.words !== undefined && { words }) };
 
 /** An entry of any subject; without a value it is deleted. */
 export type OutlastingEntry = Pick<MemoryUpdate, 'subject' | 'kind' | 'key' | 'value'>;
@@ -102,6 +118,24 @@ export class ClientMemory {
   }
 
   async #write(memories: readonly MemoryWrite[], options: RememberOptions): Promise<void> {
+    const guard = guardOf(memoryDefinition.name, [], this.#options.ports);
+    guard.names(
+      'memories',
+      memories.map(({ subject, key, source = '' }) => ({ subject, key, source })),
+    );
+    const contents = memories.map(({ value = null, words = '' }) => ({ value, words }));
+    const taken = guard.content('memory', 'memories', contents);
+    await this.#writeOne(
+      taken.as((stored) =>
+        stored === contents ? memories : memories.map((write, at) => contentIn(write, stored[at]!)),
+      ),
+      options,
+    );
+  }
+
+  /** Writes about one subject, into its stream. */
+  async #writeOne(writes: Guarded<readonly MemoryWrite[]>, options: RememberOptions): Promise<void> {
+    const { value: memories } = writes;
     const [first] = memories;
     if (memories.some(({ subject }) => subject !== first!.subject)) {
       throw new InvalidError(
@@ -109,16 +143,20 @@ export class ClientMemory {
         'memories: one write is about one subject; write the others separately.',
       );
     }
-    await this.#writeInto(first!.subject, memories, options);
+    await this.#writeInto(first!.subject, writes, options);
   }
 
   /** `stream`: the subject whose stream gets the event, whatever subjects the entries have. */
-  async #writeInto(stream: string, memories: readonly MemoryWrite[], { tenant, key }: RememberOptions): Promise<void> {
+  async #writeInto(
+    stream: string,
+    memories: Guarded<readonly MemoryWrite[]>,
+    { tenant, key }: RememberOptions,
+  ): Promise<void> {
     const { starter, decisions, ports, lamport } = this.#options;
     const workflow = memoryWorkflow(ports.digest, tenant, stream);
     await starter.start({ definition: memoryDefinition, input: { subject: stream }, workflow, tenant });
     // A step of another process may have written with a later Lamport time than this process knows.
-    for (const subject of new Set(memories.map((write) => write.subject))) {
+    for (const subject of new Set(memories.value.map((write) => write.subject))) {
       lamport.witness(await ports.store.lamportOf(tenant, subject));
     }
     await decisions.remember(workflow, memories, key);
@@ -207,7 +245,12 @@ export class ClientMemory {
 
   /** Stores a certificate of forgetting under the name of what was forgotten. */
   async certify(tenant: TenantId, of: string, certificate: Json): Promise<void> {
-    await this.#write([certificateWrite(tenant, of, certificate)], { tenant });
+    // Whatever the name of what was forgotten looks like, it can be forgotten.
+    const { by, why } = certificate as { readonly by: Json; readonly why: Json };
+    const guard = guardOf(memoryDefinition.name, [], this.#options.ports);
+    const said = guard.content('decision', 'certificate', { by, why });
+    const write = said.as((stored) => [certificateWrite(tenant, of, { ...(certificate as object), ...stored })]);
+    await this.#writeOne(write, { tenant });
   }
 
   /**
@@ -216,7 +259,7 @@ export class ClientMemory {
    */
   async outlast(tenant: TenantId, entries: readonly OutlastingEntry[]): Promise<void> {
     const writes = entries.map((entry) => anyWrite({ ...entry, source: 'forgetting' }, 'entry'));
-    await this.#writeInto(retentionSubject(tenant), writes, { tenant });
+    await this.#writeInto(retentionSubject(tenant), ownContent(writes), { tenant });
   }
 
   /**
@@ -232,7 +275,7 @@ export class ClientMemory {
     invariant(isOwn, "the system's records have subjects of their own", { subject });
     const source = subject.slice(0, subject.indexOf(':'));
     const writes = records.map((record) => anyWrite({ subject, kind: 'record', ...record, source }, source));
-    await this.#write(writes, { tenant });
+    await this.#writeOne(ownContent(writes), { tenant });
   }
 
   /** Records that a policy deletes the segment; resolves once rows show it. The same deletion again changes nothing. */
@@ -242,7 +285,7 @@ export class ClientMemory {
     const [row] = await this.#options.ports.store.memories({ tenant, subject, kind, key, limit: 1 });
     if (row === undefined || canonicalJson(JSON.parse(row.value)) !== canonicalJson(write.value as Json)) {
       // Two processes may write it at once; it counts once.
-      await this.#write([write], { tenant, key: `${key}/${deletion.manifest}` });
+      await this.#writeOne(ownContent([write]), { tenant, key: `${key}/${deletion.manifest}` });
     }
   }
 

@@ -16,7 +16,14 @@ import {
 } from '../control/index.ts';
 import type { Definition } from '../definition/index.ts';
 import type { LifecycleAsk } from '../inbox/index.ts';
-import { type Ports, QUEUES_SUBJECT, SCHEDULE_SUFFIX, UNDO_SUFFIX } from '../kernel/index.ts';
+import {
+  guardOf,
+  type Ports,
+  QUEUES_SUBJECT,
+  SCHEDULE_SUFFIX,
+  type SecretPorts,
+  UNDO_SUFFIX,
+} from '../kernel/index.ts';
 import { checkName, checkText } from '../lease/index.ts';
 import type { ClientMemory } from './client-memory.ts';
 import {
@@ -58,11 +65,11 @@ export interface QueueState extends Omit<QueueCount, 'tenant'> {
 const RESUMED_PREFIX = 'resumed:';
 
 export class Queues {
-  readonly #ports: Pick<Ports, 'store' | 'clock' | 'digest'>;
+  readonly #ports: Pick<Ports, 'store' | 'clock' | 'digest'> & SecretPorts;
   readonly #memory: Pick<ClientMemory, 'keepOwn'>;
   readonly #held: QueuePauses;
 
-  constructor(ports: Pick<Ports, 'store' | 'clock' | 'digest'>, memory: Pick<ClientMemory, 'keepOwn'>) {
+  constructor(ports: Pick<Ports, 'store' | 'clock' | 'digest'> & SecretPorts, memory: Pick<ClientMemory, 'keepOwn'>) {
     this.#ports = ports;
     this.#memory = memory;
     this.#held = new QueuePauses(ports);
@@ -75,13 +82,14 @@ export class Queues {
    */
   async pause(queue: QueueName, ask: LifecycleAsk, scope?: QueueScope): Promise<QueueChanged> {
     checkAsk(queue, ask);
+    const { by, why } = this.#guarded(ask);
     const { clock } = this.#ports;
     const { all } = await this.#held.poll();
     if (all.some((held) => isSame(held, queue))) return { ...queue, changed: false, held: true };
     if (scope !== undefined && scope.isFuture !== true) await this.#requireKnown(queue, scope);
     checkRoom(queue, all);
     const { definition, tenant } = queue;
-    await this.#write(queue, HELD_PREFIX, { definition, tenant, by: ask.by, why: ask.why, sinceMs: clock.nowMs() });
+    await this.#write(queue, HELD_PREFIX, { definition, tenant, by, why, sinceMs: clock.nowMs() });
     // A process that read the rows before they showed it may still claim for this long.
     await clock.sleep(QUEUES_KNOWN_MS);
     return { ...queue, changed: true, held: true };
@@ -101,12 +109,19 @@ export class Queues {
   /** Resumes a queue. Throws what `pause` throws. */
   async resume(queue: QueueName, ask: LifecycleAsk): Promise<QueueChanged> {
     checkAsk(queue, ask);
+    const { by, why } = this.#guarded(ask);
     const { all } = await this.#held.poll();
     const others = all.filter(({ definition, tenant }) => definition === queue.definition && tenant === null);
     if (!all.some((held) => isSame(held, queue))) return { ...queue, changed: false, held: others.length > 0 };
     const { definition, tenant } = queue;
-    await this.#write(queue, RESUMED_PREFIX, { definition, tenant, ...ask, atMs: this.#ports.clock.nowMs() });
+    await this.#write(queue, RESUMED_PREFIX, { definition, tenant, by, why, atMs: this.#ports.clock.nowMs() });
     return { ...queue, changed: true, held: tenant !== null && others.length > 0 };
+  }
+
+  /** It becomes part of a record of the system's own, which no policy touches. */
+  #guarded({ by, why }: LifecycleAsk): LifecycleAsk {
+    const guard = guardOf(QUEUES_SUBJECT, [], this.#ports);
+    return { by: guard.names('by', by).value, why: guard.take('decision', 'why', why) };
   }
 
   /** Writes one event: the pause, or its end with the person who resumed it. */

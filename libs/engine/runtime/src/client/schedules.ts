@@ -27,7 +27,15 @@ import {
 } from '../control/index.ts';
 import type { Definition } from '../definition/index.ts';
 import { type WorkflowContents, withContents } from '../history/index.ts';
-import { type ListPlace, type Overlap, type Ports, pageOf, SCHEDULE_SUFFIX } from '../kernel/index.ts';
+import {
+  guardOf,
+  type ListPlace,
+  type Overlap,
+  type Ports,
+  pageOf,
+  SCHEDULE_SUFFIX,
+  type SecretPorts,
+} from '../kernel/index.ts';
 import { SCHEDULE_ID_MAX_CHARS } from './limits.ts';
 import type { WorkflowCalls } from './workflow-calls.ts';
 
@@ -97,9 +105,9 @@ export function scheduleHost(client: WorkflowCalls, clock: Clock): ScheduleHost 
 /** A caller's requests about schedules. */
 export class Schedules {
   readonly #client: WorkflowCalls;
-  readonly #ports: Pick<Ports, 'clock' | 'store'>;
+  readonly #ports: Pick<Ports, 'clock' | 'store'> & SecretPorts;
 
-  constructor(client: WorkflowCalls, ports: Pick<Ports, 'clock' | 'store'>) {
+  constructor(client: WorkflowCalls, ports: Pick<Ports, 'clock' | 'store'> & SecretPorts) {
     this.#client = client;
     this.#ports = ports;
   }
@@ -122,12 +130,15 @@ export class Schedules {
       throw new InvalidError('schedule-invalid', message, { field: 'id' });
     }
     const spec = checkedSpec({ ...options, input: toJson(input, 'input of the schedule') });
+    const guard = guardOf(of.name, [of], this.#ports);
+    guard.names('schedule', { id, user: spec.user });
     // Checks the input as a run will receive it, so that a mistake is reported now, and not at the first slot.
     checkSlotField(of, spec);
     const begun: ScheduleInput = { tenant, spec, fromMs: this.#ports.clock.nowMs() };
     const schedule = scheduleDefinition(of, scheduleHost(this.#client, this.#ports.clock));
     const { created } = await this.#client.start(schedule, begun, { id, tenant });
-    if (!created) await this.#client.signal(id, SCHEDULE_SIGNAL, { set: spec });
+    // Whoever takes a signal doesn't know the definition of the runs, whose policy counts for a change as well.
+    if (!created) await this.#client.signal(id, SCHEDULE_SIGNAL, { set: guard.take('input', 'schedule', spec) });
     return { created };
   }
 

@@ -26,11 +26,16 @@ import {
 } from '../definition/index.ts';
 import { guardOf, overridden, type SecretGuard, type SecretPorts } from '../kernel/index.ts';
 
-/** An undo stores only what was stored before. Errors pass the policy where the run records them. */
+/**
+ * An undo stores only what was stored before, and the system's own steps nothing that a caller wrote but their input. Errors pass the policy
+ * where the run records them.
+ */
 export function guardedDefinition(definition: Definition, ports: SecretPorts): Definition {
-  if (isSystemDefinition(definition.name) || definition.undoFor !== undefined) return definition;
+  if (definition.undoFor !== undefined) return definition;
   const guard = guardOf(definition.name, [definition], ports);
   const parsing = (where: 'input' | 'belief' | 'output', parse: Parse): Parse => taking(guard, where, where, parse);
+  if (isSystemDefinition(definition.name))
+    return { ...definition, parseInput: parsing('input', definition.parseInput) };
   return {
     ...definition,
     parseInput: parsing('input', definition.parseInput),

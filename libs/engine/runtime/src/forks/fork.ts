@@ -30,7 +30,7 @@ import { ownerOf, withSecrets } from '../encryption/index.ts';
 import { type PastWorkflow, placeOf, workflowAt } from '../history/index.ts';
 import type { OpenRequest } from '../inbox/index.ts';
 import { FORK_DEPTH_MAX } from '../inbox/index.ts';
-import { digestOf, type LamportClock, type Ports, SCHEDULE_SUFFIX, UNDO_SUFFIX } from '../kernel/index.ts';
+import { digestOf, guardOf, type LamportClock, type Ports, SCHEDULE_SUFFIX, UNDO_SUFFIX } from '../kernel/index.ts';
 import { checkedWorkflowId, checkName, WORKFLOW_ID_MAX_CHARS } from '../lease/index.ts';
 import { needsLifecycle, traceHints } from '../run/index.ts';
 import { answeredBefore } from './fork-answers.ts';
@@ -90,6 +90,11 @@ export async function drawUpFork(
   const fork: Fork = { workflow, sequence: state.head.sequence, effects: options.effects };
   const chosen = chosenDefinition(state, options);
   const definition = chosen && (await withSecrets(chosen, ports, () => ownerOf(ports, state)));
+  // Its parsers hold a belief of the caller's own to the policy; all other content is the base's.
+  const names = guardOf(state.definition, chosen === undefined ? [] : [chosen], ports).names('fork', {
+    id: options.id ?? null,
+    by: options.by,
+  });
   const content = contentOf(past, definition, options);
   lamport.witness(state.lamport);
   const payload: Payloads['WorkflowOpened'] = {
@@ -127,7 +132,7 @@ export async function drawUpFork(
     mode: definition?.placement ?? past.opening.placement,
     name: state.definition,
     isPlain: true,
-    opening: { lamport: lamport.stamp(), atMs: ports.clock.nowMs(), control, payload },
+    opening: names.as(() => ({ lamport: lamport.stamp(), atMs: ports.clock.nowMs(), control, payload })),
   };
   return {
     request,
@@ -155,14 +160,15 @@ async function admitted(ports: Dependencies['ports'], { state }: PastWorkflow, o
  */
 export async function isSameFork(
   { store }: Pick<Ports, 'store'>,
-  { workflow: id, opening: { control, payload } }: OpenRequest,
+  { workflow: id, opening }: OpenRequest,
 ): Promise<true | undefined> {
+  const { control, payload } = opening.value;
   const [snapshot] = await store.loadStreams([id]);
-  const [opening] = await store.checkpoints(id, { from: 0 as Sequence, limit: 1 });
-  if (snapshot === undefined || opening?.sequence !== 0) return undefined;
+  const [recorded] = await store.checkpoints(id, { from: 0 as Sequence, limit: 1 });
+  if (snapshot === undefined || recorded?.sequence !== 0) return undefined;
   const known = streamFromJson(snapshot.state, snapshot.tasks).fork;
   if (isDeepStrictEqual(known, control.fork)) {
-    const begun = decodePayload('WorkflowOpened', opening.payload);
+    const begun = decodePayload('WorkflowOpened', recorded.payload);
     if (canonicalJson(beginningOf(begun)) === canonicalJson(beginningOf(payload))) return true;
     throw new ConflictError(
       'workflow-differs',

@@ -21,7 +21,7 @@ import {
 } from '@tidemark/core';
 import type { ApprovalPlace, ApprovalQuery, ApprovalRow, ProjectionStore } from '@tidemark/ports';
 import type { ErrorObject } from 'ajv/dist/2020.js';
-import { digestOf, guardOf, type Ports, type SecretPorts, whileUnavailable } from '../kernel/index.ts';
+import { digestOf, type Ports, whileUnavailable } from '../kernel/index.ts';
 import { checkName, checkText } from '../lease/index.ts';
 import { APPROVALS_PAGE_COUNT, DECISION_EVENTS_MAX_COUNT, FORK_DEPTH_MAX } from './limits.ts';
 import { closed, type WorkflowInbox } from './workflow-inbox.ts';
@@ -71,7 +71,7 @@ export interface ApprovalAnswered {
 
 type Asking = Extract<Condition, { kind: 'approval' }>;
 type Reads = Pick<ProjectionStore, 'checkpoints'>;
-type ApprovalPorts = Pick<Ports, 'store' | 'clock' | 'digest'> & SecretPorts;
+type ApprovalPorts = Pick<Ports, 'store' | 'clock' | 'digest'>;
 
 export class Approvals {
   readonly #ports: ApprovalPorts;
@@ -105,8 +105,9 @@ export class Approvals {
     if (asGiven.why !== undefined) checkText('why', asGiven.why);
     // Tasks of a later run have the same ids: the answer is for the run that was named.
     const { row, state } = await this.#inbox.exactly(id);
-    const guard = guardOf(row.definition, [], this.#ports);
-    const given = { ...asGiven, ...guard.take('decision', 'answer', { why: asGiven.why, value: asGiven.value }) };
+    const guard = this.#inbox.guard(row);
+    const content = guard.content('decision', 'answer', { why: asGiven.why, value: asGiven.value });
+    const given = { ...asGiven, ...content.value };
     const waiting = state.frontier.tasks.get(task as TaskId);
     const asking = waiting === undefined || isClosed(state) ? undefined : askingOf(waiting);
     if (asking === undefined) return this.#settled(row.workflow, task, given);
@@ -117,7 +118,9 @@ export class Approvals {
     const control = { task: task as TaskId, name: asking.name, approved: given.approved, by };
     // The same answer of the same person is one event. The fold rejects any other answer after the first.
     const event = eventId(`approve:${task}:${digestOf(this.#ports.digest, answer)}`);
-    if (await this.#inbox.write(row, event, 'ApprovalGiven', control, { value: answer })) return { changed: true };
+    const head = guard.names('by', by).as(() => ({ id: event, control }));
+    const payload = content.as(() => ({ value: answer }));
+    if (await this.#inbox.write(row, 'ApprovalGiven', head, payload)) return { changed: true };
     return this.#settled(row.workflow, task, given);
   }
 

@@ -27,7 +27,7 @@ import type { EventRow, WorkflowSummary } from '@tidemark/ports';
 import { memoryEvent } from '../agent/index.ts';
 import { checkSignal, type Definition, type EffectDefinition } from '../definition/index.ts';
 import { haveSecrets, sealedEffects } from '../encryption/index.ts';
-import { digestOf, guardOf, type Ports, type SecretGuard, type SecretPorts } from '../kernel/index.ts';
+import { digestOf, type Guarded, ownContent, type Ports, type SecretGuard, type SecretPorts } from '../kernel/index.ts';
 import {
   type Confirmation,
   checkDecision,
@@ -77,11 +77,13 @@ export class Decisions {
   }
 
   /** See `Client.decide`. */
-  async decide(id: string, given: Decision, effects: readonly EffectDefinition[]): Promise<Decided> {
-    checkDecision(given);
+  async decide(workflow: string, asked: Decision, effects: readonly EffectDefinition[]): Promise<Decided> {
+    checkDecision(asked);
     // A caller who names no question answers the question of this run, and not that of a run that continues it.
-    const { row, state } = await (given.question === undefined ? this.#inbox.exactly(id) : this.#inbox.find(id));
-    const decision = await this.#ofThen(row.workflow, state, given);
+    const { row, state } = await (asked.question === undefined
+      ? this.#inbox.exactly(workflow)
+      : this.#inbox.find(workflow));
+    const decision = await this.#ofThen(row.workflow, state, asked);
     const { question } = state;
     if (question === null || (decision.question ?? question.id) !== question.id) {
       return this.#settled(row, decision, state);
@@ -90,9 +92,10 @@ export class Decisions {
     const isDone = decision.resolution === 'done';
     // It awaits keys only where they are needed, so that the first of two concurrent answers stays first.
     const known = isDone && haveSecrets(effects) ? await sealedEffects(effects, this.#options.ports, state) : effects;
-    const response = isDone
-      ? this.#guard(row).take('decision', 'response', responseFor(state, question, decision, known))
-      : undefined;
+    const guard = this.#inbox.guard(row);
+    const given = isDone ? { response: responseFor(state, question, decision, known) } : {};
+    const payload = guard.content('decision', 'decision', { why: decision.why, ...given });
+    const { response } = payload.value as { readonly response?: Json };
     const { digest } = this.#options.ports;
     const control = {
       question: question.id,
@@ -101,9 +104,9 @@ export class Decisions {
       responseDigest: response === undefined ? null : digestOf(digest, response),
     };
     // The same answer of the same person is one event. The fold rejects any other answer after the first.
-    const event = eventId(`decide:${question.id}:${digestOf(digest, control)}`);
-    const payload = { why: decision.why, ...(response === undefined ? {} : { response }) };
-    if (await this.#inbox.write(row, event, 'ApprovalDecided', control, payload)) {
+    const id = eventId(`decide:${question.id}:${digestOf(digest, control)}`);
+    const head = guard.names('by', decision.by).as(() => ({ id, control }));
+    if (await this.#inbox.write(row, 'ApprovalDecided', head, payload)) {
       return { workflow: row.workflow, question: question.id, resolution: decision.resolution };
     }
     return this.#settled(row, { ...decision, question: question.id }, (await this.#inbox.exactly(row.workflow)).state);
@@ -176,12 +179,13 @@ export class Decisions {
       });
     }
     const given = confirmationPayload(confirmation, parserOf(effect, effects));
-    const payload = this.#guard(row).take('decision', 'confirmation', given);
-    const content = 'response' in payload ? payload.response : (payload.error as unknown as Json);
+    const payload = this.#inbox.guard(row).content('decision', 'confirmation', given);
+    const content = 'response' in payload.value ? payload.value.response : (payload.value.error as unknown as Json);
     const responseDigest = digestOf(this.#options.ports.digest, content);
     const control = { token, outcome, responseDigest } as const;
-    const event = eventId(`confirm:${effect.pending!.id}:${responseDigest}`);
-    if (await this.#inbox.write(row, event, 'EffectConfirmed', control, payload)) return;
+    // The token is the receiver's, and the history has it already.
+    const head = ownContent({ id: eventId(`confirm:${effect.pending!.id}:${responseDigest}`), control });
+    if (await this.#inbox.write(row, 'EffectConfirmed', head, payload)) return;
     if (await this.#wasConfirmed(row, token, confirmation, effects)) return;
     throw new ConflictError('already-confirmed', `The outcome of '${token}' was decided otherwise meanwhile.`, {
       token,
@@ -201,7 +205,7 @@ export class Decisions {
     if (before === undefined) return false;
     const { outcome } = confirmationOf(before)!;
     const said = 'error' in confirmation ? 'failed' : 'done';
-    const guard = this.#guard(row);
+    const guard = this.#inbox.guard(row);
     if (said === outcome && (said === 'failed' || isSameResponse(before, confirmation, effects, guard))) return true;
     const message = `token: '${token}' was already confirmed as ${outcome}${said === outcome ? ', with another response' : ''}. The first confirmation counts.`;
     throw new ConflictError('already-confirmed', message, { workflow, token, outcome });
@@ -220,9 +224,14 @@ export class Decisions {
       if (definitions !== undefined) checkSignal(definitions, row, name, json);
       if (row.workflow === before) break;
       const known = definitions?.filter((each) => each.name === row.definition && each.version >= row.version);
-      const stored = this.#guard(row, known).take('signal', 'value', json);
-      const sizeBytes = Buffer.byteLength(JSON.stringify(stored));
-      if (await this.#inbox.write(row, event, 'SignalReceived', { name, sizeBytes }, { value: stored })) return;
+      const guard = this.#inbox.guard(row, known);
+      const stored = guard.content('signal', 'value', json);
+      const sizeBytes = Buffer.byteLength(JSON.stringify(stored.value));
+      const head = guard
+        .names('signal', { name, ...(key !== undefined && { key }) })
+        .as(() => ({ id: event, control: { name, sizeBytes } }));
+      const payload = stored.as((sent) => ({ value: sent }));
+      if (await this.#inbox.write(row, 'SignalReceived', head, payload)) return;
       // If a new run continues the workflow meanwhile, the signal goes to that run.
       before = row.workflow;
     }
@@ -231,16 +240,18 @@ export class Decisions {
   }
 
   /** See `Client.pin`. */
-  async pin(id: string, { pinned, by, why }: Pin): Promise<void> {
+  async pin(workflow: string, { pinned, by, why }: Pin): Promise<void> {
     checkName('by', by);
     checkText('why', why);
-    const { row, state } = await this.#inbox.find(id);
+    const { row, state } = await this.#inbox.find(workflow);
     if (isClosed(state)) throw closed(row);
     if (state.pinned === pinned) return;
-    const event = eventId(`pin:${this.#inbox.uuid()}`);
-    if (await this.#inbox.write(row, event, 'VersionPinned', { pinned, by }, { why })) return;
-    const now = await this.#inbox.find(id);
-    if (now.row.workflow !== row.workflow) return this.pin(id, { pinned, by, why });
+    const guard = this.#inbox.guard(row);
+    const id = eventId(`pin:${this.#inbox.uuid()}`);
+    const head = guard.names('by', by).as(() => ({ id, control: { pinned, by } }));
+    if (await this.#inbox.write(row, 'VersionPinned', head, guard.content('decision', 'pin', { why }))) return;
+    const now = await this.#inbox.find(workflow);
+    if (now.row.workflow !== row.workflow) return this.pin(workflow, { pinned, by, why });
     throw closed(now.row);
   }
 
@@ -252,15 +263,22 @@ export class Decisions {
     if (lease === null) return null;
     const { epoch, holder } = lease;
     const control = { epoch, holder, reason: 'asked' } as const;
-    const isTaken = await this.#inbox.write(row, eventId(`revoke:${epoch}:asked`), 'LeaseRevoked', control, null);
+    const head = ownContent({ id: eventId(`revoke:${epoch}:asked`), control });
+    const isTaken = await this.#inbox.write(row, 'LeaseRevoked', head, ownContent(null));
     return isTaken ? lease : null;
   }
 
   /** Writes memories to the stream of their subject; `key` identifies the write. Throws `ConflictError` (`workflow-closed`). */
-  async remember(workflow: WorkflowId, memories: readonly MemoryWrite[], key?: string): Promise<void> {
+  async remember(workflow: WorkflowId, memories: Guarded<readonly MemoryWrite[]>, key?: string): Promise<void> {
     const { row } = await this.#inbox.find(workflow);
-    const event = memoryEvent(key === undefined ? this.#inbox.uuid() : checkName('key', key));
-    if (await this.#inbox.write(row, event, 'MemoryWritten', { count: memories.length }, { memories })) return;
+    const id = memoryEvent(key === undefined ? this.#inbox.uuid() : checkName('key', key));
+    const control = { count: memories.value.length };
+    const head = this.#inbox
+      .guard(row)
+      .names('key', key ?? '')
+      .as(() => ({ id, control }));
+    const payload = memories.as((writes) => ({ memories: writes }));
+    if (await this.#inbox.write(row, 'MemoryWritten', head, payload)) return;
     throw closed((await this.#inbox.find(workflow)).row);
   }
 
@@ -274,15 +292,12 @@ export class Decisions {
     checkText('why', why);
     const { row, state } = await this.#inbox.find(workflow);
     if (isClosed(state)) throw closed(row);
-    if (await this.#inbox.write(row, event, 'BudgetRaised', control, { why })) return;
+    const guard = this.#inbox.guard(row);
+    const head = guard.names('by', control.by).as(() => ({ id: event, control }));
+    if (await this.#inbox.write(row, 'BudgetRaised', head, guard.content('decision', 'raise', { why }))) return;
     const now = await this.#inbox.find(workflow);
     if (now.row.workflow !== row.workflow) return this.raise(workflow, control, why, event);
     throw closed(now.row);
-  }
-
-  /** The deployment's policy applies where the definition isn't known here. */
-  #guard({ definition }: WorkflowSummary, known: readonly Definition[] = []): SecretGuard {
-    return guardOf(definition, known, this.#options.ports);
   }
 
   /** A receiver may confirm before the holder has recorded that the effect is pending. */

@@ -63,22 +63,36 @@ export class Lifecycle {
     });
   }
 
-  #write(row: WorkflowSummary, event: EventId, act: LifecycleAct, { by, why }: LifecycleAsk): Promise<boolean> {
+  #write(row: WorkflowSummary, id: EventId, act: LifecycleAct, ask: LifecycleAsk): Promise<boolean> {
+    const guard = this.#inbox.guard(row);
+    const { by } = ask;
+    const name = guard.names('by', by);
+    const content = guard.content('decision', act, { why: ask.why });
     switch (act) {
       case 'cancel':
-        return this.#inbox.write(row, event, 'CancelRequested', { code: CANCELLED, by }, { why });
+        return this.#inbox.write(
+          row,
+          'CancelRequested',
+          name.as(() => ({ id, control: { code: CANCELLED, by } })),
+          content,
+        );
       case 'terminate':
         return this.#inbox.write(
           row,
-          event,
           'WorkflowTerminated',
-          { code: TERMINATED, by },
-          terminatedPayload(by, why),
+          name.as(() => ({ id, control: { code: TERMINATED, by } })),
+          content.as(({ why }) => terminatedPayload(by, why)),
         );
       case 'pause':
-        return this.#inbox.write(row, event, 'PauseRequested', { by }, { why });
-      case 'resume':
-        return this.#inbox.write(row, event, 'ResumeRequested', { by }, { why });
+      case 'resume': {
+        const type = act === 'pause' ? 'PauseRequested' : 'ResumeRequested';
+        return this.#inbox.write(
+          row,
+          type,
+          name.as(() => ({ id, control: { by } })),
+          content,
+        );
+      }
     }
   }
 }

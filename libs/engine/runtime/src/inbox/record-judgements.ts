@@ -48,8 +48,10 @@ export class RecordJudgements {
     if (judgement === 'take' && problem === PLAIN_REFUSED) {
       await this.#keys?.takePlain({ workflow, tenant, user: state.user ?? null });
     }
+    const guard = this.#inbox.guard(row);
     const event = eventId(`judged:${this.#inbox.uuid()}`);
-    await this.#inbox.write(row, event, 'RecordJudged', { offset, judgement, by }, { why: ask.why });
+    const head = guard.names('by', by).as(() => ({ id: event, control: { offset, judgement, by } }));
+    await this.#inbox.write(row, 'RecordJudged', head, guard.content('decision', judgement, { why: ask.why }));
     const outcome = await this.#inbox.pollFor(RECORD_JUDGED_GRACE_MS, async () => {
       const { unreadable } = (await this.#inbox.exactly(id)).state;
       if (unreadable?.offset !== offset) return 'resumed';

@@ -12,7 +12,7 @@ import {
 } from '@tidemark/core';
 import type { LogRecord, Placement, PlacementRequest } from '@tidemark/ports';
 import { withSecrets } from '../encryption/index.ts';
-import { UNDO_SUFFIX } from '../kernel/index.ts';
+import { type Guarded, guardOf, type SecretPorts, UNDO_SUFFIX } from '../kernel/index.ts';
 import { checkName, inboxRecord } from '../lease/index.ts';
 import { drawUpOpening, type Opening, type StartRequest } from '../run/index.ts';
 import { OpeningCheck } from './opening-check.ts';
@@ -36,15 +36,19 @@ export interface OpenRequest {
   readonly isPlain: boolean;
   /** The limits of admission apply; absent: they don't. */
   readonly isLimited?: boolean | undefined;
-  readonly opening: Opening;
+  readonly opening: Guarded<Opening>;
+}
+
+export interface StarterOptions extends PlacingOptions {
+  readonly ports: PlacingOptions['ports'] & SecretPorts;
 }
 
 export class Starter {
-  readonly #options: PlacingOptions;
+  readonly #options: StarterOptions;
   readonly #placing: Placing;
   readonly #openings: OpeningCheck;
 
-  constructor(options: PlacingOptions) {
+  constructor(options: StarterOptions) {
     this.#options = options;
     this.#openings = new OpeningCheck(options.ports);
     this.#placing = new Placing(options);
@@ -62,15 +66,19 @@ export class Starter {
     if (workflow.endsWith(UNDO_SUFFIX) && compensates === undefined) throw reserved(workflow);
     checkName('tenant', request.tenant);
     const { tenant, user = null } = request;
-    const sealed = await withSecrets(definition, this.#options.ports, () => ({ tenant, workflow, user }));
+    const { ports, lamport } = this.#options;
+    const { session, tags } = request;
+    // An undo has the names of what it undoes.
+    const chosen = compensates === undefined ? { workflow, session, user, tags } : {};
+    const names = guardOf(definition.name, [definition], ports).names('start', chosen);
+    // Its parsers hold the content to the policy.
+    const sealed = await withSecrets(definition, ports, () => ({ tenant, workflow, user }));
+    const drawn = drawUpOpening({ ...request, definition: sealed }, ports);
     return this.open({
       ...request,
       name: definition.name,
       mode: definition.placement,
-      opening: {
-        lamport: this.#options.lamport.stamp(),
-        ...drawUpOpening({ ...request, definition: sealed }, this.#options.ports),
-      },
+      opening: names.as(() => ({ lamport: lamport.stamp(), ...drawn })),
       // A start of a shadow says so, and ids of undos are reserved.
       isPlain: !shadow && compensates === undefined,
     });
@@ -78,7 +86,8 @@ export class Starter {
 
   /** The same for an opening that the caller has built. */
   async open(request: OpenRequest): Promise<Started> {
-    const { workflow, tenant, mode, session = null, opening, isLimited } = request;
+    const { workflow, tenant, mode, session = null, isLimited } = request;
+    const { value: opening } = request.opening;
     this.#checkFits(request);
     const asked = { workflow, tenant, mode, session, isLimited, opening: JSON.stringify(opening) };
     const placement = await this.#placing.place(asked);
@@ -89,7 +98,7 @@ export class Starter {
   }
 
   /** Refuses a too large opening before its id is taken, measured with the longest partition and generation. */
-  #checkFits({ workflow, tenant, opening }: OpenRequest): void {
+  #checkFits({ workflow, tenant, opening: { value: opening } }: OpenRequest): void {
     const [partition, generation] = [Number.MAX_SAFE_INTEGER as Partition, Number.MAX_SAFE_INTEGER];
     this.#encode(opening, { workflow, tenant, partition, generation, mode: 'exclusive' });
   }

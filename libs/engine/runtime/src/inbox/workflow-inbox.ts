@@ -3,8 +3,12 @@
  * so the sender knows whether it counts. It does not decide what the fold decides.
  */
 
+import type { Payloads } from '@tidemark/codec';
 import {
   ConflictError,
+  type Controls,
+  type EventId,
+  type InboxEventType,
   type Offset,
   type StreamState,
   streamFromJson,
@@ -13,13 +17,23 @@ import {
   workflowId,
 } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
+import type { Definition } from '../definition/index.ts';
 import { Applied, continuedAs, currentOf, isContinued } from '../history/index.ts';
-import { type LamportClock, type Ports, whileUnavailable, workflowUnknown } from '../kernel/index.ts';
+import {
+  type Guarded,
+  guardOf,
+  type LamportClock,
+  type Ports,
+  type SecretGuard,
+  type SecretPorts,
+  whileUnavailable,
+  workflowUnknown,
+} from '../kernel/index.ts';
 import { Inbox } from '../lease/index.ts';
 import { CONTINUATION_GRACE_MS, WORKFLOW_GRACE_MS } from './limits.ts';
 
 export interface WorkflowInboxOptions {
-  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'prng'>;
+  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'prng'> & SecretPorts;
   readonly lamport: LamportClock;
   /** Ends all waiting. */
   readonly closing: AbortSignal;
@@ -30,7 +44,13 @@ export interface Found {
   readonly state: StreamState;
 }
 
-export type InboxWrite = Parameters<Inbox['write']> extends [unknown, ...infer Rest] ? Rest : never;
+type CallerEventType = Exclude<InboxEventType, 'WorkflowOpened'>;
+
+/** The clear part of a caller's event: its names and keys stand there. */
+export interface EventHead<T extends CallerEventType> {
+  readonly id: EventId;
+  readonly control: Controls[T];
+}
 
 /** Period of polls of rows for something that should appear in a moment, in milliseconds. */
 const POLL_PERIOD_MS = 50;
@@ -51,13 +71,25 @@ export class WorkflowInbox {
     return uuidv7(clock.nowMs(), prng.bytes(10));
   }
 
+  /** The policy on secrets for what callers send to the workflow: the deployment's where its definition isn't known here. */
+  guard({ definition }: Pick<WorkflowSummary, 'definition'>, known: readonly Definition[] = []): SecretGuard {
+    return guardOf(definition, known, this.#options.ports);
+  }
+
   /** Whether the fold accepted the event. Resolves once rows have it. */
-  async write(row: WorkflowSummary, ...event: InboxWrite): Promise<boolean> {
+  async write<T extends CallerEventType>(
+    row: WorkflowSummary,
+    type: T,
+    head: Guarded<EventHead<T>>,
+    payload: Guarded<Payloads[T]>,
+  ): Promise<boolean> {
     const { closing, ports } = this.#options;
-    const [id] = event;
+    const { id, control } = head.value;
     // The event's Lamport time must follow everything that its writer could know.
     this.#options.lamport.witness(row.lamport);
-    const offset = await whileUnavailable(ports.clock, closing, () => this.#inbox.write(row, ...event));
+    const offset = await whileUnavailable(ports.clock, closing, () =>
+      this.#inbox.write(row, id, type, control, payload.value),
+    );
     await this.#applied.wait(row.partition, (offset + 1) as Offset, closing);
     return (await this.exactly(row.workflow)).state.inbox.includes(id);
   }

@@ -49,8 +49,10 @@ export { Reconcilers } from './reconcilers.ts';
 export { backoffMs, DEFAULT_RETRY, type RetryPolicy, retryDelayMs } from './retry.ts';
 export { RunGate } from './run-gate.ts';
 export {
+  Guarded,
   guardOf,
   type OnSecret,
+  ownContent,
   SecretGuard,
   type SecretPolicy,
   type SecretPorts,

@@ -1,6 +1,6 @@
 /** The policy on secrets in one value: by policy, place and kind, never with the secret; and values that no policy may touch. */
 
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { InvalidError } from '@tidemark/core';
@@ -98,32 +98,41 @@ it('the strictest of the versions that are known decides; without any, the deplo
   expect(() => taken([{ onSecret: 'report' }, { onSecret: 'refuse' }])).toThrow(InvalidError);
 });
 
+const SEED = `TIDEMARK_TEST_SEED=${process.env.TIDEMARK_TEST_SEED}`;
+/** Bytes that look random and follow from the run's seed. */
+let drawnCount = 0;
+const drawn = (outputLength: number): Buffer =>
+  createHash('shake256', { outputLength }).update(`${SEED} ${drawnCount++}`).digest();
+const drawnUuid = (): string =>
+  drawn(16)
+    .toString('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 const LETTERS = 'useandom-26T198340PX75pxJACKVERYMINDBUSHWOLF_GQZbfghjklqvwyzrict';
-const nanoid = (): string => Array.from(randomBytes(21), (byte) => LETTERS[byte & 63]).join('');
-const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
+const nanoid = (): string => Array.from(drawn(21), (byte) => LETTERS[byte & 63]).join('');
+const hex = (bytes: number): string => drawn(bytes).toString('hex');
 
 /** Values that fill the states of agents. */
 const INNOCENT: Readonly<Record<string, () => unknown>> = {
-  'a UUID': () => crypto.randomUUID(),
+  'a UUID': () => drawnUuid(),
   'a SHA-256 in hexadecimal': () => hex(32),
   'a commit': () => `see ${hex(20)} in main`,
   'a SHA-256 in base64': () => createHash('sha256').update(hex(4)).digest('base64'),
-  'an integrity': () => `sha512-${randomBytes(64).toString('base64')}`,
+  'an integrity': () => `sha512-${drawn(64).toString('base64')}`,
   'a nanoid': () => ({ id: nanoid() }),
   'a checkpoint': () => ({ checkpoint: `019abcde-0000-7000-8000-${hex(6)}`, key: `wf-${hex(4)}/3.1/pay#1` }),
-  'an image': () => `data:image/png;base64,${randomBytes(600).toString('base64')}`,
-  'an image without its type': () => randomBytes(600).toString('base64'),
-  'a cursor': () => ({ nextToken: randomBytes(24).toString('base64'), page_token: `CAUQ${hex(6)}`, cursor: nanoid() }),
+  'an image': () => `data:image/png;base64,${drawn(600).toString('base64')}`,
+  'an image without its type': () => drawn(600).toString('base64'),
+  'a cursor': () => ({ nextToken: drawn(24).toString('base64'), page_token: `CAUQ${hex(6)}`, cursor: nanoid() }),
   'a signature of a thought': () => ({
-    detail: [{ type: 'reasoning', signature: randomBytes(200).toString('base64') }],
+    detail: [{ type: 'reasoning', signature: drawn(200).toString('base64') }],
   }),
   'tokens of an answer': () => ({ content: [{ token: 'Europe', logprob: -0.1 }, { token: 'ination' }] }),
   'counts of tokens': () => ({ tokens: 123_456, maxTokens: 64_000, inputTokens: 999_999 }),
-  'a sealed secret field': () => ({ password: `secret:2:${'p'.repeat(22)}:${crypto.randomUUID()}:${'A'.repeat(60)}` }),
+  'a sealed secret field': () => ({ password: `secret:2:${'p'.repeat(22)}:${drawnUuid()}:${'A'.repeat(60)}` }),
   'a masked one': () => ({ password: '[secret]', token: '[masked github-token]' }),
 };
 
-describe.each(['mask', 'refuse'] as const)('by the policy %s', (onSecret) => {
+describe.each(['mask', 'refuse'] as const)(`by the policy %s (${SEED})`, (onSecret) => {
   const { guard, stored } = guarded(onSecret);
 
   it.each(Object.entries(INNOCENT))('%s passes', (_what, make) => {

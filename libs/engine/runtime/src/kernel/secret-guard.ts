@@ -20,7 +20,7 @@ export type OnSecret = 'report' | 'mask' | 'refuse';
 /** What the text is for the workflow that stores it. */
 export type SecretPlace =
   | ('input' | 'belief' | 'task' | 'output' | 'request' | 'response' | 'closure')
-  | ('prompt' | 'answer' | 'fragment' | 'memory' | 'note' | 'approval' | 'error' | 'signal' | 'decision');
+  | ('prompt' | 'answer' | 'fragment' | 'memory' | 'note' | 'approval' | 'error' | 'signal' | 'decision' | 'name');
 
 /** A secret that is in the log now. */
 export interface StoredSecret {
@@ -60,6 +60,36 @@ export const guardOf = (
   return new SecretGuard(definition, STRICTEST.find((each) => said.includes(each))!, ports);
 };
 
+let pass: <T>(value: T) => Guarded<T>;
+
+/**
+ * What a caller sent, after the policy. Only a guard makes one, and all that takes content of callers to the log (`WorkflowInbox`, `Starter`)
+ * takes nothing else: an operation that forgets the guard doesn't compile.
+ */
+export class Guarded<T> {
+  readonly #value: T;
+
+  static {
+    pass = (value) => new Guarded(value);
+  }
+
+  private constructor(value: T) {
+    this.#value = value;
+  }
+
+  get value(): T {
+    return this.#value;
+  }
+
+  /** The same content in another shape. It must add nothing that a caller sent. */
+  as<U>(shape: (value: T) => U): Guarded<U> {
+    return pass(shape(this.#value));
+  }
+}
+
+/** What no caller wrote: words of the code itself, records of the system, and what was stored before. */
+export const ownContent = <T>(value: T): Guarded<T> => pass(value);
+
 export class SecretGuard {
   readonly #definition: string;
   readonly #onSecret: OnSecret;
@@ -76,6 +106,25 @@ export class SecretGuard {
     const { value: taken, problem } = this.answered(where, field, value);
     if (problem !== undefined) throw problem;
     return taken;
+  }
+
+  /** The same for what a caller sent. */
+  content<T>(where: SecretPlace, field: string, value: T): Guarded<T> {
+    return pass(this.take(where, field, value));
+  }
+
+  /**
+   * Names and keys that a caller chose. They identify something, so a mark in their place would make two of them one: `mask` refuses them
+   * as well.
+   */
+  names<T>(field: string, value: T): Guarded<T> {
+    const found = this.#found('name', field, value);
+    if (found.length === 0 || this.#onSecret === 'report') return pass(value);
+    throw new InvalidError(
+      'secret-found',
+      `${field} holds what looks like a secret, and a name is never stored sealed or masked: ${secretPlaces(found)}. Choose another name.`,
+      { field, found },
+    );
   }
 
   /**

@@ -21,7 +21,7 @@ import {
 import type { ChildWork, WorkflowSummary } from '@tidemark/ports';
 import { currentOf } from '../history/index.ts';
 import type { Starter } from '../inbox/index.ts';
-import { type LamportClock, type Ports, Reconcilers } from '../kernel/index.ts';
+import { type LamportClock, ownContent, type Ports, Reconcilers } from '../kernel/index.ts';
 import type { Inbox } from '../lease/index.ts';
 import type { Opening } from '../run/index.ts';
 import {
@@ -109,12 +109,12 @@ export class Children {
       mode,
       name: (control as unknown as Opening['control']).definition,
       isPlain: true,
-      opening: {
+      opening: ownContent({
         lamport: this.#options.lamport.stamp(),
         atMs: this.#options.ports.clock.nowMs(),
         control: control as unknown as Opening['control'],
         payload,
-      },
+      }),
     });
   }
 

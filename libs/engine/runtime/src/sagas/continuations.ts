@@ -16,7 +16,7 @@ import {
 import type { WorkflowSummary } from '@tidemark/ports';
 import { isContinued } from '../history/index.ts';
 import type { Starter } from '../inbox/index.ts';
-import { type LamportClock, type Ports, Reconcilers } from '../kernel/index.ts';
+import { type LamportClock, ownContent, type Ports, Reconcilers } from '../kernel/index.ts';
 import { completed, type Opening } from '../run/index.ts';
 import {
   CONTINUATION_PAGES_MAX,
@@ -104,7 +104,7 @@ export class Continuations {
       mode: next.mode,
       name: (next.control as unknown as Opening['control']).definition,
       isPlain: true,
-      opening: { lamport: lamport.stamp(), ...opening },
+      opening: ownContent({ lamport: lamport.stamp(), ...opening }),
     });
     return true;
   }

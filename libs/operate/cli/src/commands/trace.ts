@@ -11,6 +11,7 @@ import { atPlace, type PlaceOptions } from '../place/place.ts';
 import { noticeStall } from '../place/stall.ts';
 import type { Session } from '../session.ts';
 import { counted } from '../text/units.ts';
+import { printable } from '../text/width.ts';
 import { traceLines } from '../views/trace.ts';
 
 export interface TraceShowOptions extends PlaceOptions {
@@ -51,7 +52,7 @@ export async function traceExport(session: Session, id: string, options: TraceEx
   const leftCount = all.length - spans.length;
   const where = collector === undefined ? file! : new URL(collector.url).host;
   if (collector !== undefined) {
-    const sent = new SpanClient(collector).sendAll(spans);
+    const sent = new SpanClient(collector).sendAll(spans, ({ message }) => terminal.warn(printable(message)));
     await noticeStall(session, `Still waiting for the collector at ${where}.`, sent);
   } else if (file === '-') terminal.help(`${await otlpJson(spans)}\n`);
   else {

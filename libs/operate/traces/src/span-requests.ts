@@ -1,0 +1,122 @@
+/**
+ * Owns how many spans one request to a collector takes: as many as fit its largest message by an estimate, and half of that each time it
+ * refuses one for its size. A single span that is too large is cut, counted and named, so that none is sent again for ever.
+ */
+
+import { InvalidError, LimitError, UnavailableError } from '@tidemark/core';
+import {
+  CUT_ATTRIBUTES_MAX_COUNT,
+  CUT_TEXT_MAX_CHARS,
+  REQUEST_MAX_BYTES,
+  REQUEST_SMALL_BYTES,
+  SPANS_PER_REQUEST_MAX,
+} from './limits.ts';
+import type { SpanAttributes, TraceSpan } from './span.ts';
+
+/** The collector refused a request for its size, or, if that can't be its size, because it has too much to do. */
+export const TOO_LARGE = 'collector-too-large';
+
+/** What became of the first spans that waited. `count`: so many are settled; 0: fewer are sent the next time. */
+export interface Sent {
+  readonly count: number;
+  /** Why the collector will never take them. */
+  readonly refusal?: unknown;
+}
+
+export class SpanRequests {
+  readonly #onCut: (error: InvalidError) => void;
+  #maxBytes = REQUEST_MAX_BYTES;
+
+  constructor(onCut: (error: InvalidError) => void) {
+    this.#onCut = onCut;
+  }
+
+  /** Sends the first of them in one request. Throws `UnavailableError` where a retry may succeed. A span that is cut is replaced. */
+  async send(waiting: TraceSpan[], send: (spans: readonly TraceSpan[]) => Promise<void>): Promise<Sent> {
+    const batch = this.#first(waiting);
+    try {
+      await send(batch);
+      return { count: batch.length };
+    } catch (error) {
+      if (error instanceof UnavailableError) throw error;
+      if (!(error instanceof LimitError) || error.code !== TOO_LARGE) return { count: batch.length, refusal: error };
+      const bytes = batch.reduce((sum, span) => sum + spanBytes(span), 0);
+      // gRPC has one code for both. So small a request fits every collector.
+      if (bytes <= REQUEST_SMALL_BYTES && error.details.mayBeBusy === true) {
+        throw new UnavailableError('collector-away', error.message, { cause: error });
+      }
+      if (batch.length === 1 && isCut(batch[0]!)) return { count: 1, refusal: error };
+      this.#maxBytes = Math.min(this.#maxBytes, bytes) / 2;
+      return { count: 0 };
+    }
+  }
+
+  #first(waiting: TraceSpan[]): readonly TraceSpan[] {
+    let bytes = 0;
+    let count = 0;
+    while (count < waiting.length && count < SPANS_PER_REQUEST_MAX) {
+      bytes += spanBytes(waiting[count]!);
+      if (bytes > this.#maxBytes) break;
+      count++;
+    }
+    const [first] = waiting;
+    if (count === 0 && first !== undefined && !isCut(first)) {
+      waiting[0] = cutSpan(first);
+      this.#onCut(tooLarge(first, bytes));
+    }
+    return waiting.slice(0, Math.max(1, count));
+  }
+}
+
+/** Bytes of ids, times, tags and lengths: of a span, of an event or a link, and of an attribute. JSON's are the larger. */
+const SPAN_BYTES = 320;
+const PART_BYTES = 160;
+const ATTRIBUTE_BYTES = 48;
+
+/** An estimate, cheaper than encoding the span twice. Texts of many quotes and line feeds take more in JSON. */
+function spanBytes({ name, error = '', attributes, events, links }: TraceSpan): number {
+  let bytes = SPAN_BYTES + Buffer.byteLength(name) + Buffer.byteLength(error) + attributeBytes(attributes);
+  for (const event of events) bytes += PART_BYTES + Buffer.byteLength(event.name) + attributeBytes(event.attributes);
+  for (const link of links) bytes += PART_BYTES + attributeBytes(link.attributes);
+  return bytes;
+}
+
+function attributeBytes(attributes: SpanAttributes): number {
+  let bytes = 0;
+  for (const [key, value] of Object.entries(attributes)) {
+    bytes += ATTRIBUTE_BYTES + Buffer.byteLength(key);
+    if (typeof value === 'string') bytes += Buffer.byteLength(value);
+    else if (typeof value === 'object') for (const each of value) bytes += ATTRIBUTE_BYTES + Buffer.byteLength(each);
+  }
+  return bytes;
+}
+
+const CUT = 'tidemark.cut';
+const isCut = ({ attributes }: TraceSpan): boolean => attributes[CUT] === true;
+
+/** The span without its events and links, with the beginnings of its name and texts. */
+function cutSpan(span: TraceSpan): TraceSpan {
+  const cut = (text: string): string => text.slice(0, CUT_TEXT_MAX_CHARS);
+  const kept = Object.entries(span.attributes).slice(0, CUT_ATTRIBUTES_MAX_COUNT);
+  const attributes = kept.map(([key, value]) => {
+    if (typeof value === 'string') return [cut(key), cut(value)];
+    return [cut(key), typeof value === 'object' ? value.slice(0, 1).map(cut) : value];
+  });
+  return {
+    ...span,
+    name: cut(span.name),
+    error: span.error === undefined ? undefined : cut(span.error),
+    attributes: { ...(Object.fromEntries(attributes) as SpanAttributes), [CUT]: true },
+    events: [],
+    links: [],
+  };
+}
+
+function tooLarge({ traceId, spanId, name }: TraceSpan, bytes: number): InvalidError {
+  const shown = name.slice(0, CUT_TEXT_MAX_CHARS);
+  return new InvalidError(
+    'span-too-large',
+    `Span ${spanId} (${shown}) of trace ${traceId} has some ${bytes} bytes, more than the collector takes at once: it is sent cut, without events and links. Raise the collector's limit of a message, or record less content.`,
+    { traceId, spanId, bytes },
+  );
+}
