@@ -92,19 +92,22 @@ const ORDERED: Readonly<Record<string, Shape>> = {
       await stat(at);
       return ctx.run('parse', () => text);
     }),
-  'a retry in a catch': (ctx) =>
-    inOrder(async (file) => {
-      for (let tries = 0; ; tries++) {
-        try {
-          return await ctx.run('read', () => {
-            if (tries === 0) throw new Error('not yet');
-            return textOf(file);
-          });
-        } catch (error) {
-          if (tries > 2) throw error;
-        }
+  'a retry in a catch': async (ctx) => {
+    const texts: string[] = [];
+    for (let tries = 0; texts.length < FILES.length; tries++) {
+      try {
+        texts.push(
+          await ctx.run('read', () => {
+            if (tries % 2 === 0) throw new Error('not yet');
+            return textOf(FILES[texts.length]!);
+          }),
+        );
+      } catch {
+        // The next round tries it again.
       }
-    }),
+    }
+    return texts;
+  },
   'a for await over an async generator': async (ctx, stat) => {
     async function* files() {
       for (const [at, file] of FILES.entries()) {
@@ -143,11 +146,6 @@ const ORDERED: Readonly<Record<string, Shape>> = {
     for (const file of FILES) emitter.emit('file', file);
     return Promise.all(begun);
   },
-  'a reduce of promises': (ctx) =>
-    FILES.reduce<Promise<string[]>>(
-      async (before, file) => [...(await before), await read(ctx, file)],
-      Promise.resolve([]),
-    ),
   'a closure in a closure, and one of its name after it': async (ctx) => {
     const [a, b, c] = FILES as [string, string, string];
     const first = await ctx.run('outer', () => read(ctx, a));
@@ -254,6 +252,16 @@ const UNORDERED: Readonly<Record<string, Shape>> = {
       await stat(at);
       return read(ctx, file);
     }),
+  'a helper in a loop that calls twice': (ctx) =>
+    inOrder(async (file) => {
+      await read(ctx, `head of ${file}`);
+      return read(ctx, file);
+    }),
+  'a reduce of promises': (ctx) =>
+    FILES.reduce<Promise<string[]>>(
+      async (before, file) => [...(await before), await read(ctx, file)],
+      Promise.resolve([]),
+    ),
   'an async generator that awaits something else before': async (ctx, stat) => {
     async function* pages() {
       for (const [at, file] of FILES.entries()) {
@@ -302,9 +310,44 @@ const reader = defineWorkflow({
   },
 });
 
+const paid = defineEffect({
+  operation: 'payments.pay',
+  kind: 'idempotent',
+  request: z.object({ file: z.string() }),
+  response: z.string(),
+  call: async ({ file }) => textOf(file),
+});
+
+/** Pays for two files at once; each time the step begins, the other one arrives first. */
+const payer = defineWorkflow({
+  name: 'payer',
+  version: 1,
+  input: z.object({ changes: z.boolean() }),
+  belief: z.object({}),
+  output: z.object({ texts: z.array(z.string()) }),
+  tasks: { one: z.object({}) },
+  flow: { one: [] },
+  begin: () => ({ belief: {}, next: [task('one', {})] }),
+  steps: {
+    async one(ctx) {
+      const begun = begunCount++;
+      const files = ctx.input.changes ? [`file ${begun}`] : FILES.slice(0, 2);
+      const stat = statOf({ attempt: begun + 1 } as StepActions);
+      const texts = await Promise.all(
+        files.map(async (file, at) => {
+          await stat(at);
+          return ctx.effect(paid, { file });
+        }),
+      );
+      return { done: { texts } };
+    },
+  },
+});
+let begunCount = 0;
+
 let world: TestWorld;
 beforeAll(async () => {
-  world = await testWorld({ workflows: [reader] });
+  world = await testWorld({ workflows: [reader, payer] });
 });
 afterAll(() => world.close());
 
@@ -319,5 +362,31 @@ describe('what has no order that the code gives is refused, and stays so', () =>
     await expect.poll(async () => (await run.summary())?.status).toBe('parked');
     const { reason } = (await run.summary())!;
     expect(reason).toBe('calls-unordered');
+  });
+});
+
+describe('a worker dies when the first of two calls is intended, and the other one arrives first at its successor', () => {
+  it.each(['EffectIntended', 'EffectResolved'] as const)(
+    'each is made once, under one key: after %s',
+    async (after) => {
+      begunCount = 0;
+      const before = world.calls(paid).length;
+      world.crash({ after, operation: paid.operation });
+      const run = await world.start(payer, { changes: false });
+      expect(await run.result()).toEqual({ texts: FILES.slice(0, 2).map(textOf) });
+      const calls = world.calls(paid).slice(before);
+      expect(calls.map(({ request }) => (request as { file: string }).file).sort()).toEqual(FILES.slice(0, 2));
+      expect(new Set(calls.map(({ key }) => key)).size).toBe(2);
+    },
+  );
+
+  it('what nothing asks for again is a changed request, and nothing is paid beside it', async () => {
+    begunCount = 0;
+    const before = world.calls(paid).length;
+    world.crash({ after: 'EffectResolved', operation: paid.operation });
+    const run = await world.start(payer, { changes: true });
+    const parked = expect.poll(async () => (await run.summary())?.reason).toBe('request-changed');
+    await world.fastForward(parked as unknown as Promise<void>);
+    expect(world.calls(paid).length - before).toBe(1);
   });
 });

@@ -23,7 +23,7 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { EffectDefinition, ProbeResult, StepContext, StepResult } from '../definition/definition.ts';
 import { FatalError, NotDoneError } from '../definition/step-errors.ts';
-import { CALL_WINDOW_MS } from './limits.ts';
+import { CALL_WINDOW_MS, RECORD_CLAIM_MAX_MS } from './limits.ts';
 
 type Body = (context: StepContext, input: Json) => Promise<StepResult>;
 const one = (run: Body) => definitionOf({ steps: { a: run } });
@@ -169,8 +169,10 @@ describe('an effect', () => {
           retry: RETRY_AT_ONCE,
           run: async (context) => {
             attempts++;
-            await context.effect(pay, { attempt: attempts });
-            throw new Error('after the effect');
+            // A step that catches the refusal is stopped all the same.
+            await context.effect(pay, { attempt: attempts }).catch(() => {});
+            if (attempts === 1) throw new Error('after the effect');
+            return { done: null };
           },
         },
       },
@@ -179,7 +181,9 @@ describe('an effect', () => {
     expect(await runner.run()).toBe('idle');
     await fireRetry(log, ports);
     const next = await claimedRun(log, definition, { ports });
-    expect(await next.runner.run()).toBe('closed');
+    const again = watched(next.runner.run());
+    await ports.clock.run(RECORD_CLAIM_MAX_MS);
+    expect(await again.ended).toBe('closed');
     expect(calls).toHaveLength(1);
     expect(await controlsOf(log, 'WorkflowParked')).toEqual([
       { code: 'request-changed', task: '0.0', key: 'w:0.0:pay:0' },
