@@ -197,7 +197,7 @@ function mayAsk({ workload, input: { receivers } }: Start, code: string): boolea
   }
 }
 
-const CALLING: ReadonlySet<string> = new Set(['pay', 'spread', 'await', 'gather', 'unroll', 'scatter']);
+const CALLING: ReadonlySet<string> = new Set(['pay', 'spread', 'await', 'gather', 'unroll', 'scatter', 'overlap']);
 
 function checkEnding(start: Start, { status, code, asked, isRejected }: Ending): string[] {
   const { id, workload } = start;

@@ -23,7 +23,7 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { EffectDefinition, ProbeResult, StepContext, StepResult } from '../definition/definition.ts';
 import { FatalError, NotDoneError } from '../definition/step-errors.ts';
-import { CALL_WINDOW_MS, RECORD_CLAIM_MAX_MS } from './limits.ts';
+import { CALL_WINDOW_MS, RECORD_CLAIM_PERIOD_MS, RECORD_CLAIM_PERIODS } from './limits.ts';
 
 type Body = (context: StepContext, input: Json) => Promise<StepResult>;
 const one = (run: Body) => definitionOf({ steps: { a: run } });
@@ -182,7 +182,7 @@ describe('an effect', () => {
     await fireRetry(log, ports);
     const next = await claimedRun(log, definition, { ports });
     const again = watched(next.runner.run());
-    await ports.clock.run(RECORD_CLAIM_MAX_MS);
+    await ports.clock.run(RECORD_CLAIM_PERIODS * RECORD_CLAIM_PERIOD_MS);
     expect(await again.ended).toBe('closed');
     expect(calls).toHaveLength(1);
     expect(await controlsOf(log, 'WorkflowParked')).toEqual([

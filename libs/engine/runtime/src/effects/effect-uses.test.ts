@@ -4,7 +4,7 @@ import type { EffectKey, EffectKind, EffectState, Sha256 } from '@tidemark/core'
 import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { describe, expect, it } from 'vitest';
 import { EffectUses, type Use } from './effect-uses.ts';
-import { RECORD_CLAIM_MAX_MS } from './limits.ts';
+import { RECORD_CLAIM_PERIOD_MS, RECORD_CLAIM_PERIODS } from './limits.ts';
 
 const keyOf = (operation: string, end: string | number): EffectKey => `w:0.0:${operation}:${end}` as EffectKey;
 const recorded = (
@@ -18,6 +18,7 @@ const asking = (asks: string, name?: string, operation = 'pay'): Use => ({
   name,
   requestDigest: asks as Sha256,
 });
+const QUIET_MS = RECORD_CLAIM_PERIODS * RECORD_CLAIM_PERIOD_MS;
 const never = new AbortController().signal;
 
 describe('a use without a name', () => {
@@ -41,13 +42,13 @@ describe('a use without a name', () => {
     const clock = new SimulatedClock();
     const uses = new EffectUses(keyOf, [recorded(0, 'a'), recorded(1, 'b')]);
     const late = uses.claimed(asking('c'), clock, never);
-    await clock.run(RECORD_CLAIM_MAX_MS - 1);
+    await clock.run(QUIET_MS - 1);
     const { promise, resolve } = Promise.withResolvers<null>();
     const calling = uses.calling(uses.claim(asking('a'))!, () => promise);
-    await clock.run(10 * RECORD_CLAIM_MAX_MS);
+    await clock.run(10 * QUIET_MS);
     resolve(null);
     await calling;
-    await clock.run(RECORD_CLAIM_MAX_MS - 1);
+    await clock.run(QUIET_MS - 1);
     expect(uses.claim(asking('b'))).toBe(keyOf('pay', 1));
     expect(await late).toBe(keyOf('pay', 2));
   });
@@ -57,7 +58,7 @@ describe('a use without a name', () => {
     const uses = new EffectUses(keyOf, [recorded(0, 'a'), recorded(1, 'b')]);
     expect(uses.claim(asking('a'))).toBe(keyOf('pay', 0));
     const changed = uses.claimed(asking('c'), clock, never);
-    await clock.run(RECORD_CLAIM_MAX_MS);
+    await clock.run(QUIET_MS);
     expect(await changed).toBe(keyOf('pay', 1));
   });
 
@@ -92,7 +93,7 @@ describe('a use with a name', () => {
     const uses = new EffectUses(keyOf, [recorded(end, 'a')]);
     expect(uses.claim(asking('a', name))).toBeUndefined();
     const renamed = uses.claimed(asking('a', name), clock, never);
-    await clock.run(RECORD_CLAIM_MAX_MS);
+    await clock.run(QUIET_MS);
     expect(await renamed).toBe(keyOf('pay', end));
   });
 

@@ -10,7 +10,7 @@ import { NAME_MAX_CHARS } from '@tidemark/codec';
 import { type EffectKey, type EffectState, InvalidError, type Json, type Sha256 } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 import { WOKEN } from '../kernel/index.ts';
-import { RECORD_CLAIM_MAX_MS } from './limits.ts';
+import { RECORD_CLAIM_PERIOD_MS, RECORD_CLAIM_PERIODS } from './limits.ts';
 
 /** One use of an effect, a model or a closure. */
 export interface Use {
@@ -68,8 +68,12 @@ export class EffectUses {
    * for again (U2). Throws `InvalidError` (`effect-key-too-long`, `effect-key-taken`).
    */
   claim(use: Use): EffectKey | undefined {
-    const { operation, name } = use;
     this.#wake();
+    return this.#keyFor(use);
+  }
+
+  #keyFor(use: Use): EffectKey | undefined {
+    const { operation, name } = use;
     if (name !== undefined) {
       const key = this.#keyOf(operation, String(name).replace(LIKE_ORDINAL, '=$&'));
       return this.#operations.has(key) || this.#others(use).length === 0 ? this.#take(key, operation) : undefined;
@@ -81,22 +85,22 @@ export class EffectUses {
 
   /**
    * As `claim`, once the key is known. Waits as long as other calls of the step begin, run or end, since each may lead to one that asks for
-   * what is recorded. After `RECORD_CLAIM_MAX_MS` in which none did, the use gets the key of what was recorded in its place: unless it asks
+   * what is recorded. After `RECORD_CLAIM_PERIODS` in which none did, the use gets the key of what was recorded in its place: unless it asks
    * the same, it is a changed request.
    */
   async claimed(use: Use, clock: Clock, signal: AbortSignal): Promise<EffectKey> {
-    for (;;) {
-      const key = this.claim(use);
+    for (let quiet = 0; ; ) {
+      const key = this.#keyFor(use);
       if (key !== undefined) return key;
       const woken = new AbortController();
       this.#waiting.add(woken);
-      await clock.sleep(RECORD_CLAIM_MAX_MS, AbortSignal.any([signal, woken.signal]));
+      await clock.sleep(RECORD_CLAIM_PERIOD_MS, AbortSignal.any([signal, woken.signal]));
       this.#waiting.delete(woken);
       signal.throwIfAborted();
       if (this.#isClosed) throw new InvalidError('step-ended', `The step ended before its call of ${use.operation}.`);
-      if (woken.signal.aborted || this.#callingCount > 0) continue;
+      quiet = woken.signal.aborted || this.#callingCount > 0 ? 0 : quiet + 1;
       const [instead] = this.#others(use);
-      if (instead !== undefined) return this.#take(instead.key, use.operation);
+      if (quiet >= RECORD_CLAIM_PERIODS && instead !== undefined) return this.#take(instead.key, use.operation);
     }
   }
 
