@@ -31,7 +31,7 @@ export interface ModelCallOptions<Answer extends Schema | undefined = undefined>
   readonly placeholders?: Readonly<Record<string, string>> | undefined;
   /** Streams the answer to watchers of the run, piece by piece; the record is the same. */
   readonly stream?: boolean | undefined;
-  /** Distinguishes the call from others of the step. */
+  /** Distinguishes the call from others of the step; by default, what it asks does. */
   readonly name?: string | undefined;
 }
 

@@ -204,6 +204,39 @@ describe('an effect', () => {
     expect(await controlsOf(log, 'WorkflowParked')).toHaveLength(1);
   });
 
+  it('without a name is refused beside one that differs in a masked secret alone; the same again is not', async () => {
+    const refund = (token: string): EffectDefinition => ({
+      ...paying({ kind: 'idempotent', parseRequest: () => ({ token: '[masked]' }) }),
+      asked: { token },
+    });
+    const { runner } = await heldRun(
+      log,
+      one(async (context) => {
+        await Promise.all(['a', 'a'].map((token) => context.effect(refund(token), null)));
+        await context.effect(refund('b'), null, { name: 'b' });
+        await context.effect(refund('b'), null);
+        return { done: null };
+      }),
+    );
+    expect(await runner.run()).toBe('closed');
+    expect(calls.map(({ request }) => request)).toEqual(['a', 'a', 'b'].map((token) => ({ token })));
+    expect(await controlsOf(log, 'WorkflowParked')).toMatchObject([{ code: 'calls-unordered' }]);
+  });
+
+  it('of memory is known by its question', async () => {
+    const { runner } = await heldRun(
+      log,
+      one(async (context) => {
+        for (const question of ['a', 'b', 'a']) await context.recall(question);
+        return { done: await context.run('recall', () => 1) };
+      }),
+    );
+    expect(await runner.run()).toBe('closed');
+    const digests = (await controlsOf(log, 'EffectResolved')).map((control) => control.requestDigest);
+    expect(new Set(digests).size).toBe(3);
+    expect(digests[0]).toBe(digests[2]);
+  });
+
   describe('the call window', () => {
     /** The process stands still while the log's answer is on its way to it. */
     const stopped = async (forMs: number): Promise<{ run: unknown; intentions: number }> => {
