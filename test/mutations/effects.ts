@@ -10,7 +10,61 @@ const COMPENSATED = 'libs/engine/runtime/src/sagas/compensated-checkpoints.ts';
 const COMPENSATED_TEST = 'libs/engine/runtime/src/sagas/compensated-checkpoints.test.ts';
 const UNDONE_THINGS = 'libs/engine/runtime/src/sagas/compensation-items.ts';
 
+const EFFECT_USES = 'libs/engine/runtime/src/effects/effect-uses.ts';
+const EFFECT_USES_TEST = 'libs/engine/runtime/src/effects/effect-uses.test.ts';
+const OVERLAPPING_TEST = 'libs/testkit/src/overlapping-calls.test.ts';
+
 export const EFFECTS_MUTATIONS: Mutations = {
+  'new-call-beside-a-recorded-one': {
+    file: EFFECT_USES,
+    edits: [
+      ['return this.#others(use).length === 0 ? this.fresh(operation) : undefined;', 'return this.fresh(operation);'],
+    ],
+    caughtBy: EFFECT_USES_TEST,
+    breaks: 'No call is made beside one that was made and that nothing asks for again.',
+  },
+  'gives-up-while-calls-run': {
+    file: EFFECT_USES,
+    edits: [['woken.signal.aborted || this.#callingCount > 0 ? 0', 'woken.signal.aborted ? 0']],
+    caughtBy: EFFECT_USES_TEST,
+    breaks: 'A call that came early waits as long as others of its step may lead to what is recorded.',
+  },
+  'name-is-taken-for-an-ordinal': {
+    file: EFFECT_USES,
+    edits: [["String(name).replace(LIKE_ORDINAL, '=$&')", 'String(name)']],
+    caughtBy: EFFECT_USES_TEST,
+    breaks: 'A call with a name never gets what one without recorded.',
+  },
+  'closures-by-arrival': {
+    file: EFFECT_JOURNAL,
+    edits: [['options.name === undefined && this.#isUnordered(use)', "name === ''"]],
+    caughtBy: OVERLAPPING_TEST,
+    breaks: 'Closures whose order the code does not give are refused.',
+  },
+  'body-is-not-told-apart': {
+    file: EFFECT_JOURNAL,
+    edits: [['      enterBody(this, path);\n', '']],
+    caughtBy: OVERLAPPING_TEST,
+    breaks: 'A closure within another is not taken for one that follows it.',
+  },
+  'refusal-is-caught': {
+    file: 'libs/engine/runtime/src/run/step-attempt.ts',
+    edits: [['  CALLS_UNORDERED,\n];', '];']],
+    caughtBy: OVERLAPPING_TEST,
+    breaks: 'A step that catches the refusal of its calls commits nothing.',
+  },
+  'placeholders-are-not-asked': {
+    file: 'libs/engine/runtime/src/agent/model-calls.ts',
+    edits: [['      ...(placeholders !== undefined && { placeholders: this.#digest(placeholders) }),\n', '']],
+    caughtBy: OVERLAPPING_TEST,
+    breaks: 'Model calls that differ by a placeholder do not exchange their answers.',
+  },
+  'masked-requests-are-equal': {
+    file: EFFECT_JOURNAL,
+    edits: [['asked !== undefined && use.name === undefined && ', 'asked === null && ']],
+    caughtBy: EFFECT_JOURNAL_TEST,
+    breaks: 'Effects whose requests differ in masked secrets alone do not exchange their responses.',
+  },
   'replay-starts-children': {
     file: 'libs/engine/runtime/src/sagas/children.ts',
     edits: [['if (isReplaying(parent)) return this.#replay(work, parent, drawn, shared);', '']],

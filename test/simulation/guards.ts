@@ -19,6 +19,7 @@ export interface Guard extends Pick<Mutation, 'file' | 'edits'> {
 }
 
 const HOLDER = 'libs/model/core/src/fold-holder.ts';
+const USES = 'libs/engine/runtime/src/effects/effect-uses.ts';
 const FORGED: readonly FaultKind[] = ['misbehave'];
 const MONEY: readonly Workload[] = ['pay', 'spread'];
 
@@ -88,6 +89,39 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         'if (known === undefined || known.requestDigest === digestOf(digest, request)) return;',
         'if (key !== null) return;',
       ],
+    ],
+    seed: 1,
+    faults: ['crash'],
+    workloads: ['fickle'],
+  },
+  'match-by-request': {
+    file: USES,
+    edits: [
+      [
+        'const [same] = this.#asked.get(questionOf(use)) ?? [];',
+        `const [same] = [...this.#unclaimed.values()]
+           .filter((one) => one.operation === operation)
+           .sort((a, b) => this.#ordinalOf(a) - this.#ordinalOf(b));`,
+      ],
+    ],
+    seed: 4,
+    faults: ['crash'],
+    workloads: ['overlap'],
+  },
+  'closure-path': {
+    file: 'libs/engine/runtime/src/effects/effect-journal.ts',
+    edits: [
+      ['requestDigest: asked ?? path };', 'requestDigest: asked ?? digestOf(digest, null) };'],
+      ['options.name === undefined && this.#isUnordered(use)', "name === ''"],
+    ],
+    seed: 4,
+    faults: ['crash'],
+    workloads: ['overlap'],
+  },
+  'recorded-first': {
+    file: USES,
+    edits: [
+      ['return this.#others(use).length === 0 ? this.fresh(operation) : undefined;', 'return this.fresh(operation);'],
     ],
     seed: 1,
     faults: ['crash'],

@@ -39,9 +39,12 @@ describe('a simulated fleet', () => {
     expect(result.workflowCount).toBeGreaterThan(1);
   });
 
-  it('goes on with fresh histories under every kind of fault', { timeout: TIMEOUT_MS }, async () => {
+  it.each([
+    ['goes on with fresh histories', 'turns'],
+    ['gives each of the calls that overlap its own outcome', 'overlap'],
+  ] as const)('%s under every kind of fault', { timeout: TIMEOUT_MS }, async (_, workload) => {
     for (let seed = 1; seed <= 12; seed++) {
-      expect({ seed, of: (await simulate({ seed, workloads: ['turns'] })).violations }).toEqual({ seed, of: [] });
+      expect({ seed, of: (await simulate({ seed, workloads: [workload] })).violations }).toEqual({ seed, of: [] });
     }
   });
 

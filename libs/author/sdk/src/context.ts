@@ -42,12 +42,15 @@ export interface StepActions {
   readonly signal: AbortSignal;
   /**
    * Runs a closure that changes nothing outside and records its result, which must be JSON (undefined becomes null): a later attempt at
-   * this step gets the recorded value. Closures of one name in a step are distinguished by their order, or by `options.name`.
+   * this step gets the recorded value. Closures of one name in a step are told apart by the order that the code gives, or by
+   * `options.name`. Without one, the second of two that overlap is refused (`calls-unordered`) before it runs, unless they began in one
+   * breath or followed different calls of the step.
    */
   run<T>(name: string, body: (signal: AbortSignal) => T | Promise<T>, options?: RunOptions): Promise<Recorded<T>>;
   /**
    * Calls an effect at most once for its key, which derives from the workflow, the task, the operation and the effect's order in the step,
-   * or `options.name`. A recorded outcome is not repeated, whichever worker continues the step.
+   * or `options.name`. A recorded outcome is not repeated, whichever worker continues the step. Calls that overlap may arrive in any order:
+   * each is matched to what is recorded by its request. A call that was made and is not asked for again is a changed request.
    */
   effect<Request extends Schema, Response extends Schema>(
     effect: Effect<Request, Response>,

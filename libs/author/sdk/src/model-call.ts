@@ -31,7 +31,7 @@ export interface ModelCallOptions<Answer extends Schema | undefined = undefined>
   readonly placeholders?: Readonly<Record<string, string>> | undefined;
   /** Streams the answer to watchers of the run, piece by piece; the record is the same. */
   readonly stream?: boolean | undefined;
-  /** Distinguishes the call from others of the step. */
+  /** Distinguishes the call from others of the step; by default, what it asks does. */
   readonly name?: string | undefined;
 }
 
@@ -75,7 +75,7 @@ export async function callModel<Answer extends Schema | undefined>(
   };
   let messages: readonly BundleMessage[] = given;
   for (let repairs = 0; ; repairs++) {
-    const name = repairs === 0 ? options.name : `${options.name ?? 'call'}:repair-${repairs}`;
+    const name = repairs === 0 || options.name === undefined ? options.name : `${options.name}:repair-${repairs}`;
     const answer = await context.modelCall({ ...request, messages, name });
     if (schema === undefined) return { ...answer, object: undefined } as ModelReply<Answer>;
     const read = readObject(schema, answer.text, `${where}, answer of ${found.modelId}`);

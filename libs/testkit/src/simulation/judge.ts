@@ -205,7 +205,7 @@ function mayAsk({ workload, input: { receivers } }: Start, { hadSilence }: Endin
   }
 }
 
-const CALLING: ReadonlySet<string> = new Set(['pay', 'spread', 'await', 'gather', 'unroll', 'scatter']);
+const CALLING: ReadonlySet<string> = new Set(['pay', 'spread', 'await', 'gather', 'unroll', 'scatter', 'overlap']);
 
 function checkEnding(start: Start, ending: Ending): string[] {
   const { id, workload } = start;

@@ -30,7 +30,8 @@ export type Workload =
   | 'await'
   | 'gather'
   | 'unroll'
-  | 'scatter';
+  | 'scatter'
+  | 'overlap';
 export const WORKLOADS: readonly Workload[] = [
   'chain',
   'fan',
@@ -244,6 +245,24 @@ const SPECS: Readonly<Record<Workload, Spec>> = {
       hear: async () => ({}),
     },
     expected: ({ count }) => ({ sum: total(count) }),
+  },
+  /** Calls of one step overlap, and arrive in an order that each attempt draws anew. */
+  overlap: {
+    begin: () => [{ step: 'all', input: null }],
+    steps: {
+      all: async (context, _, host) => {
+        const { process } = host;
+        const { count, stepMs } = inputOf(context);
+        const bring = async (at: number): Promise<Json> => {
+          await process.sleep(process.random.between(0, stepMs), context.signal);
+          const receipt = await payOne(context, { at }, host);
+          await process.sleep(process.random.between(0, stepMs), context.signal);
+          return { receipt, weight: await context.run('weigh', () => at) };
+        };
+        return { done: { brought: await Promise.all(upTo(count).map(bring)) } };
+      },
+    },
+    expected: (input) => ({ brought: receiptsOf(input).map((receipt, at) => ({ receipt, weight: at + 1 })) }),
   },
   /** Sends another request under the same key at its second attempt: must be parked, never answered from the journal. */
   fickle: {

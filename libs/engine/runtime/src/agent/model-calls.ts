@@ -162,7 +162,7 @@ class ModelCall {
 
   /** Identifies the question for every attempt, whatever the context is by then. It has large parts by their digests. */
   asked(): Json {
-    const { model, bundle, settings } = this.#request;
+    const { model, bundle, settings, placeholders } = this.#request;
     return {
       provider: model.provider,
       model: model.modelId,
@@ -171,6 +171,7 @@ class ModelCall {
       tools: this.#digest(this.#tools()),
       schema: this.#digest(this.#request.responseSchema ?? null),
       settings: settings ?? null,
+      ...(placeholders !== undefined && { placeholders: this.#digest(placeholders) }),
     };
   }
 

@@ -153,7 +153,10 @@ export interface EffectDefinition {
 }
 
 export interface RunOptions {
-  /** Distinguishes closures of the same name in the step; by default they are numbered. */
+  /**
+   * Distinguishes calls of the step that are the same otherwise. Without it an effect is known by its request, and a closure by the calls
+   * that led to it.
+   */
   readonly name?: string;
   /** The question of an effect by which an agent could run in circles. The workflow is stopped when it is asked too often. */
   readonly question?: Json;

@@ -1,7 +1,7 @@
 /** Owns the events of an effect's call: intended, resolved as done, and resolved as not done. It does not append them. */
 
 import type { ErrorNote } from '@tidemark/codec';
-import type { EffectKey, EffectKind, Json, Spend, TaskId } from '@tidemark/core';
+import type { EffectKey, EffectKind, Json, Sha256, Spend, TaskId } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
 import type { EffectDefinition, PreparedCall } from '../definition/index.ts';
 import { digestOf } from '../kernel/index.ts';
@@ -13,17 +13,16 @@ export interface EffectCall {
   readonly key: EffectKey;
   readonly operation: string;
   readonly kind: EffectKind;
-  /** Null for a closure of `ctx.run`, which has no request. */
-  readonly request: Json;
+  readonly requestDigest: Sha256;
 }
 
 export function intendedDraft(
-  digest: Digest,
-  { request, ...call }: EffectCall,
+  call: EffectCall,
+  request: Json,
   timeoutMs: number,
   prepared: PreparedCall | undefined,
 ): Draft {
-  const control = { ...call, requestDigest: digestOf(digest, request), timeoutMs };
+  const control = { ...call, timeoutMs };
   return {
     type: 'EffectIntended',
     control: { ...control, ...prepared?.control },
@@ -33,7 +32,7 @@ export function intendedDraft(
 
 export function resolvedDraft(
   digest: Digest,
-  { request, ...call }: EffectCall,
+  call: EffectCall,
   response: Json,
   spentOf?: EffectDefinition['spentOf'],
   startedAtMs?: number,
@@ -42,7 +41,6 @@ export function resolvedDraft(
     type: 'EffectResolved',
     control: {
       ...call,
-      requestDigest: digestOf(digest, request),
       outcome: 'done',
       responseDigest: digestOf(digest, response),
       ...(startedAtMs !== undefined && { startedAtMs }),
@@ -53,16 +51,10 @@ export function resolvedDraft(
 }
 
 /** `spent`: what the call cost although it failed; the rest of its reserved budget is released. */
-export const notDoneDraft = (
-  digest: Digest,
-  { request, ...call }: EffectCall,
-  error: ErrorNote,
-  spent?: Spend,
-): Draft => ({
+export const notDoneDraft = (digest: Digest, call: EffectCall, error: ErrorNote, spent?: Spend): Draft => ({
   type: 'EffectResolved',
   control: {
     ...call,
-    requestDigest: digestOf(digest, request),
     outcome: 'failed',
     responseDigest: digestOf(digest, error as unknown as Json),
     ...(spent !== undefined && { spent }),

@@ -23,7 +23,7 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { EffectDefinition, ProbeResult, StepContext, StepResult } from '../definition/definition.ts';
 import { FatalError, NotDoneError } from '../definition/step-errors.ts';
-import { CALL_WINDOW_MS } from './limits.ts';
+import { CALL_WINDOW_MS, RECORD_CLAIM_PERIOD_MS, RECORD_CLAIM_PERIODS } from './limits.ts';
 
 type Body = (context: StepContext, input: Json) => Promise<StepResult>;
 const one = (run: Body) => definitionOf({ steps: { a: run } });
@@ -169,8 +169,10 @@ describe('an effect', () => {
           retry: RETRY_AT_ONCE,
           run: async (context) => {
             attempts++;
-            await context.effect(pay, { attempt: attempts });
-            throw new Error('after the effect');
+            // A step that catches the refusal is stopped all the same.
+            await context.effect(pay, { attempt: attempts }).catch(() => {});
+            if (attempts === 1) throw new Error('after the effect');
+            return { done: null };
           },
         },
       },
@@ -179,7 +181,9 @@ describe('an effect', () => {
     expect(await runner.run()).toBe('idle');
     await fireRetry(log, ports);
     const next = await claimedRun(log, definition, { ports });
-    expect(await next.runner.run()).toBe('closed');
+    const again = watched(next.runner.run());
+    await ports.clock.run(RECORD_CLAIM_PERIODS * RECORD_CLAIM_PERIOD_MS);
+    expect(await again.ended).toBe('closed');
     expect(calls).toHaveLength(1);
     expect(await controlsOf(log, 'WorkflowParked')).toEqual([
       { code: 'request-changed', task: '0.0', key: 'w:0.0:pay:0' },
@@ -198,6 +202,39 @@ describe('an effect', () => {
     );
     expect(await runner.run()).toBe('closed');
     expect(await controlsOf(log, 'WorkflowParked')).toHaveLength(1);
+  });
+
+  it('without a name is refused beside one that differs in a masked secret alone; the same again is not', async () => {
+    const refund = (token: string): EffectDefinition => ({
+      ...paying({ kind: 'idempotent', parseRequest: () => ({ token: '[masked]' }) }),
+      asked: { token },
+    });
+    const { runner } = await heldRun(
+      log,
+      one(async (context) => {
+        await Promise.all(['a', 'a'].map((token) => context.effect(refund(token), null)));
+        await context.effect(refund('b'), null, { name: 'b' });
+        await context.effect(refund('b'), null);
+        return { done: null };
+      }),
+    );
+    expect(await runner.run()).toBe('closed');
+    expect(calls.map(({ request }) => request)).toEqual(['a', 'a', 'b'].map((token) => ({ token })));
+    expect(await controlsOf(log, 'WorkflowParked')).toMatchObject([{ code: 'calls-unordered' }]);
+  });
+
+  it('of memory is known by its question', async () => {
+    const { runner } = await heldRun(
+      log,
+      one(async (context) => {
+        for (const question of ['a', 'b', 'a']) await context.recall(question);
+        return { done: await context.run('recall', () => 1) };
+      }),
+    );
+    expect(await runner.run()).toBe('closed');
+    const digests = (await controlsOf(log, 'EffectResolved')).map((control) => control.requestDigest);
+    expect(new Set(digests).size).toBe(3);
+    expect(digests[0]).toBe(digests[2]);
   });
 
   describe('the call window', () => {

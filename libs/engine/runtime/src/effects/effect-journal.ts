@@ -5,7 +5,7 @@
  * decide.
  */
 
-import { canonicalJson, NAME_MAX_CHARS, toJson } from '@tidemark/codec';
+import { canonicalJson, toJson } from '@tidemark/codec';
 import {
   type EffectKey,
   type EffectState,
@@ -23,18 +23,21 @@ import {
   EffectError,
   errorNote,
   NotDoneError,
+  type ParkError,
   PendingResult,
   type PreparedCall,
   type RunOptions,
   SuspendedError,
 } from '../definition/index.ts';
+import { digestOf } from '../kernel/index.ts';
 import type { AttemptEnds } from './attempts.ts';
+import { enterBody, markedFrom, pathOf } from './call-path.ts';
 import { answerInTime } from './effect-call.ts';
 import { type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './effect-pending.ts';
-import { arrived, fitting, type Recovered, recoverEffect, refuseOther } from './effect-recovery.ts';
+import { arrived, fitting, type Recovered, recoverEffect, refuseOther, unordered } from './effect-recovery.ts';
 import type { EffectRun, EffectRunParts } from './effect-run.ts';
-import { EffectUses } from './effect-uses.ts';
+import { EffectUses, type Use } from './effect-uses.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
 import { answerTooLarge, responseTooLarge } from './outcome-too-large.ts';
 import { replayedEffect } from './replayed-effect.ts';
@@ -59,26 +62,16 @@ export class EffectJournal {
   }
 
   get #uses(): EffectUses {
-    this.#made ??= new EffectUses();
+    this.#made ??= new EffectUses(
+      (operation, end) => effectKey(this.#parts.stream.confirmed.workflow, this.#task, operation, end),
+      this.#run.effectsOf(this.#task),
+    );
     return this.#made;
   }
 
-  /**
-   * The key of the operation's next use, which ends with the given name or with a count of the uses. Throws `InvalidError`
-   * (`effect-key-too-long`).
-   */
-  #key(operation: string, name: string | undefined): EffectKey {
-    const key = effectKey(
-      this.#parts.stream.confirmed.workflow,
-      this.#task,
-      operation,
-      name ?? this.#uses.ordinal(operation),
-    );
-    if (key.length <= NAME_MAX_CHARS) return key;
-    throw new InvalidError(
-      'effect-key-too-long',
-      `${operation}: its key has ${key.length} characters, at most ${NAME_MAX_CHARS} are allowed. Shorten the name of the call, or the workflow's id.`,
-    );
+  /** Runs the step. The order of its calls is known only of those that are made within. */
+  within<T>(step: () => T): T {
+    return markedFrom(this, step);
   }
 
   /**
@@ -86,25 +79,32 @@ export class EffectJournal {
    * that the step did not await. Undefined if the step called nothing.
    */
   close(): Promise<void> | undefined {
-    return this.#made?.settled();
+    return this.#made?.close();
   }
 
-  async run(name: string, body: (signal: AbortSignal) => unknown, options: RunOptions): Promise<Json> {
+  /** `request`: what identifies the closure, if it isn't its place in the code of the step. */
+  async run(name: string, body: (signal: AbortSignal) => unknown, options: RunOptions, request?: Json): Promise<Json> {
     this.#signal.throwIfAborted();
+    const { digest, clock } = this.#parts.ports;
     const operation = `run.${name}`;
-    const key = this.#key(operation, options.name);
+    const asked = request === undefined ? undefined : digestOf(digest, request);
+    const path = pathOf(this, digest, operation, options.name, asked);
+    const use: Use = { operation, name: options.name, requestDigest: asked ?? path };
+    if (asked === undefined && options.name === undefined && this.#isUnordered(use)) {
+      throw await this.#unordered(name, use);
+    }
+    const key = this.#uses.claim(use) ?? (await this.#uses.claimed(use, clock, this.#signal));
     return this.#uses.inTurn(key, async () => {
       const known = this.#recorded(key);
       if (known !== undefined) return known;
-      const replayed = await this.#parts.replay?.closure(this.#task, key);
-      const startedAtMs = this.#parts.ports.clock.nowMs();
+      const call = { task: this.#task, key, operation, kind: 'pure', requestDigest: use.requestDigest } as const;
+      const replayed = await this.#parts.replay?.closure(call);
+      const startedAtMs = clock.nowMs();
+      enterBody(this, path);
       const value = replayed === undefined ? await body(this.#signal) : replayed.response;
       this.#signal.throwIfAborted();
       const response = toJson(value ?? null, `result of ctx.run('${name}')`);
-      const call = { task: this.#task, key, operation, kind: 'pure', request: null } as const;
-      await this.#parts.flushing.writeStaged([
-        resolvedDraft(this.#parts.ports.digest, call, response, undefined, startedAtMs),
-      ]);
+      await this.#parts.flushing.writeStaged([resolvedDraft(digest, call, response, undefined, startedAtMs)]);
       this.#parts.content.journaled(key, { status: 'done', response });
       return response;
     });
@@ -112,9 +112,39 @@ export class EffectJournal {
 
   async effect(effect: EffectDefinition, input: unknown, options: RunOptions): Promise<Json> {
     this.#signal.throwIfAborted();
+    const { digest, clock } = this.#parts.ports;
     const request = effect.parseRequest(input);
-    const key = this.#key(effect.operation, options.name);
-    return this.#parts.gate.pass(this.#signal, () => this.#uses.inTurn(key, () => this.#effect(effect, key, request)));
+    const use: Use = { operation: effect.operation, name: options.name, requestDigest: digestOf(digest, request) };
+    pathOf(this, digest, use.operation, use.name, use.requestDigest);
+    const { asked } = effect;
+    // The record doesn't have what was masked, so it can't tell two requests apart that differ in nothing else.
+    if (asked !== undefined && use.name === undefined && this.#uses.isAmbiguous(use, digestOf(digest, asked))) {
+      throw unordered(`ctx.effect(${use.operation})`, use, 'their requests differ in secrets alone, which are masked');
+    }
+    const key = this.#uses.claim(use) ?? (await this.#uses.claimed(use, clock, this.#signal));
+    return this.#parts.gate.pass(this.#signal, () => this.#uses.calling(key, () => this.#effect(effect, key, request)));
+  }
+
+  /** Whether this attempt or an earlier one had another closure in the same place. */
+  #isUnordered(use: Use): boolean {
+    return this.#uses.isAmbiguous(use) || this.#uses.isDoubled(use);
+  }
+
+  /**
+   * The error for a closure whose order the code doesn't give: at another attempt it could get what another one recorded. It is recorded
+   * too, so that no later attempt answers the one that arrives first.
+   */
+  async #unordered(name: string, use: Use): Promise<ParkError> {
+    const { digest } = this.#parts.ports;
+    const error = unordered(`ctx.run('${name}')`, use, 'the code does not say in which order');
+    if (this.#uses.isDoubled(use)) return error;
+    const { operation, requestDigest } = use;
+    const key = this.#uses.fresh(operation);
+    const note = errorNote(error);
+    const call = { task: this.#task, key, operation, kind: 'pure', requestDigest } as const;
+    await this.#parts.flushing.writeStaged([notDoneDraft(digest, call, note)]);
+    this.#parts.content.journaled(key, { status: 'failed', error: note });
+    return error;
   }
 
   async #effect(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json> {
@@ -321,8 +351,7 @@ export class EffectJournal {
     request: Json,
     prepared: PreparedCall | undefined,
   ): Promise<void> {
-    const { digest } = this.#parts.ports;
-    const intend = intendedDraft(digest, this.#asked(effect, key, request), effect.timeoutMs, prepared);
+    const intend = intendedDraft(this.#asked(effect, key, request), request, effect.timeoutMs, prepared);
     await this.#parts.flushing.write(this.#run.reserving(this.#task, intend));
     this.#run.wasIntended(key);
     const bundle = prepared?.payload.bundle;
@@ -377,7 +406,7 @@ export class EffectJournal {
   }
 
   #asked({ operation, kind }: EffectDefinition, key: EffectKey, request: Json): EffectCall {
-    return { task: this.#task, key, operation, kind, request };
+    return { task: this.#task, key, operation, kind, requestDigest: digestOf(this.#parts.ports.digest, request) };
   }
 
   /** Appends the response, and then journals it here: an effect whose outcome could not be appended is not resolved. */

@@ -27,6 +27,7 @@ import {
 import { digestOf } from '../kernel/index.ts';
 import { answerInTime } from './effect-call.ts';
 import type { EffectRun } from './effect-run.ts';
+import type { Use } from './effect-uses.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
 
 export interface RecoveredEffect {
@@ -195,13 +196,26 @@ export function fitting(effect: EffectDefinition, key: EffectKey, known: Json): 
   }
 }
 
+/** A call that must ask again for what the step called before asks for something else. */
+export const REQUEST_CHANGED = 'request-changed';
+/** Calls of a step that nothing recorded can tell apart. */
+export const CALLS_UNORDERED = 'calls-unordered';
+
 /** Throws `ParkError` (`request-changed`) if the key was recorded with another request: the journal never answers a different request. */
 export function refuseOther(known: EffectState | undefined, key: EffectKey, request: Json, digest: Digest): void {
   if (known === undefined || known.requestDigest === digestOf(digest, request)) return;
   throw new ParkError(
-    'request-changed',
-    `Effect ${key} was recorded with another request. A step must ask the same of the same key; give the call a name if it means something else.`,
+    REQUEST_CHANGED,
+    `Effect ${key} was recorded with another request, for which this attempt did not ask. A step must ask again for what it has called; give the call a name if it is another one.`,
     key,
     { recordedDigest: known.requestDigest, request: excerpt(request) },
   );
 }
+
+export const unordered = (what: string, { operation }: Use, why: string): ParkError =>
+  new ParkError(
+    CALLS_UNORDERED,
+    `Calls of ${what} in one step can't be told apart: ${why}, so another attempt could give one the result of another. Give each a name of its own: { name: … }.`,
+    null,
+    { operation },
+  );

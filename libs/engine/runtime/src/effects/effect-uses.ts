@@ -1,22 +1,155 @@
 /**
- * Owns the order in which one attempt uses effects: the ordinals of their keys, the turns of uses of the same key, and which uses are still
- * running.
+ * Owns which recorded call each use of an effect in one attempt is: the keys of uses, the turns of uses of the same key, and which uses are
+ * still running. Calls that overlap arrive in any order, so a use without a name is matched by what it asks before its order counts.
+ *
+ * U1 A record answers one use of an attempt, and only one that asks the same.
+ * U2 No call leaves the process beside a record that nothing asks for again: that is a changed request.
  */
 
-import type { EffectKey, Json } from '@tidemark/core';
+import { NAME_MAX_CHARS } from '@tidemark/codec';
+import { type EffectKey, type EffectState, InvalidError, type Json, type Sha256 } from '@tidemark/core';
+import type { Clock } from '@tidemark/ports';
+import { WOKEN } from '../kernel/index.ts';
+import { RECORD_CLAIM_PERIOD_MS, RECORD_CLAIM_PERIODS } from './limits.ts';
+
+/** One use of an effect, a model or a closure. */
+export interface Use {
+  readonly operation: string;
+  readonly name: string | undefined;
+  readonly requestDigest: Sha256;
+}
+
+/** A name that could be taken for an ordinal is set apart from them. */
+const LIKE_ORDINAL = /^=*\d+$/;
+const ORDINAL = /^\d+$/;
 
 export class EffectUses {
-  readonly #counts = new Map<string, number>();
+  /** The key of an operation's use with this name or ordinal. */
+  readonly #keyOf: (operation: string, end: string | number) => EffectKey;
+  /** What earlier attempts recorded and no use of this one has claimed yet. */
+  readonly #unclaimed = new Map<EffectKey, EffectState>();
+  /** The same, by operation and request, the lowest ordinal first. */
+  readonly #asked = new Map<string, EffectState[]>();
+  /** The operation of each key that is recorded or claimed. */
+  readonly #operations = new Map<EffectKey, string>();
+  /** The lowest ordinal of each operation that may be free. */
+  readonly #ordinals = new Map<string, number>();
+  /** Digests of what was masked in requests, which is not recorded. */
+  readonly #secrets = new Map<string, Sha256 | undefined>();
   /** The latest use of each key, for which the next one waits: two uses at once would call twice. */
   readonly #last = new Map<EffectKey, Promise<unknown>>();
   /** Intentions for which it is not decided yet whether the call is made. */
   readonly #deciding = new Set<Promise<void>>();
+  /** Uses that wait until each record is claimed. */
+  readonly #waiting = new Set<AbortController>();
+  #callingCount = 0;
+  #isClosed = false;
 
-  /** The ordinal of the operation's next use that has no name, from 0. */
-  ordinal(operation: string): number {
-    const ordinal = this.#counts.get(operation) ?? 0;
-    this.#counts.set(operation, ordinal + 1);
-    return ordinal;
+  /** `recorded`: the task's effects before this attempt. */
+  constructor(keyOf: (operation: string, end: string | number) => EffectKey, recorded: readonly EffectState[]) {
+    this.#keyOf = keyOf;
+    for (const effect of recorded) {
+      this.#operations.set(effect.key, effect.operation);
+      this.#unclaimed.set(effect.key, effect);
+      const asked = questionOf(effect);
+      this.#asked.set(asked, [...(this.#asked.get(asked) ?? []), effect]);
+    }
+    for (const same of this.#asked.values()) same.sort((a, b) => this.#ordinalOf(a) - this.#ordinalOf(b));
+  }
+
+  /** Infinite for a name. */
+  #ordinalOf({ key, operation }: EffectState): number {
+    const end = key.slice(this.#keyOf(operation, '').length);
+    return ORDINAL.test(end) ? Number(end) : Number.POSITIVE_INFINITY;
+  }
+
+  /**
+   * The key of the use: that of the record that it asks for again, else a new one. Undefined while something that was called is not asked
+   * for again (U2). Throws `InvalidError` (`effect-key-too-long`, `effect-key-taken`).
+   */
+  claim(use: Use): EffectKey | undefined {
+    this.#wake();
+    return this.#keyFor(use);
+  }
+
+  #keyFor(use: Use): EffectKey | undefined {
+    const { operation, name } = use;
+    if (name !== undefined) {
+      const key = this.#keyOf(operation, String(name).replace(LIKE_ORDINAL, '=$&'));
+      return this.#operations.has(key) || this.#others(use).length === 0 ? this.#take(key, operation) : undefined;
+    }
+    const [same] = this.#asked.get(questionOf(use)) ?? [];
+    if (same !== undefined && Number.isFinite(this.#ordinalOf(same))) return this.#take(same.key, operation);
+    return this.#others(use).length === 0 ? this.fresh(operation) : undefined;
+  }
+
+  /**
+   * As `claim`, once the key is known. Waits as long as other calls of the step begin, run or end, since each may lead to one that asks for
+   * what is recorded. After `RECORD_CLAIM_PERIODS` in which none did, the use gets the key of what was recorded in its place: unless it asks
+   * the same, it is a changed request.
+   */
+  async claimed(use: Use, clock: Clock, signal: AbortSignal): Promise<EffectKey> {
+    for (let quiet = 0; ; ) {
+      const key = this.#keyFor(use);
+      if (key !== undefined) return key;
+      const woken = new AbortController();
+      this.#waiting.add(woken);
+      await clock.sleep(RECORD_CLAIM_PERIOD_MS, AbortSignal.any([signal, woken.signal]));
+      this.#waiting.delete(woken);
+      signal.throwIfAborted();
+      if (this.#isClosed) throw new InvalidError('step-ended', `The step ended before its call of ${use.operation}.`);
+      quiet = woken.signal.aborted || this.#callingCount > 0 ? 0 : quiet + 1;
+      const [instead] = this.#others(use);
+      if (quiet >= RECORD_CLAIM_PERIODS && instead !== undefined) return this.#take(instead.key, use.operation);
+    }
+  }
+
+  /** The next key of the operation that is neither recorded nor claimed. */
+  fresh(operation: string): EffectKey {
+    for (let ordinal = this.#ordinals.get(operation) ?? 0; ; ordinal++) {
+      const key = this.#keyOf(operation, ordinal);
+      if (this.#operations.has(key)) continue;
+      this.#ordinals.set(operation, ordinal + 1);
+      return this.#take(key, operation);
+    }
+  }
+
+  /**
+   * Whether this attempt had a use already that can't be told from this one by all that is recorded; not if both have the same `secret`,
+   * which isn't.
+   */
+  isAmbiguous(use: Use, secret?: Sha256): boolean {
+    const asked = questionOf(use);
+    const isFirst = !this.#secrets.has(asked);
+    const isSame = secret !== undefined && this.#secrets.get(asked) === secret;
+    this.#secrets.set(asked, secret);
+    return !isFirst && !isSame;
+  }
+
+  /** Whether there are several records of what may be used once. */
+  isDoubled(use: Use): boolean {
+    return (this.#asked.get(questionOf(use)) ?? []).length > 1;
+  }
+
+  /** What was called, is not asked for again yet, and may be what this use has come for. A name says that a call is another one. */
+  #others({ operation, name, requestDigest }: Use): readonly EffectState[] {
+    if (this.#unclaimed.size === 0) return [];
+    const called = [...this.#unclaimed.values()].filter((one) => one.operation === operation && one.kind !== 'pure');
+    const unnamed = called.filter((one) => Number.isFinite(this.#ordinalOf(one)));
+    const same = (name === undefined ? called : unnamed).filter((one) => one.requestDigest === requestDigest);
+    return same.length > 0 || name !== undefined ? same : unnamed;
+  }
+
+  #take(key: EffectKey, operation: string): EffectKey {
+    if (key.length > NAME_MAX_CHARS) throw keyTooLong(operation, key);
+    if ((this.#operations.get(key) ?? operation) !== operation) throw keyTaken(operation, key);
+    this.#operations.set(key, operation);
+    const recorded = this.#unclaimed.get(key);
+    if (recorded === undefined) return key;
+    this.#unclaimed.delete(key);
+    const same = this.#asked.get(questionOf(recorded))!;
+    same.splice(same.indexOf(recorded), 1);
+    return key;
   }
 
   /** Runs one use of the key after the other. Two uses of a key are one effect: the second finds what the first recorded. */
@@ -28,7 +161,22 @@ export class EffectUses {
       return await using;
     } finally {
       if (this.#last.get(key) === using) this.#last.delete(key);
+      this.#wake();
     }
+  }
+
+  /** As `inTurn`, for a use that ends in bounded time by itself: uses that wait for others wait for it, too. */
+  async calling(key: EffectKey, use: () => Promise<Json>): Promise<Json> {
+    this.#callingCount++;
+    try {
+      return await this.inTurn(key, use);
+    } finally {
+      this.#callingCount--;
+    }
+  }
+
+  #wake(): void {
+    for (const waiting of this.#waiting) waiting.abort(WOKEN);
   }
 
   /** Registers an intention; the returned function must be called once it is decided whether the call is made. */
@@ -41,9 +189,28 @@ export class EffectUses {
     };
   }
 
-  /** Resolves once every intention is decided and no use is running. */
-  async settled(): Promise<void> {
+  /** Resolves once every intention is decided and no use is running. A use that still waits is never made. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#wake();
     await Promise.all(this.#deciding);
     await Promise.allSettled(this.#last.values());
   }
 }
+
+const questionOf = ({ operation, requestDigest }: Pick<Use, 'operation' | 'requestDigest'>): string =>
+  `${operation}\0${requestDigest}`;
+
+const keyTooLong = (operation: string, key: EffectKey): InvalidError =>
+  new InvalidError(
+    'effect-key-too-long',
+    `${operation}: its key has ${key.length} characters, at most ${NAME_MAX_CHARS} are allowed. Shorten the name of the call, or the workflow's id.`,
+  );
+
+/** A colon in both a name and an operation can make two keys one. */
+const keyTaken = (operation: string, key: EffectKey): InvalidError =>
+  new InvalidError(
+    'effect-key-taken',
+    `${operation}: its key ${key} is that of another operation in this step. Give the call another name.`,
+    { operation, key },
+  );

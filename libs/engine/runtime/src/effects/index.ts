@@ -2,7 +2,7 @@
 export { type AttemptEnds, Attempts, WorkflowCancelledError } from './attempts.ts';
 export { Drain, StepAbandonedError } from './drain.ts';
 export { EffectJournal } from './effect-journal.ts';
-export { mayStillCall, recoverEffect } from './effect-recovery.ts';
+export { CALLS_UNORDERED, mayStillCall, REQUEST_CHANGED, recoverEffect } from './effect-recovery.ts';
 export { type CallEffect, EffectRun, type EffectRunParts, hasOpen, isSuspended, mayCompensate } from './effect-run.ts';
 export { CALL_WINDOW_MS } from './limits.ts';
 export { isIntended, RUN_AWAY_LOOP, refuseRepeats } from './repeats.ts';

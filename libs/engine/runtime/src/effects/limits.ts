@@ -2,6 +2,13 @@
 
 /** An effect's call may start within this many milliseconds after its intention was sent to the log (monotonic clock). */
 export const CALL_WINDOW_MS = 5_000;
+/**
+ * A call that nothing recorded waits until what was called before is asked for again. After this many periods in which no call of the step
+ * began, ran or ended, it counts as that call with a changed request. (A stopped process loses one period, not all of them.)
+ */
+export const RECORD_CLAIM_PERIODS = 10;
+/** Such a period, in milliseconds. */
+export const RECORD_CLAIM_PERIOD_MS = 500;
 /** Time that running steps have to finish once their workflow is cancelled, in milliseconds. */
 export const CANCEL_GRACE_MS = 10_000;
 /** Period at which a draining worker, and a cancelled run, poll the steps that still run, in milliseconds. */

@@ -42,13 +42,13 @@ export async function replayedEffect(
   if (own?.status === 'done') return fitting(effect, key, own.response);
   const { operation, kind } = effect;
   const { digest } = run.ports;
-  const recorded = await replay.find({ task, key, operation, requestDigest: digestOf(digest, request) });
+  const call: EffectCall = { task, key, operation, kind, requestDigest: digestOf(digest, request) };
+  const recorded = await replay.find(call);
   signal.throwIfAborted();
   const prepared = await effect.prepare?.(key, own?.status === 'intended' ? own.bundle : undefined);
   signal.throwIfAborted();
 
-  const call: EffectCall = { task, key, operation, kind, request };
-  const intended = intendedDraft(digest, call, effect.timeoutMs, prepared);
+  const intended = intendedDraft(call, request, effect.timeoutMs, prepared);
   const drafts: Draft[] = [];
   const isIntended = own?.status === 'intended' && recorded === undefined;
   if (!isIntended) drafts.push(recorded === undefined ? intended : naming(recorded, intended));

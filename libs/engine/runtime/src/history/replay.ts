@@ -74,14 +74,16 @@ export class Replay {
   }
 
   /**
-   * A closure's recorded result at the same place, as long as the fork changed nothing. Otherwise the closure runs, which is safe because
-   * it changes nothing outside.
+   * A closure's recorded result, as long as the fork changed nothing. Otherwise the closure runs, which is safe because it changes nothing
+   * outside.
    */
-  async closure(task: TaskId, key: EffectKey): Promise<{ readonly response: Json } | undefined> {
-    const there = this.#origin.isChanged ? undefined : await this.#places.taskOf(task);
+  async closure(asked: ReplayedCall): Promise<{ readonly response: Json } | undefined> {
+    const there = this.#origin.isChanged ? undefined : await this.#places.taskOf(asked.task);
     if (there === undefined) return undefined;
-    const same = this.#sameKey(task, key, there);
-    const row = (await this.#reads.base(there)).find((one) => one.key === same && one.status === 'done');
+    const equal = (await this.#reads.base(there)).filter((one) => questionOf(one) === questionOf(asked));
+    // One that failed says that the base could not tell its closures apart.
+    if (equal.some(({ status }) => status !== 'done')) return undefined;
+    const row = equal.find(({ key }) => key === this.#sameKey(asked.task, asked.key, there)) ?? equal[0];
     const outcome = row && journalEntry(row.status, row.payload);
     return outcome?.status === 'done' ? outcome : undefined;
   }

@@ -33,10 +33,12 @@ import {
 } from '../definition/index.ts';
 import {
   type AttemptEnds,
+  CALLS_UNORDERED,
   type Drain,
   EffectJournal,
   type EffectRun,
   hasOpen,
+  REQUEST_CHANGED,
   RUN_AWAY_LOOP,
 } from '../effects/index.ts';
 import type { ContextReads, ResolvedTask, StreamContent } from '../history/index.ts';
@@ -68,8 +70,17 @@ export interface PerformedStep {
   readonly phase: string | undefined;
 }
 
-/** Codes that stop a step even if it catches the error: its budget is spent, its agent runs in circles, or a replay lacks a record. */
-const STOPS: readonly string[] = [BUDGET_EXCEEDED, RUN_AWAY_LOOP, EFFECT_NOT_RECORDED];
+/**
+ * Codes that stop a step even if it catches the error: its budget is spent, its agent runs in circles, a replay lacks a record, or its calls
+ * can't be matched to what is recorded.
+ */
+const STOPS: readonly string[] = [
+  BUDGET_EXCEEDED,
+  RUN_AWAY_LOOP,
+  EFFECT_NOT_RECORDED,
+  REQUEST_CHANGED,
+  CALLS_UNORDERED,
+];
 
 /**
  * Runs the step once, and resolves with what it returned. `ends` discards this attempt alone. Rejects with the step's error, with the stop
@@ -98,7 +109,7 @@ export async function attemptStep(
     };
     attempt = new Attempt(step.name, task, ends, journal, memory, report, dependencies);
     const context = attempt;
-    const run = (): ReturnType<typeof step.run> => step.run(context, input);
+    const run = (): ReturnType<typeof step.run> => journal.within(() => step.run(context, input));
     const { within } = ports.telemetry;
     const running = within === undefined ? run() : within(() => context.traceparent, run);
     const result = (await ends.unlessOver(Promise.resolve(running))) ?? {};
@@ -205,7 +216,10 @@ class Attempt implements StepContext {
 
   async recall(question: string, options: RecallOptions = {}): Promise<RecalledMemories> {
     const asked = (signal: AbortSignal) => this.#dependencies.recall(question, options, signal);
-    return (await this.#pass(() => this.#journal.run('recall', asked, {}))) as unknown as RecalledMemories;
+    return (await this.#pass(() => {
+      const request = toJson({ question, ...options }, 'what ctx.recall is asked');
+      return this.#journal.run('recall', asked, {}, request);
+    })) as unknown as RecalledMemories;
   }
 
   log(action: string, detail?: unknown): void {
