@@ -1,0 +1,211 @@
+/**
+ * Failovers on real servers: a primary and its replica behind one name that turns from one to the other, while connections to the old one
+ * stand. Nothing is restarted, and nobody's lease is revoked. And what can't carry Tidemark's sessions, a pooler of transactions or a Redis
+ * cluster, is refused by name before anything is set in it.
+ */
+
+import { holderId } from '@tidemark/core';
+import type { RowStore } from '@tidemark/ports';
+import { openBullmqQueue, openRedisHints, openRedisLiveness } from '@tidemark/queue-bullmq';
+import { openPostgresStore } from '@tidemark/store-postgres';
+import { job, routesOf } from '@tidemark/testkit/contracts/job-queue-jobs';
+import { eventually } from '@tidemark/testkit/eventually';
+import type { NativeServer } from '@tidemark/testkit/servers';
+import { freshRedisPrefix } from '@tidemark/testkit/suites';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, type TestContext, test } from 'vitest';
+import { name, needed, sql, startNative, startPgBouncer, startPostgresPair, startRedisCluster } from './replicas.ts';
+
+/** A process is healthy again within this: it looks up the name at once, and its loops try again every second or so. */
+const SECONDS = { timeoutMs: 15_000 };
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+const later = <T extends { close(): unknown }>(opened: T): T => {
+  closers.push(() => opened.close());
+  return opened;
+};
+
+const database = (url: string, of: string): string => url.replace(/[^/]*$/, of);
+
+describe('Postgres', () => {
+  /** What only a primary does. */
+  const write = (store: RowStore): Promise<unknown> => store.shareRanges('owner', 60_000);
+  const writes = (store: RowStore): Promise<boolean> =>
+    write(store).then(
+      () => true,
+      () => false,
+    );
+
+  test('a server that turns read-only loses its sessions, idle ones included; a standby gets none', async (context) => {
+    const pair = await needed(context, startPostgresPair());
+    closers.push(() => pair.stop());
+    const { first, second } = pair;
+    const named = later(await name(database(first.address, 'failed_over')));
+    const store = later(openPostgresStore({ url: named.url, poolMax: 3 }));
+    await store.ensure();
+    // All three sessions are open, and two of them will lie idle.
+    await Promise.all([1, 2, 3].map(() => write(store)));
+    await eventually(async () => (await sql(second.address, 'select pg_last_wal_replay_lsn() as at'))[0]?.at != null);
+
+    // As a fence does it, whose sessions stay: nothing written there is safe.
+    await sql(first.address, 'alter system set default_transaction_read_only = on', 'select pg_reload_conf()');
+    await eventually(async () => !(await writes(store)), SECONDS);
+    await expect(write(store)).rejects.toMatchObject({
+      name: 'UnavailableError',
+      code: 'store-unavailable',
+      details: { sqlState: '25006' },
+    });
+    // The name still leads to the old one, which is a standby now: every new session is refused there as well.
+    await sql(
+      first.address,
+      'set default_transaction_read_only = off',
+      'alter system reset default_transaction_read_only',
+    );
+    await second.promote();
+    await pair.demoteFirst();
+    await expect(store.ready()).rejects.toMatchObject({ code: 'store-unavailable', message: /takes no writes/ });
+
+    named.point(second.address);
+    await eventually(() => writes(store), SECONDS);
+    expect(await Promise.all([1, 2, 3, 4, 5, 6].map(() => writes(store)))).toEqual(Array(6).fill(true));
+  });
+});
+
+describe('PgBouncer', () => {
+  let postgres: Promise<NativeServer>;
+  beforeAll(() => {
+    postgres = startNative('postgres');
+    postgres.catch(() => {}); // each test reports it
+  });
+  afterAll(() => postgres.then((server) => server.stop()).catch(() => {}));
+
+  /** PgBouncer before that server. */
+  const pooled = async (context: TestContext, ...settings: readonly string[]): Promise<string> => {
+    const pooler = await needed(
+      context,
+      postgres.then((server) => startPgBouncer(server, ...settings)),
+    );
+    closers.push(() => pooler.stop());
+    return pooler.url;
+  };
+
+  const refused = { name: 'ConfigError', code: 'store-pooled', message: /PgBouncer.*pool_mode/s };
+
+  test.for([
+    ['transactions', ['pool_mode = transaction']],
+    ['transactions, servers by turns', ['pool_mode = transaction', 'server_round_robin = 1', 'min_pool_size = 3']],
+    ['statements', ['pool_mode = statement']],
+  ] as const)(
+    'that pools %s is refused by name, and no setting stays in its sessions',
+    async ([, settings], context) => {
+      const url = database(await pooled(context, ...settings), 'postgres');
+      // Others have made it open several sessions.
+      await Promise.all([1, 2, 3].map(() => sql(url, 'select pg_sleep(0.1)')));
+      const store = later(openPostgresStore({ url }));
+      await expect(store.ensure()).rejects.toMatchObject(refused);
+      await expect(store.ready()).rejects.toMatchObject(refused);
+      const seen = await Promise.all(
+        [1, 2, 3, 4].map(() =>
+          sql(url, "select current_setting('synchronous_commit') || ' ' || current_setting('enable_seqscan') as set"),
+        ),
+      );
+      expect(seen.flat()).toEqual(Array(4).fill({ set: 'on on' }));
+    },
+  );
+
+  test('that pools sessions is used, and a plain server', async (context) => {
+    const pooler = await pooled(context, 'pool_mode = session', 'default_pool_size = 6');
+    const { address: plain } = await postgres;
+    await sql(plain, 'create database by_sessions');
+    for (const address of [pooler, plain]) {
+      const store = later(openPostgresStore({ url: database(address, 'by_sessions') }));
+      await store.ensure();
+      await Promise.all([1, 2, 3, 4, 5].map(() => store.shareRanges('owner', 60_000)));
+      await store.close();
+    }
+    const url = database(pooler, 'by_sessions');
+    const seen = await Promise.all(
+      [1, 2, 3].map(() => sql(url, "select current_setting('synchronous_commit') as set")),
+    );
+    expect(seen.flat()).toEqual(Array(3).fill({ set: 'on' }));
+  });
+});
+
+interface Member {
+  readonly address: string;
+  readonly admin: Redis;
+}
+
+describe('Redis', () => {
+  /** Two servers, and a client of each; the second follows the first. */
+  const startPair = async (): Promise<readonly Member[]> => {
+    const servers = [await startNative('redis'), await startNative('redis')];
+    const pair = servers.map(({ address }) => ({ address, admin: new Redis(address) }));
+    for (const server of servers) closers.push(() => server.stop());
+    for (const { admin } of pair) closers.push(() => admin.disconnect());
+    for (const { admin } of pair) await admin.config('SET', 'repl-diskless-sync-delay', '0');
+    await pair[1]!.admin.replicaof('127.0.0.1', new URL(pair[0]!.address).port);
+    await eventually(async () => (await pair[1]!.admin.info('replication')).includes('master_link_status:up'));
+    return pair;
+  };
+
+  test('a replica where the primary was: jobs, hints and beats find the new one, and no lease is revoked', async (context) => {
+    const [first, second] = (await needed(context, startPair())) as [Member, Member];
+    const named = later(await name(first.address));
+    const prefix = freshRedisPrefix();
+    const options = { url: named.url, prefix };
+    // A wake-up that is lost on the way costs a consumer one wait.
+    const queue = later(openBullmqQueue({ ...options, limits: { idleBlockMs: 500, silenceMs: 2_000 } }));
+    const bus = later(openRedisHints(options));
+    // A worker's and a coordinator's.
+    const [works, watches] = [later(openRedisLiveness(options)), later(openRedisLiveness(options))];
+    const holder = holderId('h');
+    const taken = new Set<string>();
+    const heard = new Set<number>();
+    await queue.consume({ concurrency: 4, routes: routesOf('d') }, async ({ workflow }) => void taken.add(workflow));
+    await bus.subscribe('appended', (partitions) => partitions.forEach((each) => void heard.add(each)));
+    const beats = (): Promise<boolean> => works.beat(holder, [], 3_000);
+    let revoked = 0;
+    /** What a coordinator does with a view: whom it does not see loses its leases, where the view can be trusted. */
+    const trusts = async (): Promise<boolean> => {
+      const { trusted, holders } = await watches.view({ markerAgeMs: 1_500 });
+      if (trusted && !holders.has(holder)) revoked += 1;
+      return trusted;
+    };
+    const round = async (workflow: string, partition: number): Promise<void> => {
+      await eventually(async () => {
+        bus.publish('appended', partition as never);
+        await Promise.all([beats(), queue.enqueue([job(workflow, { definition: 'd' })]).catch(() => {})]);
+        return (await trusts()) && taken.has(workflow) && heard.has(partition);
+      }, SECONDS);
+    };
+    await round('before', 1);
+
+    await second.admin.replicaof('NO', 'ONE');
+    named.point(second.address);
+    await first.admin.replicaof('127.0.0.1', new URL(second.address).port);
+    await round('after', 2);
+    expect(revoked).toBe(0);
+    // Nobody publishes to the old primary, or hears of others only what it repeats.
+    await eventually(
+      async () => !/cmd=(evalsha|publish|subscribe|bzpopmin)/.test(String(await first.admin.client('LIST'))),
+    );
+  });
+
+  test('with cluster-enabled is refused by name: jobs, beats and views', async (context) => {
+    const cluster = await needed(context, startRedisCluster());
+    closers.push(() => cluster.stop());
+    const options = { url: cluster.url, prefix: freshRedisPrefix() };
+    const queue = later(openBullmqQueue(options));
+    const liveness = later(openRedisLiveness(options));
+    const refused = { name: 'ConfigError', code: 'redis-cluster', message: /cluster-enabled/ };
+    const consumed = queue.consume({ concurrency: 1, routes: routesOf('d') }, async () => {});
+    await expect(consumed).rejects.toMatchObject(refused);
+    await expect(queue.enqueue([job('w', { definition: 'd' })])).rejects.toMatchObject(refused);
+    await expect(liveness.beat(holderId('h'), [], 1_000)).rejects.toMatchObject(refused);
+    await expect(liveness.watch(() => {})).rejects.toMatchObject(refused);
+  });
+});
