@@ -200,7 +200,7 @@ export const EDGE_MUTATIONS: Mutations = {
   },
   'check-is-approved-everywhere': {
     file: 'libs/author/repo-state/src/check.ts',
-    edits: [['`${path.resolve(folder)}\\0${command}`', '`\\0${command}`']],
+    edits: [['.update(path.resolve(folder))', '']],
     caughtBy: 'libs/operate/mcp/src/checks.test.ts',
     breaks: 'What was approved in one folder does not run in another.',
   },
