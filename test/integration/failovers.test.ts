@@ -5,19 +5,22 @@
  */
 
 import { holderId } from '@tidemark/core';
+import { configFromEnv, openCluster } from '@tidemark/host';
 import type { RowStore } from '@tidemark/ports';
 import { openBullmqQueue, openRedisHints, openRedisLiveness } from '@tidemark/queue-bullmq';
+import { defineWorkflow, task } from '@tidemark/sdk';
 import { openPostgresStore } from '@tidemark/store-postgres';
 import { job, routesOf } from '@tidemark/testkit/contracts/job-queue-jobs';
 import { eventually } from '@tidemark/testkit/eventually';
 import type { NativeServer } from '@tidemark/testkit/servers';
-import { freshRedisPrefix } from '@tidemark/testkit/suites';
+import { freshRedisPrefix, freshTopicName } from '@tidemark/testkit/suites';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, type TestContext, test } from 'vitest';
+import { z } from 'zod';
 import { name, needed, sql, startNative, startPgBouncer, startPostgresPair, startRedisCluster } from './replicas.ts';
 
-/** A process is healthy again within this: it looks up the name at once, and its loops try again every second or so. */
-const SECONDS = { timeoutMs: 15_000 };
+/** A process is healthy again within this, on a busy machine: it looks up the name at once, and its loops try again every second or so. */
+const SECONDS = { timeoutMs: 30_000 };
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
@@ -26,6 +29,30 @@ afterEach(async () => {
 const later = <T extends { close(): unknown }>(opened: T): T => {
   closers.push(() => opened.close());
   return opened;
+};
+
+interface Member {
+  readonly address: string;
+  readonly admin: Redis;
+}
+
+/** Two servers, and a client of each; the second follows the first. */
+const startRedisPair = async (): Promise<readonly [Member, Member]> => {
+  const servers = [await startNative('redis'), await startNative('redis')];
+  const pair = servers.map(({ address }) => ({ address, admin: new Redis(address) }));
+  for (const server of servers) closers.push(() => server.stop());
+  for (const { admin } of pair) closers.push(() => admin.disconnect());
+  for (const { admin } of pair) await admin.config('SET', 'repl-diskless-sync-delay', '0');
+  await pair[1]!.admin.replicaof('127.0.0.1', new URL(pair[0]!.address).port);
+  await eventually(async () => (await pair[1]!.admin.info('replication')).includes('master_link_status:up'));
+  return [pair[0]!, pair[1]!];
+};
+
+/** The name turns from the first to the second, and the first follows the second. */
+const turnRedis = async (named: Named, [first, second]: readonly [Member, Member]): Promise<void> => {
+  await second.admin.replicaof('NO', 'ONE');
+  named.point(second.address);
+  await first.admin.replicaof('127.0.0.1', new URL(second.address).port);
 };
 
 const database = (url: string, of: string): string => url.replace(/[^/]*$/, of);
@@ -134,26 +161,10 @@ describe('PgBouncer', () => {
   });
 });
 
-interface Member {
-  readonly address: string;
-  readonly admin: Redis;
-}
-
 describe('Redis', () => {
-  /** Two servers, and a client of each; the second follows the first. */
-  const startPair = async (): Promise<readonly Member[]> => {
-    const servers = [await startNative('redis'), await startNative('redis')];
-    const pair = servers.map(({ address }) => ({ address, admin: new Redis(address) }));
-    for (const server of servers) closers.push(() => server.stop());
-    for (const { admin } of pair) closers.push(() => admin.disconnect());
-    for (const { admin } of pair) await admin.config('SET', 'repl-diskless-sync-delay', '0');
-    await pair[1]!.admin.replicaof('127.0.0.1', new URL(pair[0]!.address).port);
-    await eventually(async () => (await pair[1]!.admin.info('replication')).includes('master_link_status:up'));
-    return pair;
-  };
-
   test('a replica where the primary was: jobs, hints and beats find the new one, and no lease is revoked', async (context) => {
-    const [first, second] = (await needed(context, startPair())) as [Member, Member];
+    const pair = await needed(context, startRedisPair());
+    const [first] = pair;
     const named = later(await name(first.address));
     const prefix = freshRedisPrefix();
     const options = { url: named.url, prefix };
@@ -184,9 +195,7 @@ describe('Redis', () => {
     };
     await round('before', 1);
 
-    await second.admin.replicaof('NO', 'ONE');
-    named.point(second.address);
-    await first.admin.replicaof('127.0.0.1', new URL(second.address).port);
+    await turnRedis(named, pair);
     await round('after', 2);
     expect(revoked).toBe(0);
     // Nobody publishes to the old primary, or hears of others only what it repeats.
@@ -208,4 +217,70 @@ describe('Redis', () => {
     await expect(liveness.beat(holderId('h'), [], 1_000)).rejects.toMatchObject(refused);
     await expect(liveness.watch(() => {})).rejects.toMatchObject(refused);
   });
+});
+
+describe('a cluster', () => {
+  const calls: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const slow = defineWorkflow({
+    name: 'slow',
+    version: 1,
+    input: z.object({}),
+    belief: z.object({}),
+    output: z.object({ ok: z.boolean() }),
+    tasks: { first: z.object({}), last: z.object({}) },
+    flow: { first: ['last'], last: [] },
+    begin: () => ({ belief: {}, next: [task('first', {})] }),
+    steps: {
+      async first() {
+        calls.push('first');
+        await gate.promise;
+        return { next: [task('last', {})] };
+      },
+      last() {
+        calls.push('last');
+        return { done: { ok: true } };
+      },
+    },
+  });
+
+  test('works on while Postgres and Redis fail over, and does no step twice', async (context) => {
+    const kafka = await needed(context, startNative('kafka'));
+    closers.push(() => kafka.stop());
+    const postgres = await needed(context, startPostgresPair());
+    closers.push(() => postgres.stop());
+    const redis = await needed(context, startRedisPair());
+    const names = [later(await name(database(postgres.first.address, 'tide'))), later(await name(redis[0].address))];
+    const config = configFromEnv({
+      TIDEMARK_KAFKA_BROKERS: kafka.address,
+      TIDEMARK_POSTGRES_URL: names[0]!.url,
+      TIDEMARK_REDIS_URL: names[1]!.url,
+      TIDEMARK_TOPIC: freshTopicName('failover'),
+      TIDEMARK_PARTITIONS: '4',
+      TIDEMARK_ENCRYPTION: 'off',
+      TIDEMARK_PRESENCE_HOST: '127.0.0.1',
+    });
+    const coordinator = later(await openCluster(config));
+    const worker = later(await openCluster(config));
+    await coordinator.startCoordinator({ onError: () => {} });
+    await worker.startWorker({ definitions: [slow], concurrency: 4, onError: () => {} });
+    const before = await coordinator.client.start(slow, {}, { id: 'before' });
+    await eventually(() => calls.length === 1);
+    // What a synchronous replica has: placements are known there.
+    const [{ at } = {}] = await sql(postgres.first.address, 'select pg_current_wal_lsn()::text as at');
+    const caughtUp = `select pg_last_wal_replay_lsn() >= '${at}' as there`;
+    await eventually(async () => (await sql(postgres.second.address, caughtUp))[0]?.there);
+
+    await postgres.first.kill();
+    await postgres.second.promote();
+    names[0]!.point(postgres.second.address);
+    await turnRedis(names[1]!, redis);
+    const after = await eventually(
+      () => coordinator.client.start(slow, {}, { id: 'after' }).catch(() => undefined),
+      SECONDS,
+    );
+    gate.resolve();
+    expect(await Promise.all([before.result(), after.result()])).toEqual([{ ok: true }, { ok: true }]);
+    expect(calls.toSorted()).toEqual(['first', 'first', 'last', 'last']);
+  }, 300_000);
 });
