@@ -17,7 +17,16 @@ import { freshRedisPrefix, freshTopicName } from '@tidemark/testkit/suites';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, type TestContext, test } from 'vitest';
 import { z } from 'zod';
-import { name, needed, sql, startNative, startPgBouncer, startPostgresPair, startRedisCluster } from './replicas.ts';
+import {
+  type Named,
+  name,
+  needed,
+  sql,
+  startNative,
+  startPgBouncer,
+  startPostgresPair,
+  startRedisCluster,
+} from './replicas.ts';
 
 /** A process is healthy again within this, on a busy machine: it looks up the name at once, and its loops try again every second or so. */
 const SECONDS = { timeoutMs: 30_000 };
