@@ -157,6 +157,10 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     seconds: 40,
     why: 'Thousands of hostile requests and records at real services.',
   },
+  'test/integration/failovers.test.ts': {
+    seconds: 30,
+    why: 'Replicas that take over, and poolers, on servers of its own.',
+  },
   'test/integration/faults.cluster.test.ts': { seconds: 45, why: 'Servers that are killed below services.' },
   'test/integration/forgetting.cluster.test.ts': {
     seconds: 15,

@@ -59,6 +59,7 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
   integration: {
     about: 'Services on real servers, and servers that fail, hang, lie and come back.',
     files: [
+      'test/integration/failovers.test.ts',
       'test/integration/faults.cluster.test.ts',
       'test/integration/forgetting.cluster.test.ts',
       'test/integration/health.cluster.test.ts',

@@ -16,7 +16,47 @@ const PRESENCE_SERVER = 'libs/adapters/queue-bullmq/src/presence-server.ts';
 const PRESENCE_TEST = 'libs/adapters/queue-bullmq/src/presence.test.ts';
 const MEMORY_QUEUE_TEST = 'libs/adapters/queue-memory/src/memory-queue.test.ts';
 
+const POOL_CLIENT_TEST = 'libs/adapters/store-postgres/src/pool-client.test.ts';
+const POOL_CLIENT = 'libs/adapters/store-postgres/src/pool-client.ts';
+const SESSION_CHECK = 'libs/adapters/store-postgres/src/session-check.ts';
+
 export const ADAPTERS_MUTATIONS: Mutations = {
+  'sessions-of-old-primary-stay': {
+    file: POOL_CLIENT,
+    edits: [
+      [
+        'error.code === READ_ONLY) this.#fresh = new WeakSet();',
+        'error.code === READ_ONLY) this.#fresh = this.#fresh;',
+      ],
+    ],
+    caughtBy: POOL_CLIENT_TEST,
+    breaks: 'After a failover of Postgres no session of before is used.',
+  },
+  'standby-is-used': {
+    file: SESSION_CHECK,
+    edits: [["answer?.read_only === 'on'", "answer?.read_only === 'never'"]],
+    caughtBy: POOL_CLIENT_TEST,
+    breaks: 'No session begins on a server that takes no writes.',
+  },
+  'pooler-of-transactions-is-used': {
+    file: SESSION_CHECK,
+    edits: [['if (!isOwn) throw pooled(client);', 'if (isOwn === null) throw pooled(client);']],
+    caughtBy: POOL_CLIENT_TEST,
+    breaks: 'A pooler that gives each transaction another session is refused before anything is set.',
+  },
+  'changed-process-is-not-seen': {
+    file: SESSION_CHECK,
+    edits: [['own !== others && (await processOf(client)) === own &&', 'own !== others &&']],
+    caughtBy: POOL_CLIENT_TEST,
+    breaks: 'A pooler that gives each transaction another session is refused, also where its processes take turns.',
+  },
+  'connection-to-replica-stays': {
+    file: 'libs/adapters/queue-bullmq/src/connection.ts',
+    edits: [['TAKES_NO_WRITES.test(error.message)', "error.message === ''"]],
+    caughtBy: 'libs/adapters/queue-bullmq/src/connection.test.ts',
+    failsWith: 'READONLY',
+    breaks: 'After a failover of Redis a connection to the old primary is closed.',
+  },
   'linked-folder-is-followed': {
     file: FOLDER_ROOT,
     edits: [['(constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);', '(constants.O_DIRECTORY ?? 0);']],

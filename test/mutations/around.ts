@@ -74,6 +74,18 @@ export const AROUND_MUTATIONS: Mutations = {
     failsWith: 'written',
     breaks: 'A file that somebody else wrote is not taken for the own one.',
   },
+  'file-of-another-program-is-replaced': {
+    file: 'libs/author/files/src/others.ts',
+    edits: [['if (why !== undefined) throw foreign(', 'if (why === null) throw foreign(']],
+    caughtBy: 'libs/author/files/src/export.test.ts',
+    breaks: "Another program's file of a name of ours is refused, and not touched.",
+  },
+  'names-in-capitals-collide': {
+    file: 'libs/author/files/src/documents.ts',
+    edits: [['plain === name && !/[A-Z]/.test(plain) && ', 'plain === name && ']],
+    caughtBy: 'libs/author/files/src/export.test.ts',
+    breaks: 'Names that differ in case are distinct files on every disk.',
+  },
   'secret-in-exported-files': {
     file: 'libs/author/files/src/withhold.ts',
     edits: [['    if (found.length > 0) outputs.add(name);\n', '']],

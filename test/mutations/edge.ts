@@ -248,6 +248,24 @@ export const EDGE_MUTATIONS: Mutations = {
     caughtBy: 'services/coordinator/src/serve.test.ts',
     breaks: 'Callers show their keys to nobody who took the port of the coordinator.',
   },
+  'mcp-runs-any-check': {
+    file: 'libs/operate/mcp/src/repo-state-tools.ts',
+    edits: [['if (allowedChecks.has(digest)) return;', "if (allowedChecks.has(digest) || digest !== '') return;"]],
+    caughtBy: 'libs/operate/mcp/src/checks.test.ts',
+    breaks: "An assistant's server runs no command that a person has not approved.",
+  },
+  'check-is-not-shown-first': {
+    file: 'libs/author/repo-state/src/repo-state.ts',
+    edits: [['onCheck?.(id, command, this.#root);', '']],
+    caughtBy: 'libs/operate/mcp/src/checks.test.ts',
+    breaks: 'A command that lies in a state is refused before it runs.',
+  },
+  'check-is-approved-everywhere': {
+    file: 'libs/author/repo-state/src/check.ts',
+    edits: [['.update(path.resolve(folder))', '']],
+    caughtBy: 'libs/operate/mcp/src/checks.test.ts',
+    breaks: 'What was approved in one folder does not run in another.',
+  },
   'arguments-of-any-depth': {
     file: 'libs/operate/mcp/src/tool.ts',
     edits: [['        checkArguments(given);\n', '']],

@@ -1,7 +1,11 @@
-/** Owns the tests of printed Redis addresses: they say where it is, and nothing of its credentials, however they were written. */
+/**
+ * Owns the tests of printed Redis addresses (they say where it is, and nothing of its credentials, however they were written), and of which
+ * connections are kept.
+ */
 
+import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { addressOf } from './connection.ts';
+import { addressOf, openConnection } from './connection.ts';
 
 describe('an address of Redis', () => {
   test('is shown without its credentials', () => {
@@ -18,5 +22,46 @@ describe('an address of Redis', () => {
   ])('is refused without being repeated where it can not be told from a password: %s', (url) => {
     expect(() => addressOf(url)).toThrow(expect.objectContaining({ code: 'redis-url-invalid' }));
     expect(() => addressOf(url)).not.toThrow(/hunter2/);
+  });
+});
+
+describe('a server that takes no writes', () => {
+  /** Speaks as much of Redis's protocol as a client needs to be ready; the first connections are to a replica. */
+  async function fakeRedis(answerOf: (connection: number) => string) {
+    let count = 0;
+    const server = createServer((socket) => {
+      const index = count;
+      count += 1;
+      socket.on('error', () => {});
+      socket.on('data', (chunk) => {
+        for (const [, command = ''] of chunk.toString().matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g)) {
+          if (command === 'hello') socket.write('%0\r\n');
+          else if (command === 'info') socket.write('$9\r\nloading:0\r\n');
+          else socket.write(answerOf(index));
+        }
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return { url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
+  }
+
+  test.each([
+    "-READONLY You can't write against a read only replica.\r\n",
+    "-ERR Error running script: @user_script:3: -READONLY You can't write against a read only replica.\r\n",
+    '-NOREPLICAS Not enough good replicas to write.\r\n',
+  ])('loses its connection, so that the next command finds who takes them: %j', async (refusal) => {
+    const server = await fakeRedis((connection) => (connection === 0 ? refusal : '+OK\r\n'));
+    const connection = openConnection({ url: server.url, patience: 'briefly', silenceMs: 60_000 });
+    const write = async (): Promise<unknown> => {
+      await connection.whenReady(60_000);
+      return connection.bounded(60_000, () => connection.redis.set('a', '1'));
+    };
+    try {
+      await expect(write()).rejects.toMatchObject({ code: 'redis-unavailable' });
+      expect(await write()).toBe('OK');
+    } finally {
+      connection.close();
+      server.close();
+    }
   });
 });

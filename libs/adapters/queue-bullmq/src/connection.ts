@@ -5,15 +5,21 @@
  */
 
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
-import { ConfigError, UnavailableError } from '@tidemark/core';
-import { Redis } from 'ioredis';
+import { ConfigError, TidemarkError, UnavailableError } from '@tidemark/core';
+import { Redis, ReplyError } from 'ioredis';
 import { RECONNECT_FIRST_MS, RECONNECT_MAX_MS } from './limits.ts';
+
+/** Answers of a server that takes no writes: a replica, perhaps the primary until now, or a primary that has lost its replicas. */
+const TAKES_NO_WRITES = /(^|-)(READONLY|NOREPLICAS|MASTERDOWN) /;
 
 export interface Connection {
   readonly redis: Redis;
   /** `redis://host:port/db`, without credentials. */
   readonly address: string;
-  /** Resolves when commands can be sent; throws `UnavailableError` (`redis-unavailable`) after the time. */
+  /**
+   * Resolves when commands can be sent; throws `UnavailableError` (`redis-unavailable`) after the time, and `ConfigError` (`redis-cluster`)
+   * where keys are spread over nodes.
+   */
   whenReady(timeoutMs: number): Promise<void>;
   /**
    * Returns the result of the work, or throws `UnavailableError` when it fails or takes longer. An unanswered command may have run. After a
@@ -40,10 +46,13 @@ export function openConnection(options: ConnectionOptions): Connection {
     maxRetriesPerRequest: options.patience === 'forever' ? null : 1,
     retryStrategy: (attempt) => Math.min(RECONNECT_FIRST_MS * 2 ** Math.min(attempt - 1, 10), RECONNECT_MAX_MS),
     socketTimeout: options.silenceMs,
+    // Whoever holds the name now takes writes; callers send theirs again, as after any other loss.
+    reconnectOnError: (error) => TAKES_NO_WRITES.test(error.message),
     disableClientInfo: true,
     ...(options.tls !== undefined && { tls: { ...options.tls } }),
   });
   let lastFault: unknown;
+  let single: Promise<void> | undefined;
   redis.on('error', (error: unknown) => {
     lastFault = error;
   });
@@ -55,9 +64,15 @@ export function openConnection(options: ConnectionOptions): Connection {
     redis,
     address,
     async whenReady(timeoutMs) {
-      if (redis.status === 'ready') return;
-      const ready = await settled(redis, timeoutMs);
+      const ready = redis.status === 'ready' || (await settled(redis, timeoutMs));
       if (!ready) throw unavailable(address, lastFault ?? `no answer within ${timeoutMs} ms`);
+      single ??= connection.bounded(timeoutMs, () => refuseCluster(redis, address));
+      try {
+        await single;
+      } catch (error) {
+        if (!(error instanceof ConfigError)) single = undefined;
+        throw error;
+      }
     },
     async bounded(timeoutMs, work) {
       let timer: NodeJS.Timeout | undefined;
@@ -72,7 +87,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       try {
         return await Promise.race([result, late]);
       } catch (error) {
-        throw error instanceof UnavailableError ? error : unavailable(address, error);
+        throw error instanceof TidemarkError ? error : unavailable(address, error);
       } finally {
         clearTimeout(timer);
       }
@@ -80,6 +95,20 @@ export function openConnection(options: ConnectionOptions): Connection {
     close: () => endNow(redis),
   };
   return connection;
+}
+
+/** Scripts use keys that a cluster would place on several nodes. A user who may not ask is let through. */
+async function refuseCluster(redis: Redis, address: string): Promise<void> {
+  const info = await redis.info('cluster').catch((error: unknown) => {
+    if (error instanceof ReplyError) return '';
+    throw error;
+  });
+  if (!info.includes('cluster_enabled:1')) return;
+  throw new ConfigError(
+    'redis-cluster',
+    `Redis at ${address} runs with cluster-enabled yes, which Tidemark can't use: its scripts need all keys on one node. Name a Redis without cluster mode, with a replica behind the same name if it must survive its machine.`,
+    { address },
+  );
 }
 
 /** The part of a client that ending needs; BullMQ's wrappers have it as well. */

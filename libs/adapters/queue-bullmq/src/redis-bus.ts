@@ -42,6 +42,7 @@ export class RedisBus {
   publish(channel: string, message: string | Buffer): void {
     if (this.#isClosed) return;
     this.#publisher ??= this.#open('briefly');
+    this.#heartbeat ??= setInterval(() => this.#beat(), BUS_HEARTBEAT_MS).unref();
     const { redis } = this.#publisher;
     if (!SENDING.has(redis.status) || this.#inFlight >= this.#options.messagesInFlightMax) return;
     this.#inFlight += 1;
@@ -80,15 +81,26 @@ export class RedisBus {
     this.#subscriber?.close();
   }
 
+  /** A replica takes messages without an error, and nobody else hears them: both connections look up the name again. */
+  #beat(): void {
+    const [publisher, subscriber] = [this.#publisher?.redis, this.#subscriber?.redis];
+    if (subscriber?.status === 'ready') subscriber.ping().catch(() => {});
+    if (publisher?.status !== 'ready') return;
+    const learn = (info: string): void => {
+      if (this.#isClosed || !info.includes('role:slave')) return;
+      publisher.disconnect(true);
+      subscriber?.disconnect(true);
+    };
+    publisher.info('replication').then(learn, () => {});
+  }
+
   #subscriberConnection(): Connection {
     if (this.#subscriber) return this.#subscriber;
     const connection = this.#open('forever');
     connection.redis.on('messageBuffer', (channel: Buffer, message: Buffer) =>
       reportAll(this.#listeners.get(channel.toString()) ?? [], message),
     );
-    this.#heartbeat = setInterval(() => {
-      if (connection.redis.status === 'ready') connection.redis.ping().catch(() => {});
-    }, BUS_HEARTBEAT_MS);
+    this.#heartbeat ??= setInterval(() => this.#beat(), BUS_HEARTBEAT_MS).unref();
     this.#subscriber = connection;
     return connection;
   }

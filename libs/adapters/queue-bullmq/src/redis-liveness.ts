@@ -10,7 +10,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { type HolderId, InvalidError } from '@tidemark/core';
+import { ConfigError, type HolderId, InvalidError } from '@tidemark/core';
 import {
   type Announcement,
   buildsOf,
@@ -145,7 +145,8 @@ export class RedisLiveness implements Liveness {
       // Sends again when Redis has lost the leases.
       while (!(await this.#sendBeat(holder, own, Math.ceil(ttlMs), Math.ceil(stallMs))));
       return true;
-    } catch {
+    } catch (error) {
+      if (error instanceof ConfigError) throw error;
       return false;
     }
   }
@@ -189,8 +190,12 @@ export class RedisLiveness implements Liveness {
     const boundPort = await server.listen();
     this.#server = server;
     this.#advert = JSON.stringify({ id: this.#id, host: advertisedHost, port: boundPort, token: server.token });
-    // When that fails, the next view reports it.
-    await this.#ask((redis) => this.#view(redis, MARKER_TTL_MIN_MS)).catch(() => {});
+    // When Redis is away, the next view reports it.
+    await this.#ask((redis) => this.#view(redis, MARKER_TTL_MIN_MS)).catch(async (error: unknown) => {
+      if (!(error instanceof ConfigError)) return;
+      await server.close();
+      throw error;
+    });
     return async () => {
       const advert = this.#advert;
       this.#advert = '';
@@ -232,8 +237,9 @@ export class RedisLiveness implements Liveness {
         builds: buildsOf(Array.from(living.values(), ({ announced }) => announced)),
         isGone: (holder) => !holders.has(holder) && (server?.hasEnded(holder) === true || ended.has(holder)),
       };
-    } catch {
+    } catch (error) {
       this.#standing = undefined;
+      if (error instanceof ConfigError) throw error;
       return { trusted: false, holders: new Map(), builds: new Map(), isGone: () => false };
     }
   }

@@ -16,6 +16,7 @@ describe('faults', () => {
     ['57P03', 'UnavailableError', 'store-unavailable'],
     ['53300', 'UnavailableError', 'store-unavailable'],
     ['40P01', 'UnavailableError', 'store-unavailable'],
+    ['25006', 'UnavailableError', 'store-unavailable'],
     ['3D000', 'UnavailableError', 'store-missing'],
     ['42P01', 'UnavailableError', 'store-missing'],
     ['TM001', 'ConflictError', 'projection-moved'],

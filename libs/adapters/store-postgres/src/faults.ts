@@ -3,7 +3,7 @@
  *
  * | cause | error | code |
  * | --- | --- | --- |
- * | no answer, refused, wrong password, ended, restarting, full | Unavailable | store-unavailable |
+ * | no answer, refused, wrong password, ended, restarting, full, read-only | Unavailable | store-unavailable |
  * | a database, a table or a part of one is missing: `ensure` creates it | Unavailable | store-missing |
  * | partitions are not where the batch starts | Conflict | projection-moved |
  * | damaged pages or files | Corrupt | store-damaged |
@@ -44,7 +44,7 @@ export function faultOf(error: unknown, address: string): TidemarkError {
   if (code === '42501') {
     return new ConfigError('store-forbidden', `The store at ${address} does not allow it: ${said}`, details);
   }
-  if (/^(08|28|40|53|55|57|58|26|XX)/.test(code)) {
+  if (/^(08|25006|28|40|53|55|57|58|26|XX)/.test(code)) {
     return new UnavailableError('store-unavailable', `The store at ${address} is not available: ${said}`, details);
   }
   return new TidemarkError('store-failed', `The store at ${address} refused a statement: ${said}`, details);

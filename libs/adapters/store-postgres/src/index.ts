@@ -11,3 +11,4 @@ export { openPgliteStore, type PgliteStoreOptions } from './pglite-store.ts';
 export { openPostgresStore, type PostgresStoreOptions } from './postgres-store.ts';
 export type { RebuildPurpose } from './rebuild-schema.ts';
 export { openScratchStore } from './scratch-store.ts';
+export { checkSession } from './session-check.ts';

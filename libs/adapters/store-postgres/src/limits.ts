@@ -8,6 +8,8 @@ export const IDLE_CONNECTION_MS = 60_000;
 export const CONNECT_TIMEOUT_MS = 10_000;
 /** Longest wait for the answer to one round trip; then the connection is given up. */
 export const ANSWER_TIMEOUT_MS = 30_000;
+/** Times that two connections through a pooler compare which processes of the server answer them. Others' traffic may hide a pooler of transactions once. */
+export const POOLER_ROUNDS_MAX = 8;
 /** Longest wait for a script: a migration of large tables. */
 export const SCRIPT_TIMEOUT_MS = 3_600_000;
 /** Longest start of PGlite, including the creation of its folder. */

@@ -1,7 +1,7 @@
 /**
  * Owns the connections: a pool of `pg` clients, each set up for this library's statements, over TCP or over the stream that leads to
- * PGlite's thread. The pool survives the loss of any connection, idle ones included. Errors leave as the driver threw them; faults.ts names
- * them.
+ * PGlite's thread. The pool survives the loss of any connection, idle ones included, and keeps none to a server that takes no writes. Errors
+ * leave as the driver threw them; faults.ts names them.
  */
 
 import { TidemarkError } from '@tidemark/core';
@@ -16,6 +16,7 @@ import {
 } from './limits.ts';
 import { NEWEST_MIGRATION } from './migrations.ts';
 import { Pipeline } from './pipeline.ts';
+import { checkSession, READ_ONLY } from './session-check.ts';
 import { BEGIN, ROLLBACK, type Rows, type SqlClient, type SqlRunner, type Statement } from './sql-client.ts';
 
 /**
@@ -48,6 +49,10 @@ export interface PoolClientOptions extends pg.PoolConfig {
 
 export class PoolClient implements SqlClient {
   readonly #pool: pg.Pool;
+  /** Connections since the server was last found read-only. */
+  #fresh = new WeakSet<pg.ClientBase>();
+  /** A pooler that has been found to pool sessions isn't asked again. */
+  #hasSessions = false;
 
   constructor({
     onOpen,
@@ -55,15 +60,23 @@ export class PoolClient implements SqlClient {
     answerTimeoutMs = ANSWER_TIMEOUT_MS,
     ...options
   }: PoolClientOptions) {
-    this.#pool = new pg.Pool({
+    const config = {
       idleTimeoutMillis: IDLE_CONNECTION_MS,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
       application_name: `${CLIENT_NAME} ${NEWEST_MIGRATION}`,
       query_timeout: answerTimeoutMs,
       ...options,
+    };
+    const open = (): pg.Client => new pg.Client(config);
+    this.#pool = new pg.Pool({
+      ...config,
       onConnect: async (client) => {
         client.on('error', ignore);
+        // PGlite has no address.
+        if (options.connectionString !== undefined) await checkSession(client, this.#hasSessions ? undefined : open);
+        this.#hasSessions = true;
+        this.#fresh.add(client);
         await onOpen?.(client);
         await client.query(`set synchronous_commit = ${synchronousCommit}; ${SETTINGS}`);
       },
@@ -99,15 +112,25 @@ export class PoolClient implements SqlClient {
    * after an answer of Postgres and a rollback that was answered too.
    */
   async #withClient<T>(work: (client: pg.PoolClient) => Promise<T>, begins = true): Promise<T> {
-    const client = await this.#pool.connect();
+    const client = await this.#connect();
     try {
       const result = await work(client);
       client.release();
       return result;
     } catch (error) {
+      if (error instanceof pg.DatabaseError && error.code === READ_ONLY) this.#fresh = new WeakSet();
       const isClear = isAnswer(error) && (!begins || (await rolledBack(client)));
       client.release(!isClear);
       throw error;
+    }
+  }
+
+  /** After a failover all connections of before may lead to the old primary, the idle ones too, which only reads would find answering. */
+  async #connect(): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await this.#pool.connect();
+      if (this.#fresh.has(client)) return client;
+      client.release(true);
     }
   }
 }
@@ -118,8 +141,8 @@ const ignore = (): void => {};
 function isAnswer(error: unknown): boolean {
   if (error instanceof TidemarkError) return true;
   if (!(error instanceof pg.DatabaseError)) return false;
-  // Connection exceptions, operator intervention, an unknown prepared statement.
-  return !/^(08|57P|26)/.test(error.code ?? '') && error.severity !== 'FATAL' && error.severity !== 'PANIC';
+  // Connection exceptions, a server that takes no writes, operator intervention, an unknown prepared statement.
+  return !/^(08|25006|57P|26)/.test(error.code ?? '') && error.severity !== 'FATAL' && error.severity !== 'PANIC';
 }
 
 const rolledBack = (client: pg.PoolClient): Promise<boolean> =>

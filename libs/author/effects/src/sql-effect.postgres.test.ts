@@ -194,6 +194,11 @@ describeServers('the SQL effect', ['postgres'], (servers) => {
       expect(one.idleCount).toBe(1);
       await call('k', { pool: () => one });
       expect(one.totalCount).toBe(1);
+      // As on the old primary after a failover, where the next effect would fail in the same way.
+      await one.query('set default_transaction_read_only = on');
+      expect(await failure(call('k2', { pool: () => one }))).toMatchObject({ details: { state: '25006' } });
+      expect(one.totalCount).toBe(0);
+      await call('k2', { pool: () => one });
       await one.end();
     });
   });

@@ -34,6 +34,8 @@ export interface SqlTransaction {
   query(text: string, values?: unknown[]): Promise<SqlResult>;
 }
 
+const READ_ONLY = '25006';
+
 /** Runs `use` on a connection of its own. Throws `NotDoneError` when the pool has none. */
 export async function withConnection<T>(
   operation: string,
@@ -61,7 +63,9 @@ export async function withConnection<T>(
     giveBack(false);
     return result;
   } catch (error) {
-    const usable = isOpen && (await rollBack(connection));
+    // A session of a server that takes no writes would answer the next effect alike: another finds who takes them after a failover.
+    const isReadOnly = [error, (error as { cause?: unknown }).cause].some((each) => sqlStateOf(each) === READ_ONLY);
+    const usable = isOpen && !isReadOnly && (await rollBack(connection));
     giveBack(!usable);
     throw error;
   } finally {

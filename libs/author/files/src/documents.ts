@@ -110,9 +110,12 @@ const outputText = (output: Json): string => (typeof output === 'string' ? outpu
 const outputPath = (workflow: string, { name, output }: Pick<DoneStep, 'name' | 'output'>): string =>
   `outputs/${pathName(workflow)}/${pathName(name)}.${typeof output === 'string' ? 'txt' : 'json'}`;
 
-/** A name that is one part of a path on every system (Windows drops dots at its end, and has devices), and distinct from other names. */
+/**
+ * A name that is one part of a path on every system (Windows drops dots at its end, and has devices), and distinct from other names. Many
+ * disks don't distinguish capital letters, so names with such get a digest as well.
+ */
 export function pathName(name: string): string {
-  const plain = name.replace(/[^A-Za-z0-9._-]/g, '_').replace(/^\.+|\.+$/g, '_');
-  if (plain === name && plain.length <= NAME_MAX_CHARS && isNameWithin(plain)) return plain;
+  const plain = name.replace(/[^a-z0-9._-]/gi, '_').replace(/^\.+|\.+$/g, '_');
+  if (plain === name && !/[A-Z]/.test(plain) && plain.length <= NAME_MAX_CHARS && isNameWithin(plain)) return plain;
   return `${isNameWithin(plain) ? '' : '_'}${plain.slice(0, NAME_MAX_CHARS)}~${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
 }

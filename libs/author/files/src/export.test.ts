@@ -23,6 +23,7 @@ import { type ExportOptions, exportFiles } from './export.ts';
 import { openFolder } from './folder.ts';
 import { dedupeIndexSchema, lastSuccessFileSchema, readLog, runStateSchema } from './formats.ts';
 import { readHandoffs } from './handoff-text.ts';
+import { mirrorFiles } from './mirror.ts';
 import { RunReader } from './source.ts';
 
 const SECRET = 'the password is hunter2hunter2';
@@ -135,7 +136,8 @@ describe('a link in the folder', () => {
   it.each(['outputs', 'archive'])('in place of %s is not written through', async (name) => {
     await symlink(outside, path.join(world.folder, name));
     await writeFile(path.join(world.folder, 'execution_log.jsonl'), '');
-    await writeFile(path.join(world.folder, 'run_state.json'), JSON.stringify({ pipeline_id: 'another' }));
+    const state = { pipeline_id: 'content-1', status: 'new', steps: {} };
+    await writeFile(path.join(world.folder, 'run_state.json'), JSON.stringify(state));
     await expect(exportFiles({ ...common, shown: { workflow: 'content-1' } })).rejects.toMatchObject(linked);
     expect(await readdir(outside)).toEqual(['mine']);
   });
@@ -342,10 +344,9 @@ describe('a folder that is not as it should be', () => {
   it.each([
     ['run_state.json', '{"pipeline_id": "content-1", "sta'],
     ['run_state.json', ''],
-    ['run_state.json', '[]'],
     ['dedupe_index.json', '{"a": {"executed_at": "yesterday"}}'],
     ['execution_log.jsonl', '{"ts":"2026-01-01T00:00:00Z","step":null,"action":"x","tokens":0,"result":1}\n{"ts'],
-    ['last_success.json', 'null'],
+    ['last_success.json', '{"pipeline_id": "content-0"}'],
     ['handoff.md', '## a → b Handoff\n\0\0'],
     ['.tidemark-files.json', '{"ver'],
   ])('has a corrupt %s (%j): set aside, told, and rebuilt', async (name, text) => {
@@ -367,17 +368,65 @@ describe('a folder that is not as it should be', () => {
     expect(await read('run_state.json')).toBe('whatever');
   });
 
-  it('has the files of somebody else: they are kept beside', async () => {
-    const theirs = { pipeline_id: 'theirs', status: 'running', current_step: 'x', steps: {}, total_tokens_used: 1 };
-    await put('run_state.json', JSON.stringify(theirs));
-    await put('handoff.md', '## x → y Handoff\n\ntheirs');
+  const theirs = { pipeline_id: 'theirs', status: 'running', current_step: 3, steps: {}, total_tokens_used: 1 };
+  it.each([
+    ['run_state.json', '{"version": 3, "current": "build", "tasks": [{"id": 1, "done": true}]}'],
+    ['run_state.json', '{\n  // kept by hand\n  "phase": "review",\n}'],
+    ['run_state.json', '[]'],
+    ['run_state.json', 'phase: review\n'],
+    ['run_state.json', JSON.stringify(theirs)],
+    ['dedupe_index.json', '{"https://example.com": {"title": "seen"}}'],
+    ['dedupe_index.json', '["a", "b"]'],
+    ['last_success.json', '{"at": "2026-05-19", "commit": "abc"}'],
+    ['last_success.json', '{"pipeline_id": "theirs", "outputs": {}}'],
+    ['execution_log.jsonl', '{"level":"info","msg":"started"}\n'],
+    ['execution_log.jsonl', '{"ts":"2026-01-01T00:00:00Z","step":"x","action":"x"}\n'],
+    ['handoff.md', '# Handoff\n\nWhat the next engineer must know.\n'],
+  ])("has another program's %s (%j): refused by its name, and nothing is touched", async (name, text) => {
+    await put(name, text);
+    const refused = { code: 'files-foreign', message: expect.stringContaining(name) };
+    await expect(exportFiles({ ...common, shown })).rejects.toMatchObject(refused);
+    expect(await readdir(world.folder)).toEqual([name]);
+    const mirror = await mirrorFiles({ ...common, shown });
+    await expect(mirror.ended).rejects.toMatchObject(refused);
+    expect((await readdir(world.folder)).filter((file) => !file.startsWith('.tidemark-files.'))).toEqual([name]);
+    expect(await read(name)).toBe(text);
+  });
+
+  it('is one of ours, in which another program has begun to write: refused as well', async () => {
     await exportFiles({ ...common, shown });
+    for (const [name, text] of [
+      ['run_state.json', '{"version": 3}'],
+      ['last_success.json', 'null'],
+    ] as const) {
+      const ours = await read(name);
+      await put(name, text);
+      await expect(exportFiles({ ...common, shown })).rejects.toMatchObject({
+        code: 'files-foreign',
+        details: { file: name },
+      });
+      expect(await read(name)).toBe(text);
+      await put(name, ours);
+    }
+    await exportFiles({ ...common, shown });
+  });
+
+  it('has the files of a script that kept this run: its log and hand-overs stay', async () => {
+    await put('run_state.json', JSON.stringify({ ...theirs, pipeline_id: 'content-1', owner: 'a script' }));
+    await put('handoff.md', '## x → y Handoff\n\ntheirs');
+    await put('execution_log.jsonl', '{"ts":"2026-01-01T00:00:00Z","step":"x","action":"theirs"}\n');
+    await exportFiles({ ...common, shown });
+    expect(await read('run_state.json')).toContain('a script');
+    expect(await read('handoff.md')).toContain('theirs');
     const names = (await readdir(world.folder, { recursive: true })).map(String);
-    const state = names.find((name) => name.startsWith('run_state.json.foreign-'));
-    expect(await read(state as string)).toContain('theirs');
-    const handoff = names.find((name) => /^archive.handoff-\d{8}T/.test(name));
-    expect(await read(handoff as string)).toContain('theirs');
-    expect(await read('handoff.md')).not.toContain('theirs');
+    const log = names.find((name) => /^archive.execution_log-\d{8}T/.test(name));
+    expect(await read(log as string)).toContain('theirs');
+  });
+
+  it('names that differ in case are distinct on every disk', () => {
+    const names = ['report', 'Report', 'REPORT', 'rEport'].map((name) => pathName(name).toLowerCase());
+    expect(new Set(names).size).toBe(4);
+    expect(pathName('report')).toBe('report');
   });
 
   it('is in use by another process: refused', async () => {

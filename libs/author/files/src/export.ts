@@ -2,8 +2,10 @@
 
 import type { Client } from '@tidemark/client';
 import { InvalidError } from '@tidemark/core';
-import { type FolderOptions, openFolder } from './folder.ts';
+import { type FolderOptions, openFolder, readIn } from './folder.ts';
+import { FOLDER_STATE } from './folder-state.ts';
 import { Keeper, type ReadRecords } from './keeper.ts';
+import { refuseOthers } from './others.ts';
 import { type OnReport, Reports } from './reports.ts';
 import type { RunView } from './run-view.ts';
 import { RunReader, type Shown } from './source.ts';
@@ -24,7 +26,7 @@ export interface ExportOptions extends FolderOptions {
 }
 
 /**
- * Writes the files of a run. Throws `InvalidError` (`workflow-unknown`), `ConfigError` (`files-in-use`, `files-newer`, `files-no-folder`),
+ * Writes the files of a run. Throws `InvalidError` (`workflow-unknown`, `files-foreign`), `ConfigError` (`files-in-use`, `files-newer`, `files-no-folder`),
  * `UnavailableError` (`files-unavailable`), and what the client throws.
  */
 export async function exportFiles(options: ExportOptions): Promise<RunView> {
@@ -35,6 +37,9 @@ export async function exportFiles(options: ExportOptions): Promise<RunView> {
       'workflow' in options.shown ? `has the id '${options.shown.workflow}'` : `is of '${options.shown.definition}'`;
     throw new InvalidError('workflow-unknown', `No workflow ${name}.`, { ...options.shown });
   }
+  // Before anything of ours is in the folder.
+  const there = { path: options.folder, read: (name: string) => readIn(options.folder, name) };
+  if ((await there.read(FOLDER_STATE)) === undefined) await refuseOthers(there, row.workflow);
   const folder = await openFolder(options.folder, options);
   try {
     const reports = new Reports(options.onReport);

@@ -5,6 +5,7 @@
 
 import { InvalidError, messageOf, parseJson, parseLenient, parseTime } from '@tidemark/core';
 import { z } from 'zod';
+import { ISSUE_PLACE_MAX_CHARS, ISSUES_REPORTED_MAX_COUNT } from './limits.ts';
 
 export const RUN_STATE = 'run_state.json';
 export const DEDUPE_INDEX = 'dedupe_index.json';
@@ -64,10 +65,13 @@ export const lastSuccessFileSchema = z.looseObject({
 });
 export type LastSuccessFile = z.infer<typeof lastSuccessFileSchema>;
 
-/** A parsed text: its value and the tolerated slips in it (a trailing comma, comments), or the reason why it has no value. */
+/**
+ * A parsed text: its value and the tolerated slips in it (a trailing comma, comments), or all reasons why it has none. `found`: what is
+ * there instead, where it is JSON of another form.
+ */
 export type Read<T> =
   | { readonly ok: true; readonly value: T; readonly overlooked: readonly string[] }
-  | { readonly ok: false; readonly problem: string };
+  | { readonly ok: false; readonly problem: string; readonly found?: unknown };
 
 /** Tolerates harmless slips: agents write these files too. */
 export function readJson<T>(text: string, schema: z.ZodType<T>): Read<T> {
@@ -85,9 +89,13 @@ export function readJson<T>(text: string, schema: z.ZodType<T>): Read<T> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return { ok: true, value: parsed.data, overlooked };
   // Never quotes a value: it may be secret.
-  const issue = parsed.error.issues[0]!;
-  const place = issue.path.join('.');
-  return { ok: false, problem: `${place === '' ? 'the whole' : place}: ${wrongIn(issue)}` };
+  const { issues } = parsed.error;
+  const said = issues.slice(0, ISSUES_REPORTED_MAX_COUNT).map((issue) => {
+    const place = issue.path.join('.').slice(0, ISSUE_PLACE_MAX_CHARS);
+    return `${place === '' ? 'the whole' : place}: ${wrongIn(issue)}`;
+  });
+  if (said.length < issues.length) said.push(`and ${issues.length - said.length} more`);
+  return { ok: false, problem: said.join('; '), found: value };
 }
 
 function wrongIn(issue: z.core.$ZodIssue): string {

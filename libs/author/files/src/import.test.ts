@@ -98,7 +98,7 @@ describe('a folder that a shell script made', () => {
   it.each([
     ['nothing', {}, 'files-missing'],
     ['a state that is cut', { 'run_state.json': '{"pipeline_id":' }, 'files-corrupt'],
-    ['a state of something else', { 'run_state.json': '{"version": 3}' }, 'files-corrupt'],
+    ['a state of something else', { 'run_state.json': '{"version": 3}' }, 'files-unfit'],
     ['steps of another pipeline', { 'run_state.json': state('x', { brew: step('completed', null) }) }, 'files-unfit'],
     ['an index that is cut', { 'run_state.json': state('x', {}), 'dedupe_index.json': '{"a": {' }, 'files-corrupt'],
     [
@@ -114,6 +114,35 @@ describe('a folder that a shell script made', () => {
     const refused = importFiles({ ...options, find, start });
     await expect(refused).rejects.toMatchObject({ code });
     await expect(refused).rejects.not.toThrow('hunter2');
+  });
+
+  it('with several faults is told all of them', async () => {
+    const wrong = {
+      pipeline_id: 3,
+      status: 'done',
+      steps: { collect: { status: 'ok' }, draft: { finished_at: 'noon' } },
+    };
+    await put('run_state.json', JSON.stringify(wrong));
+    await put('dedupe_index.json', '{"a": 1, "b": {"executed_at": "yesterday"}}');
+    await put('last_success.json', '{"at": "2026-05-19"}');
+    const refused: unknown = await importFiles(options).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: 'files-unfit' });
+    for (const place of [
+      ...[
+        'run_state.json',
+        'pipeline_id',
+        'status',
+        'steps.collect.status',
+        'steps.draft.status',
+        'steps.draft.finished_at',
+      ],
+      ...['dedupe_index.json', 'a: ', 'b.executed_at', 'last_success.json', 'outputs'],
+    ]) {
+      expect((refused as Error).message).toContain(place);
+    }
+    const other = { collect: step('completed', null), brew: step('completed', null), pour: step('pending', null) };
+    await put('run_state.json', state('x', other));
+    await expect(importFiles(options)).rejects.toThrow(/names brew, pour, .*dedupe_index\.json/s);
   });
 
   it('can not make a run read what lies outside of it', async () => {

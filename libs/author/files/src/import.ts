@@ -69,9 +69,8 @@ export async function importFiles(options: ImportOptions): Promise<Imported> {
   const reports = new Reports(options.onReport);
   const overlook = (file: string, slips: readonly string[]): void =>
     reports.report('overlooked', `${file}: ${slips.join(', ')}; it was read all the same.`);
-  const found = await readFiles(folder, overlook);
+  const found = await readFiles(folder, pipeline, overlook);
   const { state, index, last } = found;
-  checkSteps(state, pipeline);
   const id = options.id ?? state.pipeline_id;
   const read = readWithin({ path: folder, read: (name) => readIn(folder, name) }, options.outside);
   const subject = pipelineSubject(pipeline.name);
@@ -104,19 +103,34 @@ interface Found {
   readonly last: LastSuccessFile | undefined;
 }
 
-async function readFiles(folder: string, overlook: Overlook): Promise<Found> {
-  const state = await optional(folder, RUN_STATE, runStateSchema, overlook);
-  if (state === undefined) {
+/** Throws for all that doesn't fit at once, so that nobody mends one thing after the other. */
+async function readFiles(folder: string, pipeline: ImportOptions['pipeline'], overlook: Overlook): Promise<Found> {
+  const faults: Fault[] = [];
+  const state = await optional(folder, RUN_STATE, runStateSchema, overlook, faults);
+  const unknown = Object.keys(state?.steps ?? {}).filter((step) => !pipeline.stepNames.includes(step));
+  if (unknown.length > 0) {
+    const own = pipeline.stepNames.join(', ');
+    const problem = `names ${unknown.join(', ')}, which pipeline ${pipeline.name} doesn't have (its steps: ${own})`;
+    faults.push({ text: `${RUN_STATE} ${problem}`, isDamage: false });
+  }
+  const index = await optional<DedupeIndex>(folder, DEDUPE_INDEX, dedupeIndexSchema as never, overlook, faults);
+  const last = await optional(folder, LAST_SUCCESS, lastSuccessFileSchema, overlook, faults);
+  if (state !== undefined && faults.length === 0) return { state, index: index ?? {}, last };
+  if (faults.length === 0) {
     throw new InvalidError(
       'files-missing',
       `There is no ${RUN_STATE} in ${folder}, which names the run and its steps.`,
     );
   }
-  return {
-    state,
-    index: (await optional<DedupeIndex>(folder, DEDUPE_INDEX, dedupeIndexSchema as never, overlook)) ?? {},
-    last: await optional(folder, LAST_SUCCESS, lastSuccessFileSchema, overlook),
-  };
+  const message = `The files in ${folder} don't fit. ${faults.map(({ text }) => text).join('. ')}. Nothing was imported.`;
+  const isDamage = faults.some((fault) => fault.isDamage);
+  throw isDamage ? new CorruptError('files-corrupt', message) : new InvalidError('files-unfit', message, { unknown });
+}
+
+interface Fault {
+  readonly text: string;
+  /** It is no JSON; else it is of another form, perhaps another program's. */
+  readonly isDamage: boolean;
 }
 
 /** Completed steps whose output exists, up to the first without one: later steps can't build on it. */
@@ -190,13 +204,6 @@ async function lastSuccess(
   return { workflow: last.pipeline_id, totalTokens: last.total_tokens, output, outputs };
 }
 
-function checkSteps(state: RunState, { name, stepNames }: ImportOptions['pipeline']): void {
-  const unknown = Object.keys(state.steps).filter((step) => !stepNames.includes(step));
-  if (unknown.length === 0) return;
-  const message = `${RUN_STATE} names ${unknown.join(', ')}, which pipeline ${name} doesn't have. Its steps: ${stepNames.join(', ')}.`;
-  throw new InvalidError('files-unfit', message, { unknown });
-}
-
 function refuseSecrets(key: string, value: object, find: FindSecrets | undefined): void {
   const hidden = new Set(['checksum']);
   const searched = Object.fromEntries(Object.entries(value).filter(([name]) => !hidden.has(name)));
@@ -213,12 +220,14 @@ async function optional<T>(
   file: string,
   schema: z.ZodType<T>,
   overlook: Overlook,
+  faults: Fault[],
 ): Promise<T | undefined> {
   const text = await readIn(folder, file);
   if (text === undefined) return undefined;
   const read = readJson(text, schema);
   if (!read.ok) {
-    throw new CorruptError('files-corrupt', `${file} in ${folder}: ${read.problem}. Nothing was imported.`, { file });
+    faults.push({ text: `${file}: ${read.problem}`, isDamage: read.found === undefined });
+    return undefined;
   }
   if (read.overlooked.length > 0) overlook(file, read.overlooked);
   return read.value;

@@ -26,6 +26,7 @@ import {
   runStateSchema,
 } from './formats.ts';
 import { readHandoffs, withHandoffs } from './handoff-text.ts';
+import { foreign, refuseOthers } from './others.ts';
 import { readWithin, resolveOutput } from './outputs.ts';
 import type { Reports } from './reports.ts';
 import type { RunView, Workflow } from './run-view.ts';
@@ -78,7 +79,7 @@ export class Keeper {
     const state = await loadState(folder);
     if (state !== 'corrupt') return new Keeper(options, state);
     const keeper = new Keeper(options, new FolderState(folder, null, []));
-    await keeper.#setAside(FOLDER_STATE, 'corrupt', 'it is not JSON of this form');
+    await keeper.#setAside(FOLDER_STATE, 'it is not JSON of this form');
     // The file that names its run decides whose the files are.
     const read = readJson((await folder.read(RUN_STATE)) ?? '', runStateSchema);
     keeper.#state.run = read.ok ? read.value.pipeline_id : null;
@@ -102,22 +103,21 @@ export class Keeper {
     return withheld.view;
   }
 
-  /** A run that the folder hasn't shown: the existing files belong to the previous one, or to somebody else. */
+  /** A run that the folder hasn't shown: the existing files belong to the previous one, or to a script that kept this one. */
   async #begin(view: RunView): Promise<void> {
     const { folder, reports } = this.#options;
     if (this.#state.run === view.workflow) return;
     const before = this.#state.run;
-    const isOthers = before === null ? await this.#setForeignAside(view) : true;
-    if (before !== null) await this.#takeLast(before, view);
-    // They are of the same run, but written by another program: its lines aren't in the log.
-    const isOthersLog = isOthers || before === null;
-    for (const file of [...(isOthers ? [HANDOFF] : []), ...(isOthersLog ? [EXECUTION_LOG] : [])]) {
+    if (before === null) await refuseOthers(folder, view.workflow);
+    else await this.#takeLast(before, view);
+    // Where a script has kept this run, the lines of its log aren't in ours.
+    for (const file of [...(before === null ? [] : [HANDOFF]), EXECUTION_LOG]) {
       if ((await folder.read(file)) === undefined) continue;
       const [name, ending] = file.split('.') as [string, string];
       const stamp = this.#stamp();
       const whose = before === null ? '' : `-${pathName(before)}`;
       const to = await folder.move(file, `archive/${name}-${stamp}${whose}.${ending}`);
-      reports.report('archived', `${file} of ${before ?? 'somebody else'} is ${to}`);
+      reports.report('archived', `${file} of ${before ?? 'a script'} is ${to}`);
     }
     this.#state.run = view.workflow;
     await this.#state.save();
@@ -134,26 +134,12 @@ export class Keeper {
     await takeHandoffs(outside, { workflow, definition: row?.definition ?? definition }, readHandoffs(text), known);
   }
 
-  /** Whether the files are of a run that was never shown here. */
-  async #setForeignAside(view: RunView): Promise<boolean> {
-    const { folder } = this.#options;
-    const text = await folder.read(RUN_STATE);
-    const read = readJson(text ?? '', runStateSchema);
-    if (text === undefined || (read.ok && read.value.pipeline_id === view.workflow)) return false;
-    for (const [file, reading] of Object.entries(OWN)) {
-      if (file === EXECUTION_LOG) continue;
-      const there = await folder.read(file);
-      if (there !== undefined && reading(there).ok) await this.#setAside(file, 'foreign', 'it is of another run');
-    }
-    return true;
-  }
-
   async #keepHandoffs(view: RunView): Promise<void> {
     const { folder, back, find, reports } = this.#options;
     let text = (await folder.read(HANDOFF)) ?? '';
     if (/[\0\uFFFD]/.test(text)) {
       if (!(await this.#isSettled(HANDOFF, text))) return;
-      await this.#setAside(HANDOFF, 'corrupt', 'it is not text');
+      await this.#setAside(HANDOFF, 'it is not text');
       text = '';
     }
     this.#unsettled.delete(HANDOFF);
@@ -187,7 +173,11 @@ export class Keeper {
   async #checkOwn(file: string): Promise<void> {
     const text = await this.#options.folder.read(file);
     const read = text === undefined ? undefined : OWN[file]?.(text);
-    if (read?.ok === false) await this.#setAside(file, 'corrupt', read.problem);
+    if (read?.ok !== false) return;
+    // JSON that names no run is whole, and was never ours.
+    const isOthers = file !== EXECUTION_LOG && read.found !== undefined && !namesRun(read.found);
+    if (isOthers) throw foreign(this.#options.folder.path, file, read.problem);
+    await this.#setAside(file, read.problem);
   }
 
   async #keepKeys({ view }: Withheld, own: DedupeIndex): Promise<void> {
@@ -197,7 +187,7 @@ export class Keeper {
       text === undefined ? { ok: true, value: {}, overlooked: [] } : readJson(text, dedupeIndexSchema as never);
     if (!read.ok) {
       if (!(await this.#isSettled(DEDUPE_INDEX, text as string))) return;
-      await this.#setAside(DEDUPE_INDEX, 'corrupt', read.problem);
+      await this.#setAside(DEDUPE_INDEX, read.problem);
     }
     const written = read.ok ? read.value : {};
     const recorded = await this.#recorded(view);
@@ -261,10 +251,10 @@ export class Keeper {
     return nowMs() - sinceMs >= settleMs;
   }
 
-  async #setAside(file: string, kind: 'corrupt' | 'foreign', why: string): Promise<void> {
-    const to = await this.#options.folder.move(file, `${file}.${kind}-${this.#stamp()}`);
+  async #setAside(file: string, why: string): Promise<void> {
+    const to = await this.#options.folder.move(file, `${file}.corrupt-${this.#stamp()}`);
     this.#unsettled.delete(file);
-    this.#options.reports.report(kind, `${file}: ${why}; it is now ${to}, and rebuilt from the log.`);
+    this.#options.reports.report('corrupt', `${file}: ${why}; it is now ${to}, and rebuilt from the log.`);
   }
 
   /** `20261122T093000.123Z`: also a file's name where colons can't be. */
@@ -272,6 +262,9 @@ export class Keeper {
     return isoTime(this.#options.nowMs()).replace(/[-:]/g, '');
   }
 }
+
+const namesRun = (found: unknown): boolean =>
+  typeof found === 'object' && found !== null && 'pipeline_id' in found && typeof found.pipeline_id === 'string';
 
 /** The run's state with others' fields in its file, of the whole and of each step; their times of steps that this run has skipped count. */
 function withOthersFields(text: string | undefined, own: RunState, { done }: RunView): RunState {

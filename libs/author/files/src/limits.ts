@@ -19,6 +19,9 @@ export const RUNS_READ_COUNT = 20;
 export const FILE_MAX_BYTES = 64 * 1024 * 1024;
 /** Characters of a run's name in a path; longer ones are cut and distinguished by a digest. */
 export const NAME_MAX_CHARS = 120;
+/** Faults of one file that are named, and characters of the place of each; further ones are counted. */
+export const ISSUES_REPORTED_MAX_COUNT = 20;
+export const ISSUE_PLACE_MAX_CHARS = 200;
 /** Period at which a mirror polls the folder, and without a hint the rows; milliseconds. */
 export const POLL_PERIOD_MS = 500;
 /** A mirror rests this many times as long as its last writing took, so that long runs are not written all the time. */

@@ -2,20 +2,11 @@
 
 export interface FilesReport {
   /**
-   * `corrupt`, `foreign`: a file was set aside. `withheld`: a secret isn't written. `taken`: something from outside was taken over.
+   * `corrupt`: a file was set aside. `withheld`: a secret isn't written. `taken`: something from outside was taken over.
    * `refused`: something from outside can't be. `overlooked`: a harmless slip in a file. `unnamed`: a done step names no output.
    * `archived`: a run's file was replaced by the next one's. `away`: the folder or the rows are unavailable, and the pass is retried.
    */
-  readonly kind:
-    | 'corrupt'
-    | 'foreign'
-    | 'withheld'
-    | 'taken'
-    | 'refused'
-    | 'overlooked'
-    | 'unnamed'
-    | 'archived'
-    | 'away';
+  readonly kind: 'corrupt' | 'withheld' | 'taken' | 'refused' | 'overlooked' | 'unnamed' | 'archived' | 'away';
   readonly message: string;
 }
 

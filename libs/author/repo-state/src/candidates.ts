@@ -117,13 +117,16 @@ function parseStrict(text: string): { readonly value: unknown } | undefined {
 
 /** Throws for files of another workflow or a newer Tidemark, which we must not repair. */
 function lenientState(text: string, place: Place, changedMs: number) {
-  const { value, problems } = parseLenient(text);
+  const { value, problems, isWhole } = parseLenient(text);
   const form = formOf(value ?? {});
   try {
     const recovered = recoverState(value, place.name, changedMs, problems.includes(END_MISSING));
+    // With a comment or a comma too many another tool's file is whole all the same, and refused.
+    if (recovered === undefined && isWhole) stateFrom(value, place.name, shown(place, place.file), changedMs);
     return { state: recovered?.state, form, problems, lost: recovered?.lost ?? [] };
   } catch (error) {
-    const isOurs = error instanceof TidemarkError && ['state-invalid', 'state-foreign'].includes(error.code);
+    const codes = isWhole ? ['state-invalid'] : ['state-invalid', 'state-foreign'];
+    const isOurs = error instanceof TidemarkError && codes.includes(error.code);
     if (!isOurs) throw error;
     return { state: undefined, form, problems, lost: [] };
   }

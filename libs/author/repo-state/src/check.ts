@@ -6,6 +6,7 @@
 
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import path from 'node:path';
 import { isoTime } from '@tidemark/core';
 import { maskSecrets } from '@tidemark/secrets';
 import { CHECK_GRACE_MS, CHECK_LINE_MAX_CHARS, CHECK_LINES_MAX } from './limits.ts';
@@ -20,6 +21,10 @@ export interface CheckOptions {
   /** Ends it. */
   readonly signal?: AbortSignal | undefined;
 }
+
+/** By which a person approves a command: of the command and the folder in which it runs, since `npm test` is another command elsewhere. */
+export const checkDigest = (command: string, folder: string): string =>
+  createHash('sha256').update(path.resolve(folder)).update('\0').update(command).digest('hex');
 
 /** Characters kept of the end of the output, enough for the last lines. */
 const TAIL_CHARS = CHECK_LINES_MAX * CHECK_LINE_MAX_CHARS * 4;

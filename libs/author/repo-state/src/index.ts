@@ -1,7 +1,7 @@
 /** Entry point of @tidemark/repo-state. */
 
 export type { Beginning, Checkpoint, Migration, MigrationPlan, StagePlan } from './changes.ts';
-export { type CheckOptions, runCheck } from './check.ts';
+export { type CheckOptions, checkDigest, runCheck } from './check.ts';
 export type { FileKind, StateFiles } from './files.ts';
 export { CHECK_TIMEOUT_MS } from './limits.ts';
 export { checkName, findRepository, STATE_FOLDER } from './place.ts';

@@ -48,6 +48,8 @@ export interface RepoStateOptions {
   readonly checkpointEvery?: number | undefined;
   /** Default 10 minutes. */
   readonly checkTimeoutMs?: number | undefined;
+  /** Called right before a check runs, with its command and the folder: to show it, or to refuse it by throwing. */
+  readonly onCheck?: ((stage: string, command: string, folder: string) => void) | undefined;
   /** Ends checks that run. */
   readonly signal?: AbortSignal | undefined;
   /** Where to write when the folder can't be written. Default: the system's. */
@@ -282,7 +284,8 @@ export class RepoStateFile {
       reached.push(id);
       const command = change.check ?? known?.check;
       if (change.status !== 'done' || command === undefined) continue;
-      const { now, signal, checkTimeoutMs = CHECK_TIMEOUT_MS } = this.#options;
+      const { now, signal, checkTimeoutMs = CHECK_TIMEOUT_MS, onCheck } = this.#options;
+      onCheck?.(id, command, this.#root);
       const evidence = await runCheck(command, { cwd: this.#root, timeoutMs: checkTimeoutMs, now, signal });
       checks.push({ stage: id, evidence });
       if (!evidence.passed) break;

@@ -56,6 +56,12 @@ export const repeated = (value: string, before: readonly string[] | undefined): 
 export const nameTexts = (text: string, before: readonly string[] | undefined): readonly string[] =>
   repeated(nameText(text), before);
 
+/** SHA-256 digests in hexadecimal digits. */
+export function digests(text: string, before: readonly string[] | undefined): readonly string[] {
+  if (/^[0-9a-f]{64}$/i.test(text)) return repeated(text.toLowerCase(), before);
+  throw new InvalidArgumentError('Give the digest that the refusal names, of 64 hexadecimal digits.');
+}
+
 /** A moment, in milliseconds. */
 export function moment(text: string): number {
   const ms = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN;

@@ -7,6 +7,7 @@ import { type KafkaSecurity, openKafkaKeyTopic, openKafkaLog } from '@tidemark/l
 import type { KeyIndex, KeyTopic, StoredKey } from '@tidemark/ports';
 import { ProjectedKeyStore, SealedWatch, systemClock } from '@tidemark/runtime';
 import {
+  checkSession,
   type MigrationReport,
   migratePostgres,
   openPostgresRebuild,
@@ -125,6 +126,9 @@ async function* keysOf(topic: KeyTopic): AsyncGenerator<StoredKey> {
   }
   yield* keys.values();
 }
+
+/** For a check of a server by itself. */
+export { checkSession as checkPostgresSession };
 
 /** Brings the tables to this release by command; processes add what is missing by themselves, and never contract. Throws as `migratePostgres` does. */
 export const migrateCluster = (

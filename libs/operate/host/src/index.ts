@@ -2,7 +2,7 @@ export { rotateFileKeys } from '@tidemark/keys-file';
 export type { MigrationReport, NamedMigration } from '@tidemark/store-postgres';
 export { type Access, accessRecords, auditTrail, openAccess } from './access.ts';
 export { type AccessConfig, type ApiConfig, apiConfigFromEnv } from './access-config.ts';
-export { migrateCluster, type OpenOptions, openCluster, openClusterRebuild } from './cluster.ts';
+export { checkPostgresSession, migrateCluster, type OpenOptions, openCluster, openClusterRebuild } from './cluster.ts';
 export {
   type ClusterConfig,
   configFromEnv,

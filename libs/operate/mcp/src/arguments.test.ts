@@ -14,7 +14,7 @@ const context: ToolContext = {
   user: 'ana',
   agent: () => 'test',
   folder: () => '.',
-  checks: false,
+  allowedChecks: new Set(),
   withMemory: async (_, work) => {
     kept.push(work);
     return { key: 'k', value: 1 } as never;

@@ -48,7 +48,7 @@ async function server(more: Partial<HttpOptions> = {}) {
   const running = await serveHttp({
     version: '0',
     tenant: tenantId('default'),
-    checks: false,
+    allowedChecks: [],
     folder: () => '.',
     withMemory: () => Promise.reject(new Error('SECRET-IN-A-STACK')),
     onError: (_, error) => errors.push(error),
@@ -183,9 +183,8 @@ it('serves two clients at once; killed and started again, nothing is lost', asyn
     (at === 0 ? ann : bob).call('remember', { text, user: 'ana' }),
   );
   for (const reported of await Promise.all([...asked, ...remembered])) expect(reported.error).toBeUndefined();
-  // A caller of a port runs no commands.
   const checked = await ann.call('state_checkpoint', { name: 'audit', stages: ['a'], check: 'touch ran' });
-  expect(checked.error).toMatchObject({ code: 'checks-off' });
+  expect(checked.error).toMatchObject({ code: 'check-not-approved' });
   running.process.kill('SIGKILL');
   await running.ended;
 

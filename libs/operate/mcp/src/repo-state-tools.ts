@@ -5,6 +5,7 @@
 
 import { ConfigError, type Json } from '@tidemark/core';
 import {
+  checkDigest,
   listStates,
   openRepoState,
   type RepoState,
@@ -15,7 +16,7 @@ import {
 } from '@tidemark/repo-state';
 import { z } from 'zod';
 import { NAME_MAX_CHARS, TEXT_MAX_CHARS } from './limits.ts';
-import { ADDS, defineTool, READS, REPLACES, type Tool, type ToolContext } from './tool.ts';
+import { ADDS, defineTool, READS, REPLACES, RUNS, type Tool, type ToolContext } from './tool.ts';
 
 const name = z.string().min(1).max(NAME_MAX_CHARS).describe('Name of the workflow; its file is <name>-state.json');
 const agent = z.string().min(1).max(NAME_MAX_CHARS).optional().describe('Who does it; default: the client');
@@ -44,21 +45,36 @@ const state = z.looseObject({
 const warnings = z.array(z.string());
 const kept = { file: z.string(), state, warnings };
 
-const open = (context: ToolContext, of: string, more: Partial<RepoStateOptions> = {}): RepoStateFile =>
-  openRepoState({ folder: context.folder(), name: of, now: () => Date.now(), agent: context.agent(), ...more });
+const open = (context: ToolContext, of: string, more: Partial<RepoStateOptions> = {}): RepoStateFile => {
+  const onCheck = (_stage: string, command: string, folder: string): void => refuseCheck(context, command, folder);
+  return openRepoState({
+    ...{ folder: context.folder(), name: of, now: () => Date.now(), agent: context.agent(), onCheck },
+    ...more,
+  });
+};
 
-/** Otherwise a caller of tools could run any command through this server. */
-function refuseChecks({ checks }: ToolContext, given: boolean): void {
-  if (!given || checks) return;
+/**
+ * Otherwise a model, or a state that came with a repository, could run any command through this server. A check that is only set is
+ * refused as well: somebody's shell would run it.
+ */
+function refuseCheck({ allowedChecks }: ToolContext, command: string, folder: string): void {
+  const digest = checkDigest(command, folder);
+  if (allowedChecks.has(digest)) return;
   throw new ConfigError(
-    'checks-off',
-    'A check is a command, and this server runs none. Start it with --checks, or take the stage with tidemark state checkpoint in a shell.',
+    'check-not-approved',
+    `The check ${JSON.stringify(command)} is a command, and nobody has allowed this server to run it in ${folder}. A person who has read it there (tidemark state show) starts the server with --allow-check ${digest}, or takes the stage with tidemark state checkpoint in a shell.`,
     { field: 'check' },
   );
 }
 
-const hasChecks = (stages: readonly (string | StagePlan)[] = []): boolean =>
-  stages.some((stage) => typeof stage !== 'string' && stage.check !== undefined);
+function refuseChecks(context: ToolContext, stages: readonly (string | StagePlan)[] = []): void {
+  for (const stage of stages) {
+    if (typeof stage !== 'string' && stage.check !== undefined) refuseGiven(context, stage.check);
+  }
+}
+
+const refuseGiven = (context: ToolContext, command: string): void =>
+  refuseCheck(context, command, context.folder() ?? process.cwd());
 
 const standing = ({ workflow, stages, current_stage }: RepoState): string => {
   const done = stages.filter(({ status }) => status === 'done').length;
@@ -85,7 +101,7 @@ const init = defineTool({
   output: z.object(kept),
   hints: ADDS,
   async run({ name: of, ...given }, context) {
-    refuseChecks(context, hasChecks(given.stages));
+    refuseChecks(context, given.stages);
     const result = await open(context, of).init(given);
     return { data: { ...result }, text: withWarnings(standing(result.state), result.warnings) };
   },
@@ -95,7 +111,7 @@ const checkpoint = defineTool({
   name: 'state_checkpoint',
   title: 'Say how far a workflow is',
   description:
-    'Records how stages ended, and keeps evidence, artifacts and notes. Call it when a stage begins and when it ends. A stage with a check becomes done only when the check passes; `passed` says whether it did.',
+    'Records how stages ended, and keeps evidence, artifacts and notes. Call it when a stage begins and when it ends. A stage with a check becomes done only when the check passes; `passed` says whether it did. A check is a command, and runs only where a person has allowed this server that one.',
   input: z.strictObject({
     name,
     stages: z.array(stageId).optional(),
@@ -109,15 +125,10 @@ const checkpoint = defineTool({
     take: z.boolean().optional().describe('Take over a stage that another agent has in progress'),
   }),
   output: z.object({ ...kept, passed: z.boolean(), checks: z.array(z.looseObject({ stage: z.string() })) }),
-  hints: REPLACES,
+  hints: RUNS,
   async run({ name: of, evidence, artifacts, ...given }, context, signal) {
+    if (given.check !== undefined) refuseGiven(context, given.check);
     const file = open(context, of, { signal });
-    const known = given.status === 'done' ? (await file.show()).state?.stages : undefined;
-    refuseChecks(
-      context,
-      given.check !== undefined ||
-        (known ?? []).some((stage) => stage.check !== undefined && given.stages?.includes(stage.id)),
-    );
     const change = { ...given, evidence: asRecord(evidence), artifacts: asRecord(artifacts) };
     const { state: now, checks, passed, warnings: reported, file: where } = await file.checkpoint(change);
     const failures = checks.filter((ran) => !ran.evidence.passed);
@@ -148,7 +159,7 @@ const resume = defineTool({
   output: z.looseObject({ fresh: z.boolean(), line: z.string(), file: z.string(), state: state.optional(), warnings }),
   hints: { ...ADDS, idempotentHint: true },
   async run({ name: of, stages, choose, version: expected }, context) {
-    refuseChecks(context, hasChecks(stages));
+    refuseChecks(context, stages);
     const otherwise = stages === undefined ? undefined : { stages };
     const report = await open(context, of, { version: expected }).resume({ choose, otherwise });
     const notes = (report.state?.notes ?? []).slice(-3);
@@ -223,7 +234,7 @@ const migrate = defineTool({
   output: z.object({ ...kept, from: z.number(), backup: z.string() }),
   hints: REPLACES,
   async run({ name: of, ...given }, context) {
-    refuseChecks(context, hasChecks(given.stages));
+    refuseChecks(context, given.stages);
     const result = await open(context, of).migrate(given);
     const text = `${of} is of version ${given.to} now; the file of version ${result.from} is ${result.backup}.`;
     return { data: { ...result }, text: withWarnings(text, result.warnings) };

@@ -33,8 +33,8 @@ export interface McpOptions {
   readonly agent?: string | undefined;
   /** The folder of states; undefined: in no repository. */
   readonly folder: () => string | undefined;
-  /** Whether checks of stages, which are commands, may be set and run. */
-  readonly checks: boolean;
+  /** Digests (`checkDigest`) of the checks of stages, which are commands, that may be set and run. */
+  readonly allowedChecks: readonly string[];
   /**
    * Lends an API client: of a server, or of a folder for the time of the work. Where the folder holds nothing yet, `read` throws
    * `ConfigError` (`state-missing`), and `write` creates it. Throws refusals as errors of Tidemark's own.
@@ -62,9 +62,10 @@ export class McpSession {
       { name: 'tidemark', title: 'Tidemark', version: options.version },
       { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
     );
-    const { tenant, user, folder, checks, withMemory, onError } = options;
+    const { tenant, user, folder, withMemory, onError } = options;
+    const allowedChecks = new Set(options.allowedChecks);
     const agent = (): string | undefined => options.agent ?? server.getClientVersion()?.name;
-    this.#context = { tenant, user, agent, folder, checks, withMemory, onError };
+    this.#context = { tenant, user, agent, folder, allowedChecks, withMemory, onError };
     server.onerror = (error) => onError('protocol', error);
     server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: TOOLS.map(({ listed }) => listed) }));
     server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) =>

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { nameField, orNull, sessionField } from './fields.ts';
 import { ARTIFACTS_MAX_COUNT, NAME_MAX_CHARS, TEXT_MAX_CHARS } from './limits.ts';
 import { fittingSession, type Session, sessionText } from './session-text.ts';
-import { ADDS, defineTool, READS, type Tool, type ToolContext } from './tool.ts';
+import { ADDS, defineTool, READS, RUNS, type Tool, type ToolContext } from './tool.ts';
 
 const task = z.looseObject({
   task: z.string(),
@@ -78,7 +78,7 @@ const advance = defineTool({
     input: z.unknown().optional().describe('What it is started with; default: the input of the newest workflow'),
   }),
   output: z.looseObject({ workflow: z.string(), created: z.boolean(), session: sessionOutput }),
-  hints: ADDS,
+  hints: RUNS,
   async run({ session, definition, input }, context) {
     const body = { ...(definition !== undefined && { definition }), ...(input !== undefined && { input }) };
     const known = await context.withMemory('read', (client) => sessionOf(client, session, context));

@@ -1,11 +1,13 @@
 /** The server over standard input and output: the real command as a process, and the protocol's own client. */
 
+import { checkDigest } from '@tidemark/repo-state';
 import { expect, it } from 'vitest';
 import { place } from '../fixtures/mcp-place.ts';
 
 it('serves two processes on one folder; killed and started again, nothing is lost', async (context) => {
-  const { stdio } = await place(context);
-  const [ann, bob] = await Promise.all([stdio('ann'), stdio('bob', '--user', 'ana')]);
+  const { folder, stdio } = await place(context);
+  const built = checkDigest('test -f built', folder);
+  const [ann, bob] = await Promise.all([stdio('ann', '--allow-check', built), stdio('bob', '--user', 'ana')]);
   // Both hold the folder for a moment each: neither gives up, and nothing is lost.
   const facts = ['Ana works from Lisbon', 'Ana reads before noon', 'Ana never takes calls', 'Ana pays by invoice'];
   const remembered = Promise.all(
@@ -25,7 +27,7 @@ it('serves two processes on one folder; killed and started again, nothing is los
   process.kill(ann.pid, 'SIGKILL');
   process.kill(bob.pid, 'SIGKILL');
 
-  const next = await stdio('cal', '--user', 'ana');
+  const next = await stdio('cal', '--user', 'ana', '--allow-check', built);
   const resumed = await next.call('state_resume', { name: 'upgrade' });
   expect(resumed.text).toBe(
     'upgrade: Resuming from stage 2: build. Stage 1 already done. It is in progress with ann.\nNote of ann: keep the API',

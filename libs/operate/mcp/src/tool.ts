@@ -19,8 +19,8 @@ export interface ToolContext {
   agent(): string | undefined;
   /** The folder of states; undefined: in no repository. */
   folder(): string | undefined;
-  /** Whether checks of stages, which are commands, may be set and run. */
-  readonly checks: boolean;
+  /** Digests of the checks of stages, which are commands, that a person approved: none other is set or runs. */
+  readonly allowedChecks: ReadonlySet<string>;
   /**
    * Lends an API client: of a server, or of a folder for the time of the work. Where the folder holds nothing yet, `read` throws
    * `ConfigError` (`state-missing`), and `write` creates it.
@@ -88,7 +88,7 @@ function jsonSchema(schema: z.ZodObject, io: 'input' | 'output'): ListedTool['in
   return rest as ListedTool['inputSchema'];
 }
 
-/** Tools change nothing but the state that they name. */
+/** A tool that changes nothing but the state that it names. */
 export const READS = {
   readOnlyHint: true,
   destructiveHint: false,
@@ -106,3 +106,5 @@ export const ADDS = {
 export const ADDS_ONCE = { ...ADDS, idempotentHint: true } as const;
 /** Removes something, or replaces it. */
 export const REPLACES = { ...ADDS_ONCE, destructiveHint: true } as const;
+/** Begins something of a person's own, a command or a workflow, which may do anything. */
+export const RUNS = { ...ADDS, destructiveHint: true, openWorldHint: true } as const;

@@ -10,13 +10,16 @@ export { type FreshDatabase, freshDatabase, freshRedisPrefix, freshTopicName } f
 export { type KafkaBehindProxies, startKafkaBehindProxies } from './kafka.ts';
 export {
   makeServerFolder,
+  type NativeCommand,
   type NativeProcess,
   removeServerFolder,
   startNativeProcess,
   waitUntilReady,
 } from './native-process.ts';
+export { postgresPrograms } from './postgres-programs.ts';
 export { requireProgram } from './programs.ts';
 export { installedPackages } from './python.ts';
+export { pingRedis } from './redis.ts';
 export type { SecuredBy } from './securing.ts';
 export { sentenceModel } from './sentence-model.ts';
 export {

@@ -55,7 +55,7 @@ const call = (...args: string[]) => callCli(args, { cwd });
 it('tells bad input by code, field and remedy, and no secret', async () => {
   const empty = await mkdtemp(path.join(os.tmpdir(), 'tidemark-cli-mcp-'));
   onTestFinished(() => rm(empty, { recursive: true }));
-  const ann = await client('ann', { checks: false }, empty);
+  const ann = await client('ann', {}, empty);
   const ask = ann.call.bind(ann);
   const wrong = await ask('state_init', { name: 'x', stages: [], surprise: SECRET });
   expect(wrong).toMatchObject({ isError: true, error: { code: 'input-invalid', field: 'stages' } });
@@ -66,7 +66,7 @@ it('tells bad input by code, field and remedy, and no secret', async () => {
   const secret = await ask('state_init', { name: 'x', stages: ['a'], note: `use ${SECRET}` });
   expect(secret.error).toMatchObject({ code: 'state-secret', field: '/notes/0/text' });
   const checked = await ask('state_init', { name: 'x', stages: [{ id: 'a', check: 'touch ran' }] });
-  expect(checked.error).toMatchObject({ code: 'checks-off', field: 'check' });
+  expect(checked.error).toMatchObject({ code: 'check-not-approved', field: 'check' });
   expect((await ask('user_state_get', { key: 'tone' })).error).toMatchObject({ code: 'user-missing', field: 'user' });
   const twice = await ask('facts', { about: 'tenant', user: 'ana' });
   expect(twice.error).toMatchObject({ code: 'about-twice', field: 'about' });

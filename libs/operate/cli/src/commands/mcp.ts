@@ -38,8 +38,7 @@ export async function serveMcp(
     ...{ tenant: options.tenant, user: options.user },
     agent: env.TIDEMARK_AGENT || undefined,
     folder: () => folderOf(session, options),
-    // The parent that started this process over its pipes may run commands anyway; a caller of a port may not.
-    checks: options.checks ?? options.http === undefined,
+    allowedChecks: options.allowCheck ?? [],
     async withMemory(how, work) {
       if (how === 'read' && target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
       return place

@@ -202,7 +202,10 @@ function open(
   more: { version?: number | undefined; checkTimeoutMs?: number | undefined; signal?: AbortSignal } = {},
 ): RepoStateFile {
   const folder = folderOf(session, options);
-  return openRepoState({ folder, name, now: () => Date.now(), agent: agentOf(session, options), ...more });
+  // It may have come with the repository: a person sees it, and can interrupt it.
+  const onCheck = (stage: string, command: string): void =>
+    session.terminal.note(`check of ${printable(stage)}: ${printable(command)}`);
+  return openRepoState({ folder, name, now: () => Date.now(), agent: agentOf(session, options), onCheck, ...more });
 }
 
 /** Undefined: in no repository. */

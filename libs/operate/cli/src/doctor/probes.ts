@@ -5,8 +5,8 @@
 
 import { isIP } from 'node:net';
 import { apiVersionsV4, Connection, metadataV12 } from '@platformatic/kafka';
-import { messageOf } from '@tidemark/core';
-import type { TlsFiles } from '@tidemark/host';
+import { ConfigError, messageOf } from '@tidemark/core';
+import { checkPostgresSession, type TlsFiles } from '@tidemark/host';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { Redis } from 'ioredis';
 import pg from 'pg';
@@ -86,7 +86,12 @@ export async function probeRedis(url: string, tls?: TlsFiles): Promise<Probe> {
       const remedy = 'Set maxmemory-policy to noeviction; lost jobs are sent again, but late.';
       findings.push(warn('Redis', `maxmemory-policy is ${policy}: jobs may be dropped when it is full`, remedy));
     }
-    return { findings, usable: true };
+    const unfit =
+      field('redis_mode') === 'cluster'
+        ? fail('Redis', `${address} runs with cluster-enabled yes`, 'Use a Redis without cluster mode.', EXIT.config)
+        : field('role') === 'slave' &&
+          fail('Redis', `${address} is a replica, which takes no writes`, 'Name the primary.', EXIT.unavailable);
+    return unfit ? { findings: [...findings, unfit], usable: false } : { findings, usable: true };
   } catch (error) {
     return absent('Redis', address, error, secrets);
   } finally {
@@ -99,15 +104,18 @@ const DATABASE_MISSING = '3D000';
 
 export async function probePostgres(url: string, tls?: TlsFiles): Promise<Probe> {
   const { address, secrets } = parse(url);
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: PROBE_TIMEOUT_MS,
-    application_name: CLIENT,
-    ...(tls && { ssl: { ...tls } }),
-  });
+  const open = (): pg.Client =>
+    new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: PROBE_TIMEOUT_MS,
+      application_name: CLIENT,
+      ...(tls && { ssl: { ...tls } }),
+    });
+  const client = open();
   client.on('error', () => {}); // the caller receives the error
   try {
     await bounded(client.connect());
+    await bounded(checkPostgresSession(client, open));
     const settings = "select current_setting('server_version') as version, current_setting('fsync') as fsync";
     const { value, ms } = await timed(() => bounded(client.query<{ version: string; fsync: string }>(settings)));
     const { version = 'unknown', fsync } = value.rows[0] ?? {};
@@ -123,12 +131,16 @@ export async function probePostgres(url: string, tls?: TlsFiles): Promise<Probe>
     if ((error as { code?: unknown }).code === DATABASE_MISSING) {
       return { findings: [notMade(`${address} is there, the database is`)], usable: false };
     }
+    if (error instanceof ConfigError) {
+      return { findings: [fail('Postgres', error.message, POOLED, EXIT.config)], usable: false };
+    }
     return absent('Postgres', address, error, secrets);
   } finally {
     await client.end().catch(() => {});
   }
 }
 
+const POOLED = 'Give this address sessions of its own; no process starts before.';
 const FSYNC =
   'Set fsync=on. The log has all that rows say, and tidemark admin rebuild makes them from it; nothing starts meanwhile.';
 

@@ -1,6 +1,6 @@
 /** Owns the options of `tidemark mcp`, and their help. Must hold no logic. */
 
-import { tenantName, wholeNumber } from '../arguments.ts';
+import { digests, tenantName, wholeNumber } from '../arguments.ts';
 import type { OptionsIn, ProgramKit } from './program-kit.ts';
 import { places } from './shared-options.ts';
 
@@ -20,8 +20,7 @@ export const mcpCommands = ({ command }: ProgramKit) => ({
     .option('--dir <folder>', 'the place of states (default: the git repository that this folder is in)')
     .option('--tenant <name>', 'whose sessions and memory (default: your own, else default)', tenantName)
     .option('--user <name>', 'serve the memory of this user alone (default: calls name users)')
-    .option('--checks', 'let stages have checks, which are commands (default: only without --http)')
-    .option('--no-checks', 'run no checks')
+    .option('--allow-check <digests...>', 'run these checks of stages, which are commands (default: none)', digests)
     .addHelpText('after', AFTER),
 });
 
