@@ -96,6 +96,7 @@ export {
   type ObjectStore,
   type Recall,
 } from './object-store.ts';
+export { isForeign, isOpenToOthers } from './ownership.ts';
 export {
   mayTakeFree,
   type Placed,

@@ -19,6 +19,7 @@ import { hostOver, openMeasuring } from './host-over.ts';
 import { type FolderKeys, historyKeyCount, openKeys, refuseWithoutKey } from './keys.ts';
 import { Opened } from './opened.ts';
 import { type Rebuild, type RebuildRole, rebuildOver } from './rebuild.ts';
+import { refuseForeignState } from './state-folder.ts';
 import { type Below, openBlobFolders } from './tiers.ts';
 
 /** Partitions of a new folder; the pool grows by doubling. */
@@ -42,7 +43,7 @@ export interface EmbeddedOptions extends FolderKeys {
 }
 
 /**
- * Opens the folder. Throws `ConfigError` (in use, newer version, foreign, `keys-missing`, as the key's provider does) or `CorruptError`
+ * Opens the folder. Throws `ConfigError` (in use, newer version, foreign, as `refuseForeignState`, `keys-missing`, as the key's provider does) or `CorruptError`
  * (damaged); the folder then stays untouched.
  */
 export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
@@ -84,6 +85,7 @@ export function openEmbeddedRebuild(
 const rowsIn = ({ folder }: EmbeddedOptions): string => path.join(folder, 'rows');
 
 async function openLog(options: EmbeddedOptions, opened: Opened): Promise<EventLog> {
+  refuseForeignState(options.folder);
   const folder = path.join(options.folder, 'log');
   const log = await opened.add(openSqliteLog({ folder, partitions: EMBEDDED_PARTITIONS }));
   if (keyOf(options) === '' && options.encryption !== 'off') await refuseSealed(options);

@@ -98,7 +98,7 @@ export async function holdFolder(
   { definitions = [], onError, otlp }: HoldOptions = {},
 ): Promise<HeldFolder> {
   const { folder, env } = target;
-  const embedder = embedderIn(env.TIDEMARK_EMBEDDER_FOLDER) ?? installedEmbedder(folder);
+  const embedder = embedderIn(env.TIDEMARK_EMBEDDER_FOLDER) ?? installedEmbedder(env);
   const onWarning = (code: string, message: string): void =>
     onError?.(code === 'metrics-unsent' ? 'metrics' : 'secrets', new InvalidError(code, message));
   const host = await openEmbedded({ ...folderSettings(env, otlp), folder, embedder, onWarning });

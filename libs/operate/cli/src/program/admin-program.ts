@@ -58,7 +58,7 @@ export function addAdmin(kit: ProgramKit): void {
     .argument('<id>', 'id of the run')
     .action(does(archiveCommands, 'restore'));
   sub('install-embedder', 'set up a small sentence model on this machine, for recall by meaning (500 MB)')
-    .argument('[folder]', 'where to (default: in the state folder, where it is found by itself)')
+    .argument('[folder]', 'where to (default: your own folder of data, where it is found by itself)')
     .action(does(() => import('../commands/install-embedder.ts'), 'installEmbedderHere'));
   addKeys(admin, does);
   const access = admin
