@@ -108,7 +108,7 @@ describe('a repository that tracks it', () => {
     for (let n = 0; n < 40; n++) writeFileSync(path.join(root, `${'long-'.repeat(n)}${n}.txt`), '');
   };
 
-  it.each([
+  it.each<[string, string[], string[]]>([
     ['as it is', [], []],
     ['with shortened names', [], ['update-index', '--index-version', '4']],
     ['in parts', [], ['update-index', '--split-index']],

@@ -85,6 +85,9 @@ function addKeys(admin: Command, does: ProgramKit['does']): void {
   const sub = (usage: string, what: string, isDefault = false) =>
     common(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent));
   sub('show', 'how many data keys each key has wrapped', true).action(does(keysCommands, 'keysShow'));
+  sub('begin', 'encrypt what is written to a folder from now on, with the key of TIDEMARK_KEYS_URL').action(
+    does(keysCommands, 'keysBegin'),
+  );
   sub('rotate', 'add a key to each key file, which wraps from now on').action(does(keysCommands, 'keysRotate'));
   sub('rewrap', 'wrap with the current key what older ones wrapped').action(does(keysCommands, 'keysRewrap'));
   const forget = common(
