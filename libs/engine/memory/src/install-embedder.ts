@@ -11,6 +11,7 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { ConfigError, messageOf, UnavailableError } from '@tidemark/core';
+import { isInClear } from '@tidemark/ports';
 import { unzipSync } from 'fflate';
 import lock from './embedder/package-lock.json' with { type: 'json' };
 import { INSTALL_TIMEOUT_MS } from './limits.ts';
@@ -67,6 +68,10 @@ export async function installEmbedder(folder: string, options: InstallOptions = 
   if (existsSync(installedModel(folder))) return installedModel(folder);
   if (index !== undefined && !URL.canParse(index)) {
     throw new ConfigError('embedding-install', 'PIP_INDEX_URL: expected the address of an index, https://HOST/simple.');
+  }
+  if (index !== undefined && new URL(index).username !== '' && isInClear(new URL(index))) {
+    const message = 'PIP_INDEX_URL: its password would cross the network in clear. Name an index by https://.';
+    throw new ConfigError('embedding-install', message);
   }
   if (existsSync(folder)) {
     throw new ConfigError('embedding-install', `${folder} exists and holds no ${MODEL}: name another folder.`, {
