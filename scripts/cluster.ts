@@ -43,8 +43,9 @@ if (env.TIDEMARK_KAFKA_BROKERS === undefined) {
   process.stdout.write(
     `servers started here; in another terminal:\n${names.map((name) => `  export ${name}=${env[name]}\n`).join('')}`,
   );
-  process.stdout.write(`  TIDEMARK_KEYS_URL=${env.TIDEMARK_KEYS_URL} npm run tidemark -- admin doctor\n`);
-  process.stdout.write('  npm run tidemark -- ls\nTheir data is in memory, and gone when this ends.\n');
+  process.stdout.write(`  npm run tidemark -- ls
+  TIDEMARK_KEYS_URL=${env.TIDEMARK_KEYS_URL} npm run tidemark -- admin doctor\n`);
+  process.stdout.write('A further worker needs that key as well. Their data is in memory, and gone when this ends.\n');
 }
 
 const children = new Map<string, ChildProcess>();

@@ -27,7 +27,7 @@ export function refuseForeignState(folder: string, shown = folder): void {
   if (repository === undefined) return;
   throw new ConfigError(
     'state-tracked',
-    `${shown} came with the git repository ${repository}, which tracks it or whose index can't be read, so whoever wrote that could run code here. Nothing was opened. Name another folder (--state); or, where you yourself committed it: git rm -r --cached ${shown}, and list it in .gitignore.`,
+    `${shown} came with the git repository ${repository}, which tracks it or whose index can't be read, so its author could run code here. Nothing was opened. Name another folder (--state); or, where you yourself committed it: git rm -r --cached ${shown}, and list it in .gitignore.`,
     { folder, repository },
   );
 }
