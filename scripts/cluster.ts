@@ -38,13 +38,14 @@ if (env.TIDEMARK_KAFKA_BROKERS === undefined) {
   // For users of this machine, as the servers are.
   env.TIDEMARK_AUTH ??= 'off';
   env.TIDEMARK_URL = `http://127.0.0.1:${env.TIDEMARK_API_PORT || '7070'}`;
-  const names = ['KAFKA_BROKERS', 'REDIS_URL', 'POSTGRES_URL', 'KEYS_URL', 'WORKFLOWS', 'URL'].map(
-    (name) => `TIDEMARK_${name}`,
-  );
+  // Not the key: it ends with this, and what else is done in that shell must not come to need it.
+  const names = ['KAFKA_BROKERS', 'REDIS_URL', 'POSTGRES_URL', 'WORKFLOWS', 'URL'].map((name) => `TIDEMARK_${name}`);
   process.stdout.write(
     `servers started here; in another terminal:\n${names.map((name) => `  export ${name}=${env[name]}\n`).join('')}`,
   );
-  process.stdout.write('  npm run tidemark -- ls\nTheir data is in memory, and gone when this ends.\n');
+  process.stdout.write(`  npm run tidemark -- ls
+  TIDEMARK_KEYS_URL=${env.TIDEMARK_KEYS_URL} npm run tidemark -- admin doctor\n`);
+  process.stdout.write('A further worker needs that key as well. Their data is in memory, and gone when this ends.\n');
 }
 
 const children = new Map<string, ChildProcess>();

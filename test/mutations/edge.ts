@@ -321,4 +321,36 @@ export const EDGE_MUTATIONS: Mutations = {
     caughtBy: 'libs/author/repo-state/src/repo-state.test.ts',
     breaks: 'Each write of a state is newer than the one before, whatever the clock says.',
   },
+  'state-of-a-repository': {
+    file: 'libs/operate/host/src/git-index.ts',
+    edits: [['return names.includes(first!);', 'return names.length === 0 && names.includes(first!);']],
+    caughtBy: 'libs/operate/host/src/state-folder.test.ts',
+    breaks: 'A state folder that a git repository brought is not opened.',
+  },
+  'state-that-others-write': {
+    file: 'libs/operate/host/src/state-folder.ts',
+    edits: [[' || (place.isInside && isOpenToOthers(place, own))', '']],
+    caughtBy: 'libs/operate/host/src/state-folder.test.ts',
+    breaks: 'A state folder in which others may write is not opened.',
+  },
+  'credential-in-clear': {
+    file: 'libs/model/ports/src/in-clear.ts',
+    edits: [["protocol === 'http:' && !isLoopback(hostname)", "protocol === 'ftp:' && !isLoopback(hostname)"]],
+    caughtBy: 'libs/operate/host/src/credentials-in-addresses.test.ts',
+    breaks: 'A secret goes over TLS, or to this machine.',
+  },
+  'sealed-by-an-environment': {
+    file: 'libs/operate/host/src/keys.ts',
+    edits: [['memoryWords, begins: false }', 'memoryWords, begins: true }']],
+    caughtBy: 'libs/operate/host/src/encryption.test.ts',
+    test: 'begins where its opener says so, and not by the environment of a shell; then it stays so',
+    breaks: 'No folder begins to be encrypted by an environment alone.',
+  },
+  'rows-that-run-code': {
+    file: 'libs/adapters/store-postgres/src/pglite/worker.ts',
+    edits: [['globalThis.eval = () => {', 'globalThis.onmessage = () => {']],
+    caughtBy: 'libs/adapters/store-postgres/src/pglite-faults.test.ts',
+    test: 'a library that lies in the folder runs no code of this process',
+    breaks: 'Rows of a folder run no code of this process.',
+  },
 };

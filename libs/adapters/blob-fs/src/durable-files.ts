@@ -7,9 +7,9 @@ import { InvalidError, LimitError } from '@tidemark/core';
 /** Opening a pipe without a writer would block. */
 const PLAIN = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Writes a new file, and returns once the disk has its bytes. Throws `EEXIST` when it exists. */
-export async function writeDurably(file: string, bytes: Uint8Array): Promise<void> {
-  const handle = await open(file, 'wx');
+/** Writes a new file, and returns once the disk has its bytes. `mode`: as the process makes files by default. Throws `EEXIST` when it exists. */
+export async function writeDurably(file: string, bytes: Uint8Array, mode?: number): Promise<void> {
+  const handle = await open(file, 'wx', mode);
   try {
     await handle.writeFile(bytes);
     await handle.sync();
@@ -70,9 +70,9 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 /** Creates one folder, never those above it; returns whether it was missing. Throws `ENOENT` when the one above it is missing. */
-export async function makeFolder(folder: string): Promise<boolean> {
+export async function makeFolder(folder: string, mode?: number): Promise<boolean> {
   try {
-    await mkdir(folder);
+    await mkdir(folder, mode);
     return true;
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;

@@ -136,10 +136,11 @@ class FsObjects implements ObjectStore {
   /** Writes the bytes to a temporary file, which `name` gives the file's name, and makes both durable. */
   async #named<T>(file: string, bytes: Uint8Array, name: (temporary: string) => Promise<T>): Promise<T> {
     const temporary = path.join(this.place, WRITING, temporaryName());
-    await makeFolder(path.dirname(temporary));
+    await makeFolder(path.dirname(temporary), 0o700);
     try {
-      await writeDurably(temporary, bytes);
-      const made = await mkdir(path.dirname(file), { recursive: true });
+      // What was said is for this user alone, as the log that names it is.
+      await writeDurably(temporary, bytes, 0o600);
+      const made = await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
       if (made !== undefined) this.#forget(made, file);
       const named = await name(temporary);
       await this.#makeDurable(file);

@@ -21,7 +21,7 @@ export class GuardedFolder {
   /** Creates the folder, durably, when it is missing. Throws `ConfigError` when the path is no folder, `UnavailableError` when it can't be created. */
   async make(): Promise<void> {
     try {
-      const made = await mkdir(this.path, { recursive: true });
+      const made = await mkdir(this.path, { recursive: true, mode: 0o700 });
       if (made === undefined) return;
       for (let at = this.path; at.length >= made.length; at = path.dirname(at)) await syncFolder(path.dirname(at));
     } catch (error) {

@@ -13,8 +13,8 @@ import {
   type KMSClientConfig,
 } from '@aws-sdk/client-kms';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { TidemarkError } from '@tidemark/core';
-import { type KeyContext, type KeyProvider, keyWrong, type WrappedKey } from '@tidemark/ports';
+import { ConfigError, TidemarkError } from '@tidemark/core';
+import { isInClear, type KeyContext, type KeyProvider, keyWrong, type WrappedKey } from '@tidemark/ports';
 import { faultOf, isWrong, unfit } from './kms-faults.ts';
 import {
   ATTEMPTS_MAX,
@@ -57,7 +57,13 @@ export async function openAwsKmsKeys(options: AwsKmsKeysOptions): Promise<KeyPro
   return keys;
 }
 
+/** Throws `ConfigError` (`key-address-invalid`): data keys are sent to the endpoint, and come from it. */
 function configOf({ region, endpoint, credentials, ...limits }: AwsKmsKeysOptions): KMSClientConfig {
+  if (endpoint !== undefined && URL.canParse(endpoint) && isInClear(new URL(endpoint))) {
+    const message =
+      'endpoint: data keys would cross the network in clear; give https://…, or an address of this machine.';
+    throw new ConfigError('key-address-invalid', message);
+  }
   const { requestTimeoutMs = REQUEST_TIMEOUT_MS, attemptsMax = ATTEMPTS_MAX } = limits;
   return {
     region,

@@ -6,6 +6,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { ConfigError, TidemarkError, type UnavailableError } from '@tidemark/core';
+import { isInClear } from '@tidemark/ports';
 import { EchoMask } from '@tidemark/secrets';
 import { z } from 'zod';
 import { ATTEMPTS_MAX, PAUSE_FIRST_MS, PAUSE_MAX_MS, REQUEST_TIMEOUT_MS, REQUESTS_AT_ONCE } from './limits.ts';
@@ -41,8 +42,10 @@ export function originOf(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   const isPlain =
     url !== undefined && url.username === '' && url.password === '' && url.pathname === '/' && url.search === '';
-  if (url === undefined || !/^https?:$/.test(url.protocol) || !isPlain) {
-    const message = 'The address of the transit engine must be like https://host:8200, without path and credentials.';
+  // It is sent a token and data keys.
+  if (url === undefined || !/^https?:$/.test(url.protocol) || !isPlain || isInClear(url)) {
+    const message =
+      'The address of the transit engine must be like https://host:8200, without path and credentials; http:// is for this machine alone.';
     throw new ConfigError('key-address-invalid', message);
   }
   return url.origin;

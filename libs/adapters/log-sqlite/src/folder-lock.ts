@@ -3,7 +3,7 @@
  * with the process, also after kill -9. A file beside it holds the holder's process id, for messages alone: it is never trusted.
  */
 
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ConfigError } from '@tidemark/core';
@@ -27,7 +27,7 @@ export function lockFolder(folder: string): FolderLock {
   try {
     // Removes what a dead holder left; a link that somebody put there is removed, not followed.
     rmSync(holderFile, { force: true });
-    writeFileSync(holderFile, `${process.pid}\n`, { flag: 'wx' });
+    writeFileSync(holderFile, `${process.pid}\n`, { flag: 'wx', mode: 0o600 });
   } catch (error) {
     lock.close();
     throw asLogError(folder, error);
@@ -41,8 +41,10 @@ export function lockFolder(folder: string): FolderLock {
 }
 
 function openLock(folder: string): DatabaseSync {
+  const file = path.join(folder, 'lock');
   try {
-    return new DatabaseSync(path.join(folder, 'lock'), { timeout: 0 });
+    closeSync(openSync(file, 'a', 0o600));
+    return new DatabaseSync(file, { timeout: 0 });
   } catch (error) {
     throw asLogError(folder, error);
   }

@@ -15,6 +15,8 @@ export type Synchronous = 'full' | 'normal';
 export function createFile(folder: string, file: string, partitions: number): void {
   const unfinished = `${file}.new`;
   for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(`${unfinished}${ending}`, { force: true });
+  // For its owner alone; SQLite copies that to the files that it puts beside it.
+  closeSync(openSync(unfinished, 'wx', 0o600));
   const database = new DatabaseSync(unfinished);
   try {
     database.exec(`pragma page_size = ${PAGE_BYTES}`);

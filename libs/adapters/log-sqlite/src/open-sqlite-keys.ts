@@ -53,7 +53,7 @@ export async function openSqliteKeys(options: SqliteKeysOptions): Promise<KeySto
 /** Creates the file readable by its owner alone; SQLite copies that to the files that it puts beside it. */
 function makeFile(folder: string, file: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     closeSync(openSync(file, 'a', 0o600));
   } catch (error) {
     const why = messageOf(error);

@@ -64,7 +64,7 @@ export async function openSqliteLog(options: SqliteLogOptions): Promise<EventLog
 
 function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     if (!statSync(folder).isDirectory())
       throw new ConfigError('log-folder-unusable', `${folder} is not a folder. Name another one.`, { folder });
   } catch (error) {

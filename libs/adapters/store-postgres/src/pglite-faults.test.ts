@@ -58,6 +58,35 @@ const content = (folder: string): string =>
     .map((file) => `${file} ${readFileSync(file).toString('base64')}`)
     .join('\n');
 
+/** A library of functions for Postgres in WebAssembly that brings a text for the loader to evaluate, and nothing else. */
+function libraryThatRuns(code: string): Uint8Array {
+  const number = (n: number): number[] => (n < 128 ? [n] : [(n & 127) | 128, ...number(n >>> 7)]);
+  const bytes = (text: string): number[] => [...number(Buffer.byteLength(text)), ...Buffer.from(text)];
+  const section = (id: number, body: readonly number[]): number[] => [id, ...number(body.length), ...body];
+  const text = [...Buffer.from(`(void)<::>0,${code}\0`)];
+  const memory = [...number(text.length), 0, 0, 0];
+  const parts = [
+    section(0, [...bytes('dylink.0'), 1, ...number(memory.length), ...memory]),
+    section(2, [
+      2,
+      ...bytes('env'),
+      ...bytes('memory'),
+      2,
+      0,
+      1,
+      ...bytes('env'),
+      ...bytes('__memory_base'),
+      3,
+      0x7f,
+      0,
+    ]),
+    section(6, [1, 0x7f, 0, 0x41, 0, 0x0b]),
+    section(7, [1, ...bytes('__em_js__evil'), 3, 1]),
+    section(11, [1, 0, 0x23, 0, 0x0b, ...number(text.length), ...text]),
+  ];
+  return Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, ...parts.flat()]);
+}
+
 /** Another process that has the folder open and writes to it without end; resolves once it has written. */
 async function writer(folder: string): Promise<ChildProcess> {
   const child = spawn(process.execPath, [path.join(import.meta.dirname, 'fixtures', 'endless-writer.ts'), folder], {
@@ -231,6 +260,18 @@ describe('PGlite thread', () => {
     const { store: mine, client } = assemblePglite({ folder: copy() }, { answerTimeoutMs: 1000 });
     await expect(client.run([once('select pg_sleep(60)')])).rejects.toThrow('timeout');
     expect(await mine.ready()).toBe(true);
+    await mine.close();
+  });
+
+  test('a library that lies in the folder runs no code of this process', async () => {
+    const folder = copy();
+    const ran = path.join(parent, 'ran');
+    const code = `process.getBuiltinModule('node:fs').writeFileSync(${JSON.stringify(ran)}, '')`;
+    writeFileSync(path.join(folder, 'data', 'evil.so'), libraryThatRuns(code));
+    const { store: mine, client } = assemblePglite({ folder });
+    await mine.ensure();
+    const failed: unknown = await client.run([once(`load '/pglite/data/evil.so'`)]).catch((error: unknown) => error);
+    expect([existsSync(ran), String(failed)]).toEqual([false, expect.stringContaining('evil.so')]);
     await mine.close();
   });
 

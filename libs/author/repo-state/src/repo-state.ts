@@ -347,10 +347,15 @@ function existsError({ workflow, stages }: RepoState): ConflictError {
   );
 }
 
+/** Git starts the program that a repository's own settings name as its file watcher, unless the command says that there is none. */
+const NO_WATCHER = ['-c', 'core.fsmonitor=false'];
+
 /** Whether git ignores the file, by any rule. False also without git or a repository: then nothing is ignored. */
 const isIgnored = (folder: string, file: string): Promise<boolean> =>
   new Promise((resolve) => {
-    execFile('git', ['check-ignore', '--quiet', '--', file], { cwd: folder }, (error) => resolve(error === null));
+    execFile('git', [...NO_WATCHER, 'check-ignore', '--quiet', '--', file], { cwd: folder }, (error) =>
+      resolve(error === null),
+    );
   });
 
 /** Lists the states of a folder, and reads none. Names, sorted; empty where there is no folder of states. `folder`: as for `openRepoState`. Throws `InvalidError` (`state-link`). */

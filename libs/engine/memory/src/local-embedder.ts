@@ -1,12 +1,14 @@
 /**
  * Owns embeddings by a small sentence model on this machine, read from a folder with `@huggingface/transformers`: an optional package,
- * loaded at the first text. Nothing is downloaded.
+ * loaded at the first text, from beside the model only where nobody else can have put it there. Nothing is downloaded.
  */
 
+import { lstatSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ConfigError } from '@tidemark/core';
+import { isForeign, isOpenToOthers } from '@tidemark/ports';
 import type { Embedder } from './embedder.ts';
 import { EMBEDDED_MAX_CHARS, LOCAL_BATCH } from './limits.ts';
 import { type ModelFolder, readModelFolder } from './model-folder.ts';
@@ -34,7 +36,7 @@ interface Extractor {
   dispose(): Promise<unknown>;
 }
 
-/** Throws `ConfigError`: `embedding-model` at once when the folder holds no model, `embedding-package` at the first text. */
+/** Throws `ConfigError`: `embedding-model` at once when the folder holds no model, `embedding-package` and `embedding-foreign` at the first text. */
 export function localEmbedder(options: LocalEmbedderOptions): LocalEmbedder {
   const found = readModelFolder(options.folder);
   let loading: Promise<Extractor> | undefined;
@@ -75,15 +77,28 @@ async function extract(extractor: Extractor, texts: readonly string[], model: Mo
 /** Typed as a string so that the type checker doesn't resolve it: the package need not be installed. */
 const PACKAGE: string = '@huggingface/transformers';
 
-/** The package beside the model, otherwise this program's own. */
-function importTransformers(folder: string): Promise<unknown> {
-  let found = PACKAGE;
-  try {
-    found = pathToFileURL(createRequire(path.join(folder, 'package.json')).resolve(PACKAGE)).href;
-  } catch {
-    // Fall back to the program's own.
-  }
-  return import(found);
+/** The package that was installed with the model, otherwise this program's own. */
+function importTransformers(model: string): Promise<unknown> {
+  const installed = path.dirname(realpathSync(model));
+  const packages = path.join(installed, 'node_modules');
+  if (lstatSync(path.join(packages, PACKAGE), { throwIfNoEntry: false }) === undefined) return import(PACKAGE);
+  refuseForeignCode(installed, packages);
+  return import(pathToFileURL(createRequire(path.join(installed, 'package.json')).resolve(PACKAGE)).href);
+}
+
+/** What lies beside a model is code that this process runs. Throws `ConfigError` (`embedding-foreign`). */
+function refuseForeignCode(installed: string, packages: string): void {
+  const own = process.geteuid?.();
+  const [outer, inner] = [lstatSync(installed), lstatSync(packages)];
+  // A folder that others can't enter keeps them from what is in it.
+  const isReached = (outer.mode & 0o011) !== 0;
+  const isOdd = [outer, inner].some((stats) => isForeign(stats, own) || stats.isSymbolicLink());
+  if (!isOdd && !isOpenToOthers(outer, own) && !(isReached && isOpenToOthers(inner, own))) return;
+  throw new ConfigError(
+    'embedding-foreign',
+    `The code in ${packages} could be another user's: it must belong to you or root, be no link, and be writable by nobody else. Install the model with \`tidemark admin install-embedder\`, or, where you trust what is there: chmod -R go-w ${installed}`,
+    { folder: installed },
+  );
 }
 
 async function loadExtractor(
@@ -94,6 +109,7 @@ async function loadExtractor(
   try {
     ({ pipeline: load } = (await importTransformers(folder)) as { pipeline: typeof load });
   } catch (cause) {
+    if (cause instanceof ConfigError) throw cause;
     const message =
       'The local embedder needs the package @huggingface/transformers: npm install --ignore-scripts @huggingface/transformers,' +
       ' or `tidemark admin install-embedder`, which brings a model as well';

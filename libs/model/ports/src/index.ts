@@ -57,6 +57,7 @@ export type {
   RejectedPlace,
   TaskCommit,
 } from './history-store.ts';
+export { isInClear, isLoopback } from './in-clear.ts';
 export type { HintBus, HintTopic, WatchBus } from './job-queue.ts';
 export { type ConsumeOptions, type Consumer, type Job, type JobQueue, type Route, routeKey } from './job-queue.ts';
 export type { AppliedBatch, KeyBatch, KeyChange, KeyIndex, KeyOffsets, KeyPage, KeyTopic } from './key-index.ts';
@@ -96,6 +97,7 @@ export {
   type ObjectStore,
   type Recall,
 } from './object-store.ts';
+export { isForeign, isOpenToOthers } from './ownership.ts';
 export {
   mayTakeFree,
   type Placed,

@@ -6,6 +6,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { AccessError, InvalidError } from '@tidemark/core';
 
+export { isLoopback } from '@tidemark/ports';
+
 export interface HttpGuard {
   /** Names of the server, without port. Absent: any. */
   readonly hosts?: readonly string[] | undefined;
@@ -15,9 +17,6 @@ export interface HttpGuard {
 
 /** Names of a server on loopback. */
 export const LOOPBACK_HOSTS = ['localhost', '127.0.0.1', '[::1]'] as const;
-
-/** Whether only this machine can reach a server at that host. An address of version 6 may be in brackets, as addresses of pages have it. */
-export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/.test(host);
 
 /** `AccessError` (`host-refused`, `origin-refused`), which does not say what would be accepted; undefined: the request is accepted. */
 export function refusalOf(headers: IncomingHttpHeaders, { hosts, origins = [] }: HttpGuard): AccessError | undefined {

@@ -4,9 +4,9 @@
  */
 
 import { ConfigError, messageOf, UnavailableError } from '@tidemark/core';
-import type { Clock } from '@tidemark/ports';
+import { type Clock, isInClear } from '@tidemark/ports';
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
-import { isLoopback } from './http-guard.ts';
+
 import {
   ISSUER_ANSWER_MAX_BYTES,
   ISSUER_KEYS_FRESH_MS,
@@ -134,7 +134,7 @@ async function answerOf(url: string): Promise<object> {
 /** A plain connection could replace the keys. Throws `ConfigError` (`issuer-invalid`). */
 function checkedAddress(url: string, what: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  const isSafe = parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && isLoopback(parsed.hostname));
+  const isSafe = parsed !== undefined && /^https?:$/.test(parsed.protocol) && !isInClear(parsed);
   if (isSafe && parsed.username === '' && parsed.password === '') return url;
   throw new ConfigError(
     'issuer-invalid',

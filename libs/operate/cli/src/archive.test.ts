@@ -128,8 +128,9 @@ it('what a policy deleted is told by compact and verify, and is nothing wrong, a
 });
 
 describe('keys', () => {
-  beforeEach(() => {
+  beforeEach(async () => {
     env = { TIDEMARK_KEYS_URL: pathToFileURL(path.join(cwd, 'keys.json')).href };
+    expect((await call('admin', 'keys', 'begin')).out).toContain('is encrypted from now on');
   });
 
   it('are told, wrapped anew after a rotation, and needed to read', async () => {

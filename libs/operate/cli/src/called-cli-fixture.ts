@@ -30,7 +30,7 @@ export class CalledCli {
 
   constructor(args: readonly string[], { cwd, env: given = {}, stdin = '' }: CallOptions) {
     // Not those of the test runner.
-    const env = { XDG_CONFIG_HOME: path.join(cwd, '.config'), ...given };
+    const env = { XDG_CONFIG_HOME: path.join(cwd, '.config'), XDG_DATA_HOME: path.join(cwd, '.data'), ...given };
     this.#said = new Said(`tidemark ${args.join(' ')}`);
     const stream = (name: 'out' | 'err') => ({
       write: (text: string | Uint8Array) => {

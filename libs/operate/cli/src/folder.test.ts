@@ -1,10 +1,12 @@
 /** State folders that can't be used as they are, and sockets where the path is too long for one. */
 
-import { chown, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { OWN_VERSION } from '@tidemark/api/local';
 import { UnavailableError } from '@tidemark/core';
 import { openEmbedded } from '@tidemark/host';
@@ -94,6 +96,71 @@ it.each([
   expect(err).toContain('Process 77 (tidemark dev), which held .tidemark, has ended before it answered.');
   await new Promise((resolve) => server.close(resolve));
 });
+
+it('runs nothing that lies in it, is for its owner alone, and is not opened where a repository brought it', async () => {
+  const folder = await mkdtemp(path.join(root, 'cloned-'));
+  const call = (...args: string[]) => callCli(args, { cwd: folder });
+  const state = path.join(folder, '.tidemark');
+  await call('memory', 'remember', 'The oven burns', '--about', 'domain:kitchen');
+  const open = await readdir(state, { recursive: true, withFileTypes: true });
+  const modes = open.map(async (entry) =>
+    ((await stat(path.join(entry.parentPath, entry.name))).mode & 0o77).toString(8),
+  );
+  expect(new Set(await Promise.all([...modes, stat(state).then(({ mode }) => (mode & 0o77).toString(8))]))).toEqual(
+    new Set(['0']),
+  );
+  const ran = path.join(folder, 'ran');
+  const model = await modelWithCode(path.join(state, 'embedder'), `writeFileSync(${JSON.stringify(ran)}, 'it ran');`);
+  expect((await call('ls')).code).toBe(0);
+  expect((await call('memory', 'recall', 'oven', '--about', 'domain:kitchen')).err).toContain('no embedder is set up');
+  await expect(readFile(ran)).rejects.toThrow('ENOENT');
+
+  await promisify(execFile)('sh', ['-c', 'git init -q . && git add -f .tidemark'], { cwd: folder });
+  for (const command of [['ls'], ['memory', 'list', '--about', 'tenant'], ['admin', 'doctor'], ['admin', 'rebuild']]) {
+    const said = await call(...command);
+    expect([said.code, said.err]).toEqual([78, expect.stringMatching(/came with the git repository.*--state/)]);
+  }
+  // Nor is code run that somebody named in the settings lies in the repository.
+  const named = { TIDEMARK_EMBEDDER_FOLDER: model };
+  const recall = ['memory', 'recall', 'oven', '--about', 'domain:kitchen', '--state', path.join(root, 'own-state')];
+  await call(
+    'memory',
+    'remember',
+    'The oven burns',
+    '--about',
+    'domain:kitchen',
+    '--state',
+    path.join(root, 'own-state'),
+  );
+  const tracked = await callCli(recall, { cwd: folder, env: named });
+  expect([tracked.code, tracked.err]).toEqual([78, expect.stringContaining('beside the model')]);
+  await rm(path.join(folder, '.git'), { recursive: true });
+  const own = await modelWithCode(
+    path.join(folder, '.data/tidemark/embedder'),
+    `writeFileSync(${JSON.stringify(ran)}, 'own');`,
+  );
+  await call(...recall);
+  expect(await readFile(ran, 'utf8')).toBe('own');
+  await rm(ran);
+  await chmod(path.dirname(own), 0o777);
+  await call(...recall);
+  await expect(readFile(ran)).rejects.toThrow('ENOENT');
+});
+
+/** A folder as `tidemark admin install-embedder` makes it, whose code is the given one. Returns the model's. */
+async function modelWithCode(installed: string, code: string): Promise<string> {
+  const model = path.join(installed, 'all-MiniLM-L6-v2');
+  const made = path.join(installed, 'node_modules', '@huggingface', 'transformers');
+  await mkdir(path.join(model, 'onnx'), { recursive: true });
+  await mkdir(made, { recursive: true });
+  await writeFile(path.join(model, 'config.json'), '{"hidden_size":4}');
+  for (const name of ['tokenizer.json', 'tokenizer_config.json', 'onnx/model.onnx']) {
+    await writeFile(path.join(model, name), '{}');
+  }
+  await writeFile(path.join(made, 'package.json'), '{"name":"@huggingface/transformers","main":"index.js"}');
+  await writeFile(path.join(made, 'index.js'), `const { writeFileSync } = require('node:fs');\n${code}\n`);
+  return model;
+}
 
 it('serves on a socket for this user alone, and leaves nothing of it behind', async () => {
   const folder = path.join(root, 'own');

@@ -40,6 +40,7 @@ const begin = async (): Promise<void> => {
 beforeAll(async () => {
   cwd = await mkdtemp(path.join(tmpdir(), 'tidemark-fork-'));
   env = { TIDEMARK_KEYS_URL: pathToFileURL(path.join(cwd, 'keys.json')).href };
+  await call('admin', 'keys', 'begin');
   await begin();
   const input = { journal: journal(), things: ['bread', 'salt', 'tea'] };
   const { code, out } = await run('base', '--input', JSON.stringify(input), '--json');

@@ -3,7 +3,7 @@
  * server is meant.
  */
 
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
@@ -122,6 +122,44 @@ describe('logging in', () => {
     expect((await call(['login', 'http://user:pass@127.0.0.1:1'])).err).not.toContain('pass@');
     const away = await call(['login', 'http://127.0.0.1:9', '--key', '-'], { stdin: KEY });
     expect([away.code, away.err]).toEqual([69, expect.stringContaining('no answer from http://127.0.0.1:9')]);
+  });
+});
+
+describe('a network that others can read', () => {
+  it('gets no credential, neither one for the API nor one for the issuer', async () => {
+    const [away, sso] = ['http://tidemark.example', 'http://sso.example'];
+    const oidc = (url: string, issuer: string) => call(['login', url, '--oidc', issuer, '--client-id', DEVICE_CLIENT]);
+    for (const refused of [
+      await call(['login', away, '--key', '-'], { stdin: KEY }),
+      await oidc(away, 'https://sso.example'),
+    ]) {
+      expect([refused.code, refused.err]).toEqual([78, expect.stringMatching(/in clear.*nothing was sent.*https/)]);
+    }
+    const issuer = await oidc(kept.api.url, sso);
+    expect([issuer.code, issuer.err]).toEqual([77, expect.stringMatching(/--oidc: http:\/\/sso\.example.*https/)]);
+    // An issuer on this machine that sends tokens elsewhere.
+    const server = createServer((request, response) => {
+      const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      response.setHeader('content-type', 'application/json');
+      const endpoints = { token_endpoint: `${sso}/token`, device_authorization_endpoint: `${own}/device` };
+      response.end(JSON.stringify({ issuer: own, jwks_uri: `${own}/keys`, ...endpoints, path: request.url }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      const led = await oidc(kept.api.url, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      expect([led.code, led.err]).toEqual([77, expect.stringContaining('http://sso.example is not encrypted')]);
+    } finally {
+      server.close();
+    }
+    const stored = {
+      version: 1,
+      current: 'old',
+      contexts: { old: { url: away, credential: { kind: 'key', key: KEY } } },
+    };
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, JSON.stringify(stored), { mode: 0o600 });
+    expect((await call(['ls'])).err).toContain('context old: its credential would cross the network in clear');
+    await rm(file);
   });
 });
 

@@ -41,6 +41,7 @@ it('is stopped by a forged signal, names it, and goes on when a person has skipp
   const { folder, here } = await cliFolder(context, env);
   env.TIDEMARK_KEYS_URL = pathToFileURL(path.join(folder, 'keys.json')).href;
   const holding = { cwd: folder, env, modules: [AGENTS] };
+  await here('admin', 'keys', 'begin');
   let release = await hold(holding);
   expect((await here('run', 'permit', '--id', 'p1', '--workflows', AGENTS, '--detach')).code).toBe(0);
   await release();

@@ -55,15 +55,25 @@ test.each([
   }
 });
 
+const keysAt = (keysUrl: string): Promise<unknown> => {
+  const opened = { add: async <T>(one: T | Promise<T>) => one } as unknown as Opened;
+  const store = { list: async function* () {}, place: 'here' } as unknown as KeyStore;
+  const all = async function* () {};
+  return openKeys({ keysUrl }, opened, async () => ({ store, all })).catch((error: unknown) => error);
+};
+
+test.each([
+  'transit:http://vault.example:8200/transit/tide?tokenFile=/nowhere',
+  'aws-kms:alias/tide?region=eu-central-1&endpoint=http://kms.example',
+])('a data key crosses no network in clear: %s', async (keysUrl) => {
+  expect(await keysAt(keysUrl)).toMatchObject({ code: 'key-address-invalid' });
+});
+
 test.each([
   'transit:https://ana:hunter2@vault.example:8200/transit/tide?tokenFile=/nowhere',
   'aws-kms:alias/tide?region=eu-central-1&endpoint=https://ana:hunter2@kms.example',
 ])('a key takes its credentials from elsewhere: %s', async (keysUrl) => {
-  const opened = { add: async <T>(one: T | Promise<T>) => one } as unknown as Opened;
-  const store = { list: async function* () {}, place: 'here' } as unknown as KeyStore;
-  const refusal = await openKeys({ keysUrl }, opened, async () => ({ store, all: async function* () {} })).catch(
-    (error: unknown) => error,
-  );
+  const refusal = await keysAt(keysUrl);
   expect(refusal).toMatchObject({ code: 'keys-address-invalid' });
   expect(String(refusal)).not.toContain('hunter2');
 });

@@ -3,10 +3,10 @@
  * anything else is opened. Rows in the folder are derived: the log rebuilds them.
  */
 
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { openFsObjects } from '@tidemark/blob-fs';
-import { CorruptError } from '@tidemark/core';
+import { ConfigError, CorruptError } from '@tidemark/core';
 import { KEYS_FILE, openSqliteKeys, openSqliteLog } from '@tidemark/log-sqlite';
 import type { Embedder } from '@tidemark/memory';
 import type { EventLog, KeyStore } from '@tidemark/ports';
@@ -16,9 +16,17 @@ import { openPgliteRebuild, openPgliteStore, type RebuildPurpose } from '@tidema
 import type { MetricsSettings, TraceSettings } from '@tidemark/traces';
 import type { Host } from './host.ts';
 import { hostOver, openMeasuring } from './host-over.ts';
-import { type FolderKeys, historyKeyCount, openKeys, refuseWithoutKey } from './keys.ts';
+import {
+  type FolderKeys,
+  historyKeyCount,
+  openKeys,
+  refuseTemporary,
+  refuseWithoutKey,
+  secretKeyCount,
+} from './keys.ts';
 import { Opened } from './opened.ts';
 import { type Rebuild, type RebuildRole, rebuildOver } from './rebuild.ts';
+import { refuseForeignState } from './state-folder.ts';
 import { type Below, openBlobFolders } from './tiers.ts';
 
 /** Partitions of a new folder; the pool grows by doubling. */
@@ -42,12 +50,12 @@ export interface EmbeddedOptions extends FolderKeys {
 }
 
 /**
- * Opens the folder. Throws `ConfigError` (in use, newer version, foreign, `keys-missing`, as the key's provider does) or `CorruptError`
+ * Opens the folder. Throws `ConfigError` (in use, newer version, foreign, as `refuseForeignState`, `keys-missing`, as the key's provider does) or `CorruptError`
  * (damaged); the folder then stays untouched.
  */
-export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
+export function openEmbedded(given: EmbeddedOptions): Promise<Host> {
   return Opened.all(async (opened) => {
-    const log = await openLog(options, opened);
+    const { log, options } = await openLog(given, opened);
     const store = await opened.add(openPgliteStore({ folder: rowsIn(options) }));
     await store.ensure();
     await refuseLostLog(options.folder, log, store);
@@ -68,12 +76,12 @@ export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
 
 /** Opens a rebuild of rows beside those of the folder, which nobody else may have open. Throws as `openEmbedded` does. */
 export function openEmbeddedRebuild(
-  options: EmbeddedOptions,
+  given: EmbeddedOptions,
   purpose: RebuildPurpose,
   role: RebuildRole,
 ): Promise<Rebuild> {
   return Opened.all(async (opened) => {
-    const log = await openLog(options, opened);
+    const { log, options } = await openLog(given, opened);
     const target = await opened.add(openPgliteRebuild(rowsIn(options), purpose));
     await refuseLostLog(options.folder, log, target);
     const below = await openBelow(options, log, opened);
@@ -83,11 +91,36 @@ export function openEmbeddedRebuild(
 
 const rowsIn = ({ folder }: EmbeddedOptions): string => path.join(folder, 'rows');
 
-async function openLog(options: EmbeddedOptions, opened: Opened): Promise<EventLog> {
-  const folder = path.join(options.folder, 'log');
+/** Opens the log, and settles, now that nobody else has it, with which of the given keys. */
+async function openLog(
+  given: EmbeddedOptions,
+  opened: Opened,
+): Promise<{ readonly log: EventLog; readonly options: EmbeddedOptions }> {
+  refuseForeignState(given.folder);
+  const folder = path.join(given.folder, 'log');
   const log = await opened.add(openSqliteLog({ folder, partitions: EMBEDDED_PARTITIONS }));
+  const options = await withSettledKey(given);
   if (keyOf(options) === '' && options.encryption !== 'off') await refuseSealed(options);
-  return log;
+  return { log, options };
+}
+
+/** Throws `ConfigError` (`folder-plain`, `key-file-temporary`). */
+async function withSettledKey(options: EmbeddedOptions): Promise<EmbeddedOptions> {
+  const { folder, begins = true, encryption, secretsUrl = '' } = options;
+  if (secretsUrl !== '' && (await hasNoKeys(options, secretKeyCount))) {
+    refuseTemporary('TIDEMARK_SECRETS_KEYS_URL', secretsUrl, folder);
+  }
+  if (keyOf(options) === '' || (await isEncrypted(options))) return options;
+  if (begins) {
+    refuseTemporary('TIDEMARK_KEYS_URL', keyOf(options), folder);
+    return options;
+  }
+  if (encryption !== 'on') return { ...options, keysUrl: '' };
+  throw new ConfigError(
+    'folder-plain',
+    `TIDEMARK_ENCRYPTION is on, and ${folder} is not encrypted: a key in the environment alone doesn't begin it. Begin with: tidemark admin keys begin`,
+    { folder },
+  );
 }
 
 const keyOf = ({ keysUrl = '', encryption }: EmbeddedOptions): string => (encryption === 'off' ? '' : keysUrl);
@@ -106,17 +139,28 @@ async function openBelow(options: EmbeddedOptions, log: EventLog, opened: Opened
     const store = await openKeyStore(options);
     return { store, all: () => store.list({}) };
   });
+  if (keys.keys !== undefined) writeFileSync(markOf(options), '', { flag: 'a', mode: 0o600 });
   const refusesPlain = options.encryption === 'on';
   const views = { refusesPlain, isKeyless, memoryWords, blobs, inlineMaxBytes };
   return { log, clock: systemClock, archive: { warm }, ...keys, ...views };
 }
 
-const refuseSealed = (options: EmbeddedOptions): Promise<void> =>
-  inKeyStore(options, { absent: undefined, use: refuseWithoutKey });
+async function refuseSealed(options: EmbeddedOptions): Promise<void> {
+  await inKeyStore(options, { absent: undefined, use: refuseWithoutKey });
+  if (!existsSync(markOf(options))) return;
+  const message = `${options.folder} is encrypted, and TIDEMARK_KEYS_URL is not set: what is written would be plain text. Set it to the address of the key; or set TIDEMARK_ENCRYPTION=off if that is meant.`;
+  throw new ConfigError('keys-missing', message, { folder: options.folder });
+}
+
+/** Says that a folder is encrypted, also before anything is, and where its keys were lost: it never becomes plain again by that. */
+const markOf = ({ folder }: EmbeddedOptions): string => path.join(folder, 'log', 'encrypted');
+
+const isEncrypted = async (options: EmbeddedOptions): Promise<boolean> =>
+  existsSync(markOf(options)) || !(await hasNoKeys(options));
 
 /** No other process writes to the folder meanwhile. */
-const hasNoKeys = async (options: EmbeddedOptions): Promise<boolean> =>
-  (await inKeyStore(options, { absent: 0, use: historyKeyCount })) === 0;
+const hasNoKeys = async (options: EmbeddedOptions, use = historyKeyCount): Promise<boolean> =>
+  (await inKeyStore(options, { absent: 0, use })) === 0;
 
 /** Does not create a missing store of keys. */
 async function inKeyStore<T>(

@@ -4,16 +4,17 @@
  */
 
 import { existsSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { DEFAULT_TENANT, workflowId } from '@tidemark/core';
 import { openFileKeys } from '@tidemark/keys-file';
 import { defineWorkflow, signal, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { openEmbeddedRebuild } from './embedded.ts';
+import { openEmbedded, openEmbeddedRebuild } from './embedded.ts';
 import { FolderFixture } from './folder-fixture.ts';
 import type { Host } from './host.ts';
+import { folderKeysFromEnv } from './keys.ts';
 
 /** Starting PGlite takes seconds, on a busy machine many. */
 const SECRET = 'the-secret-of-the-client';
@@ -158,6 +159,38 @@ describe('with a key', () => {
     await (await meant.client.start(telling, { about: SECRET }, { id: 'plain' })).result();
     await at.close(meant);
     expect(await at.filesWith(SECRET)).not.toEqual([]);
+  });
+
+  it('begins where its opener says so, and not by the environment of a shell; then it stays so', async () => {
+    const env = folderKeysFromEnv({ TIDEMARK_KEYS_URL: at.keysUrl() });
+    const plain = await at.openIdle(env);
+    expect(plain.keys).toBeUndefined();
+    await at.close(plain);
+    expect(existsSync(path.join(at.root, 'keys.json'))).toBe(false);
+    await expect(at.openIdle({ ...env, encryption: 'on' })).rejects.toMatchObject({
+      code: 'folder-plain',
+      message: expect.stringContaining('tidemark admin keys begin'),
+    });
+    await at.close(await at.openIdle({ ...env, begins: true }));
+    const begun = await at.openIdle(env);
+    expect(begun.keys).toBeDefined();
+    await at.close(begun);
+    // Nothing was sealed yet, and all the same nothing plain is written.
+    await expect(at.openIdle()).rejects.toMatchObject({ code: 'keys-missing' });
+  });
+
+  it('never begins with a key file that a restart takes away, unless the state goes with it', async () => {
+    const lasting = path.resolve(import.meta.dirname, '../../../../.cache');
+    await mkdir(lasting, { recursive: true });
+    const folder = await mkdtemp(path.join(lasting, 'state-'));
+    try {
+      for (const keys of [{ keysUrl: at.keysUrl() }, { secretsUrl: at.keysUrl() }]) {
+        await expect(openEmbedded({ folder, ...keys })).rejects.toMatchObject({ code: 'key-file-temporary' });
+      }
+      expect(existsSync(path.join(at.root, 'keys.json'))).toBe(false);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   it('and where none ever was, a forged seal stops its own workflow alone', async () => {

@@ -21,7 +21,7 @@ export { leaveWhenIdle } from './leave-idle.ts';
 export { type HostRole, liveTraces } from './live-traces.ts';
 export { loadDefinitions, loadPools } from './load-definitions.ts';
 export { failureReporter, type LogLevel, logLine, warningLine } from './log.ts';
-export { embedderFolderIn, embedderIn, installedEmbedder } from './memory-index.ts';
+export { embedderIn, installedEmbedder, ownEmbedderFolder } from './memory-index.ts';
 export { inClusterApi, keepDeletionCost } from './pod-deletion-cost.ts';
 export { type Rebuild, type RebuildRole, unfinishedClusterRebuild } from './rebuild.ts';
 export { runService, SERVICE_NODE_FLAGS, type Service, type ServiceLife, STOP_MARGIN_MS } from './service.ts';

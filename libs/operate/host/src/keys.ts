@@ -4,6 +4,9 @@
  * address must not contain a secret.
  */
 
+import { realpathSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigError } from '@tidemark/core';
 import { FILE_KEYS, openFileKeys } from '@tidemark/keys-file';
@@ -100,13 +103,18 @@ export interface FolderKeys extends KeyAddresses {
   readonly encryption?: 'on' | 'off' | undefined;
   /** `off`: rows have no words of memories. */
   readonly memoryWords?: 'on' | 'off' | undefined;
+  /** False: a folder whose history is plain stays so, although a key is named. Default true: the named key begins to encrypt it. */
+  readonly begins?: boolean | undefined;
 }
 
-/** The settings of a folder's keys. Throws `ConfigError` (`setting-invalid`). */
+/**
+ * The settings of a folder's keys. They don't begin to encrypt one: an environment is easily another's, such as that of a cluster that was
+ * tried before, and what was sealed is lost with its key. Throws `ConfigError` (`setting-invalid`).
+ */
 export function folderKeysFromEnv(env: Readonly<Record<string, string | undefined>>): FolderKeys {
   const { TIDEMARK_KEYS_URL: keysUrl, TIDEMARK_SECRETS_KEYS_URL: secretsUrl } = env;
   const [encryption, memoryWords] = [onOrOff('TIDEMARK_ENCRYPTION', env), onOrOff('TIDEMARK_MEMORY_WORDS', env)];
-  return { encryption, keysUrl, secretsUrl, memoryWords };
+  return { encryption, keysUrl, secretsUrl, memoryWords, begins: false };
 }
 
 function onOrOff(setting: string, env: Readonly<Record<string, string | undefined>>): 'on' | 'off' | undefined {
@@ -115,8 +123,39 @@ function onOrOff(setting: string, env: Readonly<Record<string, string | undefine
   throw new ConfigError('setting-invalid', `${setting} must be on or off.`);
 }
 
+/**
+ * Throws `ConfigError` (`key-file-temporary`): a key file that a restart removes takes with it all that it sealed. State in such a place is
+ * no better than its key.
+ */
+export function refuseTemporary(setting: string, address: string, folder: string): void {
+  const file = fileIn(address);
+  if (file === undefined || !isTemporary(file) || isTemporary(folder)) return;
+  const message = `${setting}: ${file} is in a folder for temporary files, and what it seals in ${folder} could never be read again without it. Name a place that stays.`;
+  throw new ConfigError('key-file-temporary', message, { setting, file });
+}
+
+function isTemporary(place: string): boolean {
+  const found = realPath(path.resolve(place));
+  return [os.tmpdir(), '/tmp', '/var/tmp', '/dev/shm', '/run'].some((folder) => {
+    const inside = path.relative(realPath(folder), found);
+    return inside === '' || !(inside.startsWith('..') || path.isAbsolute(inside));
+  });
+}
+
+/** Of what exists of it. */
+function realPath(place: string): string {
+  try {
+    return realpathSync(place);
+  } catch {
+    const above = path.dirname(place);
+    return above === place ? place : path.join(realPath(above), path.basename(place));
+  }
+}
+
 /** How many keys of histories the store holds. */
 export const historyKeyCount = (store: KeyStore): Promise<number> => count(store.list({}), (key) => !isForSecrets(key));
+/** How many keys of secret fields it holds. */
+export const secretKeyCount = (store: KeyStore): Promise<number> => count(store.list({}), isForSecrets);
 
 /** Throws `ConfigError` (`keys-missing`) where the store holds keys of histories: without one the process would write plain text beside sealed records. */
 export async function refuseWithoutKey(store: KeyStore): Promise<void> {

@@ -127,6 +127,20 @@ describe('a request', () => {
     await expect(new SpanClient(collector).send([span(0)])).rejects.toMatchObject({ code });
   });
 
+  test.each(['traces', 'metrics'] as const)('of %s gets no header over a network in clear', (signal) => {
+    const set = {
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-team=a',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example:4318',
+    };
+    expect(() => collectorOf(set, undefined, signal)).toThrow(/HEADERS.*in clear/);
+    const own = { [`OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`]: 'http://collector.example:4317' };
+    expect(() => collectorOf({ ...set, ...own, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, undefined, signal)).toThrow(
+      /clear/,
+    );
+    const { url } = collectorOf({ ...set, OTEL_EXPORTER_OTLP_HEADERS: '' }, undefined, signal)!;
+    expect(url).toContain('http://collector.example');
+  });
+
   test('of a header that can not be sent the error tells no value', async () => {
     const headers = 'authorization=Bearer%20of-ours%0Ax';
     const collector = { ...collectorOf({}, receiver.endpoint)!, headers };

@@ -6,6 +6,7 @@
 
 import type { Resource } from '@opentelemetry/resources';
 import { ConfigError, LimitError, messageOf, UnavailableError } from '@tidemark/core';
+import { isInClear } from '@tidemark/ports';
 import { EchoMask } from '@tidemark/secrets';
 import { LAST_ANSWER_MAX_MS, REQUEST_TIMEOUT_MS } from './limits.ts';
 import { readableSpan } from './readable-span.ts';
@@ -42,9 +43,13 @@ export function collectorOf(env: Env, endpoint?: string, signal: Signal = 'trace
   if (env.OTEL_SDK_DISABLED === 'true' && endpoint === undefined) return undefined;
   const protocol = protocolOf(env[name('PROTOCOL')] || env.OTEL_EXPORTER_OTLP_PROTOCOL);
   const url = named === undefined ? signalUrl(base!, signal, protocol) : checkedUrl(named, name('ENDPOINT')).href;
+  const headers = env[name('HEADERS')] || env.OTEL_EXPORTER_OTLP_HEADERS || '';
+  if (headers !== '' && isInClear(new URL(url))) {
+    const message = `${name('HEADERS')} or OTEL_EXPORTER_OTLP_HEADERS: what they hold, a key say, would cross the network in clear. Name a collector by https://, or one on this machine, which adds them.`;
+    throw new ConfigError('setting-invalid', message);
+  }
   return {
-    ...{ signal, protocol, url },
-    headers: env[name('HEADERS')] || env.OTEL_EXPORTER_OTLP_HEADERS || '',
+    ...{ signal, protocol, url, headers },
     timeoutMs: timeoutOf(env[name('TIMEOUT')] || env.OTEL_EXPORTER_OTLP_TIMEOUT),
     service: env.OTEL_SERVICE_NAME ?? '',
     resource: env.OTEL_RESOURCE_ATTRIBUTES ?? '',

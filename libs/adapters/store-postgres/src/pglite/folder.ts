@@ -8,7 +8,18 @@
  * - `data`: PGlite's own.
  */
 
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ConfigError, CorruptError } from '@tidemark/core';
@@ -51,7 +62,11 @@ export function takeFolder(folder: string): PgliteFolder {
     }
     return {
       data,
-      completed: () => found?.complete !== true && write(true),
+      completed() {
+        if (found?.complete === true) return;
+        keepToOwner(data);
+        write(true);
+      },
       release: () => void (lock.isOpen && lock.close()),
     };
   } catch (error) {
@@ -63,8 +78,10 @@ export function takeFolder(folder: string): PgliteFolder {
 function takeLock(folder: string): DatabaseSync {
   let lock: DatabaseSync | undefined;
   try {
-    mkdirSync(folder, { recursive: true });
-    lock = new DatabaseSync(path.join(folder, 'lock'), { timeout: 0 });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const file = path.join(folder, 'lock');
+    closeSync(openSync(file, 'a', 0o600));
+    lock = new DatabaseSync(file, { timeout: 0 });
     lock.exec('pragma journal_mode = memory; begin exclusive');
     return lock;
   } catch (error) {
@@ -128,9 +145,19 @@ const damaged = (folder: string, problem: string): CorruptError =>
     { folder },
   );
 
+/** PGlite unpacks a template for everybody to read and write. Where modes are not kept, the folder above decides. */
+function keepToOwner(data: string): void {
+  chmodSync(data, 0o700);
+  for (const entry of readdirSync(data, { recursive: true, withFileTypes: true })) {
+    if (!entry.isSymbolicLink()) {
+      chmodSync(path.join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600);
+    }
+  }
+}
+
 /** Writes the whole file or nothing, and follows no link. */
 function writeFormat(file: string, format: Format): void {
   rmSync(`${file}.new`, { force: true });
-  writeFileSync(`${file}.new`, `${JSON.stringify(format)}\n`, { flag: 'wx' });
+  writeFileSync(`${file}.new`, `${JSON.stringify(format)}\n`, { flag: 'wx', mode: 0o600 });
   renameSync(`${file}.new`, file);
 }

@@ -5,12 +5,13 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, type Stats, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { PGlite } from '@electric-sql/pglite';
+import { isForeign, isOpenToOthers } from '@tidemark/ports';
 import { TEMPLATE_MAX_BYTES } from '../limits.ts';
 
 /** Raised when databases are created in another way. */
@@ -31,6 +32,10 @@ function versionOf(name: string): string {
   return (JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string }).version;
 }
 
+/** Functions of a database are code: one that another user put into a shared cache is not taken. */
+const isOwn = (stats: Stats): boolean =>
+  !isForeign(stats, process.geteuid?.()) && !isOpenToOthers(stats, process.geteuid?.());
+
 /**
  * Reads the template as PGlite takes it; undefined when there is none, or none that can be read. `tables` identifies its tables: each
  * change of them has a template of its own.
@@ -38,7 +43,8 @@ function versionOf(name: string): string {
 export function readTemplate(tables: string): Blob | undefined {
   try {
     const file = templateFile(tables);
-    if (!existsSync(file)) return undefined;
+    const found = lstatSync(file, { throwIfNoEntry: false });
+    if (found === undefined || !isOwn(found) || !isOwn(lstatSync(path.dirname(file)))) return undefined;
     return new Blob([zstdDecompressSync(readFileSync(file), { maxOutputLength: TEMPLATE_MAX_BYTES })]);
   } catch {
     return undefined;
@@ -61,10 +67,10 @@ export async function keepTemplate(database: PGlite, tables: string): Promise<vo
     await database.exec('checkpoint');
     const tar = Buffer.from(await (await database.dumpDataDir('none')).arrayBuffer());
     const file = templateFile(tables);
-    mkdirSync(path.dirname(file), { recursive: true });
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
     const draft = `${file}.${randomUUID()}`;
     try {
-      writeFileSync(draft, zstdCompressSync(tar));
+      writeFileSync(draft, zstdCompressSync(tar), { mode: 0o600 });
       renameSync(draft, file);
     } finally {
       rmSync(draft, { force: true });

@@ -31,6 +31,11 @@ const IDLE = 'I'.charCodeAt(0);
 /** The last lines that PGlite prints while it starts, for the error when it fails to. */
 const LINES_MAX = 20;
 
+// PGlite evaluates text of the libraries that a database's functions name, and a folder's rows may be a stranger's: none brings any here.
+globalThis.eval = () => {
+  throw new Error('no text is run as code beside the rows of a folder');
+};
+
 const port = parentPort!;
 const say = (message: FromThread, transfer: readonly ArrayBuffer[] = []): void =>
   port.postMessage(message, [...transfer]);

@@ -16,7 +16,7 @@ import { FleetFollower } from '../follow/follower.ts';
 import { Narrator } from '../follow/words.ts';
 import { DRAIN_MS, PARKED_SHOWN_COUNT } from '../limits.ts';
 import { DEFAULT_FOLDER, type Folder, folderTarget } from '../place/folder.ts';
-import { HeldFolder, holdNoticed } from '../place/held-folder.ts';
+import { HeldFolder, holdNoticed, noteStaysPlain } from '../place/held-folder.ts';
 import { ownName, ownPlace, placeOr } from '../place/place.ts';
 import type { RunningOptions } from '../program/running-options.ts';
 import { type Session, takeInterrupts } from '../session.ts';
@@ -40,6 +40,7 @@ export async function dev(session: Session, options: RunningOptions['dev']): Pro
   const held = await placeOr(target, name, () => holdNoticed(session, target, { definitions, onError, otlp }));
   if (!(held instanceof HeldFolder)) throw inUse(target, held.holder);
   try {
+    noteStaysPlain(session, held);
     const reportChange = (file: string): void =>
       reportWarning(
         session,

@@ -4,7 +4,7 @@ import { ConfigError, DEFAULT_TENANT, isoTime, tenantId, workflowId } from '@tid
 import { type Host, type Keys, rotateFileKeys } from '@tidemark/host';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { type ForgetCertificate, forget } from '@tidemark/runtime';
-import { type AdminOptions, atHost } from '../place/admin-place.ts';
+import { type AdminOptions, adminTarget, atFolder, atHost } from '../place/admin-place.ts';
 import type { Session } from '../session.ts';
 import { type Columns, tableOr } from '../text/table.ts';
 import { count, counted } from '../text/units.ts';
@@ -39,6 +39,25 @@ const USES: Columns<KeyUse> = [
   ['DATA KEYS', (use) => count(use.count), 'right'],
   ['', ({ isCurrent }) => (isCurrent ? 'current' : 'to be rewrapped: tidemark admin keys rewrap')],
 ];
+
+/** Folders alone: a cluster is encrypted unless its settings say otherwise. */
+export async function keysBegin(session: Session, options: AdminOptions): Promise<number> {
+  const target = adminTarget(options, session);
+  if (target.kind === 'cluster') {
+    throw new ConfigError(
+      'keys-of-cluster',
+      'TIDEMARK_KAFKA_BROKERS names a cluster, which is encrypted unless TIDEMARK_ENCRYPTION is off. Name a folder with --state.',
+    );
+  }
+  const { terminal } = session;
+  // Opening it does it.
+  await atFolder(target, async ({ keys }) => keysOf({ keys }), { begins: true, makes: true });
+  terminal.answer({ state: target.folder, encrypted: true });
+  terminal.line(
+    `What is written to ${printable(target.shown)} is encrypted from now on. Every command on it needs TIDEMARK_KEYS_URL; keep a copy of a key file in another place.`,
+  );
+  return EXIT.ok;
+}
 
 export async function keysRotate(session: Session, options: AdminOptions): Promise<number> {
   const rotated = await atHost(session, options, rotateIn, { action: 'rotateKeys' });
@@ -165,7 +184,13 @@ function forgetIn(host: Host, call: Parameters<typeof forget>[1]): Promise<Forge
 }
 
 /** Keys of histories and of secret fields, as far as they are named. */
-function keysOf({ keys, secrets }: Host): readonly [Keys, ...Keys[]] {
+function keysOf({
+  keys,
+  secrets,
+}: {
+  readonly keys: Host['keys'];
+  readonly secrets?: Host['secrets'];
+}): readonly [Keys, ...Keys[]] {
   if (keys !== undefined) return secrets === undefined ? [keys] : [keys, secrets];
   if (secrets !== undefined) return [secrets];
   throw new ConfigError('keys-missing', 'Nothing is encrypted here: TIDEMARK_KEYS_URL is not set.');

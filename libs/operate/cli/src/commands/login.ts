@@ -5,7 +5,6 @@
 
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
-import { isLoopback } from '@tidemark/access/http-guard';
 import { connect, TidemarkApiError } from '@tidemark/client';
 import { ConfigError, InvalidError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
@@ -15,7 +14,7 @@ import { failureOf } from '../place/api-failure.ts';
 import { changeContexts, checkContextName, contextNamed, contextsPath, readContexts } from '../place/contexts.ts';
 import type { ContextsFile, Credential } from '../place/contexts-file.ts';
 import { deviceLogin } from '../place/oidc.ts';
-import { atPlace, checkedUrl, type PlaceOptions } from '../place/place.ts';
+import { atPlace, checkedUrl, type PlaceOptions, refuseInClear } from '../place/place.ts';
 import type { LoginOptions } from '../program/login-options.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { type Columns, tableOr } from '../text/table.ts';
@@ -29,6 +28,8 @@ export async function login(session: Session, url: string | undefined, options: 
   const at = url === undefined ? contextNamed(contexts, asked!).url : checkedUrl(url, 'url');
   const name = checkContextName(asked ?? nameOf(at));
   const before = url === undefined ? contextNamed(contexts, name).credential : undefined;
+  const isNone = options.key === undefined && options.oidc === undefined && (before ?? NONE).kind === 'none';
+  if (!isNone) refuseInClear(at, 'url', 'the credential');
   const given = await credentialFor(session, before, options);
   const me = await whoIs(at, given);
   // A server without access control looks at no credential, so this one may be good for nothing, or for another server.
@@ -40,15 +41,14 @@ export async function login(session: Session, url: string | undefined, options: 
     if (options.context === undefined && known !== undefined && known.url !== at) throw isTaken(name, known.url);
     return { ...file, current: name, contexts: { ...file.contexts, [name]: { url: at, credential } } };
   });
-  if (credential.kind !== 'none' && isInClear(at)) {
-    terminal.warn(`${printable(at)} is not encrypted: anyone on the network path can read the credential. Use https.`);
-  }
   if (isUnread)
     terminal.warn(`${printable(at)} asks nobody for a credential: yours was not checked, and is not stored.`);
   terminal.answer({ context: name, url: at, ...me });
   terminal.line(`You are ${meWords(me)} at ${printable(at)}. Commands ask it from now on (context ${name}).`);
   return EXIT.ok;
 }
+
+const NONE: Credential = { kind: 'none' };
 
 /** A name may hold no brackets and colons. */
 const nameOf = (url: string): string => new URL(url).hostname.replaceAll(/[[\]]/g, '').replaceAll(':', '-');
@@ -58,12 +58,6 @@ const isTaken = (name: string, url: string): ConfigError =>
     'context-exists',
     `Context ${name} is for ${url}, and keeps its credential. Give this one another name, or the same one if you mean to replace it: --context NAME.`,
   );
-
-/** Traffic to this machine never leaves it. */
-function isInClear(url: string): boolean {
-  const { protocol, hostname } = new URL(url);
-  return protocol === 'http:' && !isLoopback(hostname);
-}
 
 async function credentialFor(
   session: Session,

@@ -130,13 +130,14 @@ async function hold(current: Run, target: Folder, name: string): Promise<Opened>
   const definitions = await readDefinitions(options.workflows, session.cwd);
   const definition = pick(definitions, current.name, 'in the given modules');
   if (options.input !== undefined || options.id === undefined) definition.parseInput(current.input);
-  const [{ holdNoticed }, { checkedStart }] = await Promise.all([
+  const [{ holdNoticed, noteStaysPlain }, { checkedStart }] = await Promise.all([
     import('../place/held-folder.ts'),
     import('@tidemark/runtime'),
   ]);
   const { id = 'new', session: conversation, user, tag: tags, timeout } = options;
   checkedStart(definition.name, { id, session: conversation, user, tags, timeout });
   const held = await holdNoticed(session, target, { definitions, onError: runReporter(current) });
+  noteStaysPlain(session, held);
   if (options.detach === true) return { place: await placeOf(held, name), held };
   try {
     await held.serve('run');

@@ -21,7 +21,7 @@ import type { AuditEntry } from '@tidemark/ports';
 import { noState } from '../failures.ts';
 import type { Session } from '../session.ts';
 import { DEFAULT_FOLDER, exists, type Folder, folderTarget, inUse } from './folder.ts';
-import { holdFolder } from './held-folder.ts';
+import { type HoldOptions, holdFolder } from './held-folder.ts';
 import { holderPlace, ownName } from './place.ts';
 
 export interface AdminOptions {
@@ -77,12 +77,17 @@ export async function writeDown(session: Session, target: AdminTarget, changed: 
   }
 }
 
-async function atFolder<T>(target: Folder, work: (host: Host) => Promise<T>): Promise<T> {
-  if (!exists(target)) throw noState(target.shown);
+/** `makes`: also where nothing is stored yet. Throws as `atHost` does. */
+export async function atFolder<T>(
+  target: Folder,
+  work: (host: Host) => Promise<T>,
+  { makes = false, begins }: Pick<HoldOptions, 'begins'> & { readonly makes?: boolean } = {},
+): Promise<T> {
+  if (!makes && !exists(target)) throw noState(target.shown);
   await refuseHeld(target);
   let held: Awaited<ReturnType<typeof holdFolder>>;
   try {
-    held = await holdFolder(target);
+    held = await holdFolder(target, { begins });
   } catch (error) {
     throw inUse(error, target);
   }

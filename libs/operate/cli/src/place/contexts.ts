@@ -5,6 +5,7 @@ import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/pro
 import os from 'node:os';
 import path from 'node:path';
 import { ConfigError, InvalidError } from '@tidemark/core';
+import { isForeign } from '@tidemark/ports';
 import { CONTEXT_NAME, CONTEXTS_MAX_BYTES, CONTEXTS_MAX_COUNT, CONTEXTS_WAIT_MS } from '../limits.ts';
 import { type Context, type ContextsFile, oddIn } from './contexts-file.ts';
 
@@ -24,7 +25,8 @@ export async function readContexts(env: Env): Promise<ContextsFile> {
   const file = contextsPath(env);
   let text: string;
   try {
-    const { size, mode } = await stat(file);
+    const { size, mode, uid } = await stat(file);
+    if (isForeign({ uid }, process.geteuid?.())) throw unreadable(file, `it belongs to another user (${uid})`);
     if (size > CONTEXTS_MAX_BYTES) throw unreadable(file, `it has more than ${CONTEXTS_MAX_BYTES} bytes`);
     if ((mode & 0o077) !== 0) throw unreadable(file, `others can read it. Give the command: chmod 600 ${file}`);
     text = await readFile(file, 'utf8');

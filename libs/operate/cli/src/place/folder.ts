@@ -3,6 +3,7 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigError, CorruptError, TidemarkError } from '@tidemark/core';
+import { refuseForeignState } from '@tidemark/host/state-folder';
 import type { Session } from '../session.ts';
 
 /** Default folder of the state. */
@@ -18,12 +19,12 @@ export interface Folder {
   readonly env: Session['env'];
 }
 
-export const folderTarget = (shown: string, { env, cwd }: Pick<Session, 'env' | 'cwd'>): Folder => ({
-  kind: 'embedded',
-  folder: path.resolve(cwd, shown),
-  shown,
-  env,
-});
+/** Throws as `refuseForeignState`: nothing of another's folder is opened, its socket neither. */
+export function folderTarget(shown: string, { env, cwd }: Pick<Session, 'env' | 'cwd'>): Folder {
+  const folder = path.resolve(cwd, shown);
+  refuseForeignState(folder, shown);
+  return { kind: 'embedded', folder, shown, env };
+}
 
 /**
  * Whether there is anything to read; a command that only reads creates nothing. Throws `ConfigError` (`state-no-folder`), and

@@ -88,6 +88,8 @@ export interface HoldOptions {
   /** Where traces are exported to; absent: as the environment says. */
   readonly otlp?: string | undefined;
   readonly definitions?: readonly Definition[];
+  /** Begins to encrypt a folder whose history is plain, with the key that the environment names. */
+  readonly begins?: boolean | undefined;
   /** Called for every failure that was survived. */
   readonly onError?: ((where: string, error: unknown) => void) | undefined;
 }
@@ -95,13 +97,13 @@ export interface HoldOptions {
 /** Holds the folder: opens it, coordinates, and returns once its rows hold all of its log. Throws `ConfigError` (`setting-invalid`). */
 export async function holdFolder(
   target: Folder,
-  { definitions = [], onError, otlp }: HoldOptions = {},
+  { definitions = [], onError, otlp, begins = false }: HoldOptions = {},
 ): Promise<HeldFolder> {
   const { folder, env } = target;
-  const embedder = embedderIn(env.TIDEMARK_EMBEDDER_FOLDER) ?? installedEmbedder(folder);
+  const embedder = embedderIn(env.TIDEMARK_EMBEDDER_FOLDER) ?? installedEmbedder(env);
   const onWarning = (code: string, message: string): void =>
     onError?.(code === 'metrics-unsent' ? 'metrics' : 'secrets', new InvalidError(code, message));
-  const host = await openEmbedded({ ...folderSettings(env, otlp), folder, embedder, onWarning });
+  const host = await openEmbedded({ ...folderSettings(env, otlp), begins, folder, embedder, onWarning });
   // The projector survives it and retries, so nobody would learn why the rows stay behind.
   let damage: TidemarkError | undefined;
   let isOpen = false;
@@ -121,7 +123,15 @@ export async function holdFolder(
   }
 }
 
-/** The same, with a message to people where it takes long. */
+/** Says once that a folder stays plain although the environment names a key. */
+export function noteStaysPlain({ terminal }: Session, { host, target }: HeldFolder): void {
+  const { TIDEMARK_KEYS_URL: named = '', TIDEMARK_ENCRYPTION: wanted } = target.env;
+  if (host.keys !== undefined || named === '' || wanted === 'off') return;
+  const message = `TIDEMARK_KEYS_URL is set, but ${target.shown} is not encrypted and stays so: tidemark admin keys begin encrypts what is written from then on.`;
+  terminal.note(message);
+}
+
+/** As `holdFolder`, with a message to people where it takes long. */
 export function holdNoticed(session: Session, target: Folder, options: HoldOptions): Promise<HeldFolder> {
   const isNew = !existsSync(path.join(target.folder, 'log'));
   const why = isNew ? '' : ': what its rows lack, or all of them where they are lost, is rebuilt from its log first';

@@ -5,6 +5,7 @@
 
 import { TidemarkApiError } from '@tidemark/client';
 import { AccessError, isoTime, TidemarkError, UnavailableError } from '@tidemark/core';
+import { isInClear } from '@tidemark/ports';
 import { ISSUER_ANSWER_MS, LOGIN_MAX_MS, TOKEN_SPARE_MS } from '../limits.ts';
 import type { Session } from '../session.ts';
 import { changeContexts } from './contexts.ts';
@@ -90,16 +91,30 @@ async function renewed(name: string, credential: OidcCredential): Promise<OidcCr
       return credentialOf({ issuer, clientId }, await oidc.refreshTokenGrant(config, refresh), refresh);
     });
   } catch (error) {
-    throw error instanceof AccessError ? loginAgain(name) : error;
+    throw error instanceof AccessError && error.code === 'login-refused' ? loginAgain(name) : error;
   }
 }
 
+/** Throws `AccessError` (`login-in-clear`): codes and tokens would be read on their way. */
+function refuseClear(url: string): void {
+  if (!isInClear(new URL(url))) return;
+  throw new AccessError(
+    'login-in-clear',
+    `--oidc: ${new URL(url).origin} is not encrypted, and tokens would cross the network in clear. Name an issuer by https:// (http:// is for this machine alone).`,
+  );
+}
+
 async function discovered(issuer: string, clientId: string) {
+  refuseClear(issuer);
   // Only a login loads it.
   const oidc = await import('openid-client');
   const execute = new URL(issuer).protocol === 'http:' ? [oidc.allowInsecureRequests] : [];
   const options = { execute, timeout: ISSUER_ANSWER_MS / 1_000 };
-  return { oidc, config: await oidc.discovery(new URL(issuer), clientId, undefined, oidc.None(), options) };
+  const config = await oidc.discovery(new URL(issuer), clientId, undefined, oidc.None(), options);
+  // An issuer on this machine may name others.
+  const { token_endpoint: tokens, device_authorization_endpoint: device } = config.serverMetadata();
+  for (const endpoint of [tokens, device]) if (endpoint !== undefined) refuseClear(endpoint);
+  return { oidc, config };
 }
 
 const credentialOf = (
@@ -127,6 +142,7 @@ async function asking<T>(issuer: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
+    if (error instanceof AccessError) throw error;
     const { error: refusal, name } = error as { readonly error?: unknown; readonly name?: unknown };
     if (typeof refusal === 'string') {
       throw new AccessError('login-refused', `${issuer} refused it: ${refusal.slice(0, 100)}. Log in again.`);

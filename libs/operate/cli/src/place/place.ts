@@ -8,6 +8,7 @@ import { LOCAL_PRINCIPAL, LOCAL_URL, OWN_VERSION } from '@tidemark/api/local';
 import { type Client, connect, TidemarkApiError } from '@tidemark/client';
 import { ConfigError, UnavailableError } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
+import { isInClear } from '@tidemark/ports';
 import type { Definition } from '@tidemark/runtime';
 import { noState, UsageError } from '../failures.ts';
 import { FOLDER_WAIT_MS, HOLDER_ANSWER_MS, HOLDER_POLL_MS, RETRY_PAUSE_MS } from '../limits.ts';
@@ -83,10 +84,10 @@ export async function targetOf(
   );
 }
 
-const serverTarget = (name: string, { url, credential }: Context, env: Session['env']): Target => ({
-  ...{ kind: 'server', url, context: name },
-  token: tokenOf(name, credential, env),
-});
+function serverTarget(name: string, { url, credential }: Context, env: Session['env']): Target {
+  if (credential.kind !== 'none') refuseInClear(url, `context ${name}`, 'its credential');
+  return { kind: 'server', url, context: name, token: tokenOf(name, credential, env) };
+}
 
 /** Throws `ConfigError` (`url-invalid`). A name and a password in it would appear in every message. */
 export function checkedUrl(text: string, field: string): string {
@@ -96,6 +97,15 @@ export function checkedUrl(text: string, field: string): string {
   throw new ConfigError(
     'url-invalid',
     `${field}: give the address of the API, as https://tidemark.example.com, with nothing after its path.`,
+  );
+}
+
+/** Throws `ConfigError` (`url-in-clear`). `what`: what would be sent there. */
+export function refuseInClear(url: string, field: string, what: string): void {
+  if (!isInClear(new URL(url))) return;
+  throw new ConfigError(
+    'url-in-clear',
+    `${field}: ${what} would cross the network in clear on the way to ${new URL(url).host}, and nothing was sent. Give its https:// address, or make a tunnel and name this machine's end of it.`,
   );
 }
 

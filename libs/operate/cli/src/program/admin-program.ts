@@ -58,7 +58,7 @@ export function addAdmin(kit: ProgramKit): void {
     .argument('<id>', 'id of the run')
     .action(does(archiveCommands, 'restore'));
   sub('install-embedder', 'set up a small sentence model on this machine, for recall by meaning (500 MB)')
-    .argument('[folder]', 'where to (default: in the state folder, where it is found by itself)')
+    .argument('[folder]', 'where to (default: your own folder of data, where it is found by itself)')
     .action(does(() => import('../commands/install-embedder.ts'), 'installEmbedderHere'));
   addKeys(admin, does);
   const access = admin
@@ -85,6 +85,9 @@ function addKeys(admin: Command, does: ProgramKit['does']): void {
   const sub = (usage: string, what: string, isDefault = false) =>
     common(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent));
   sub('show', 'how many data keys each key has wrapped', true).action(does(keysCommands, 'keysShow'));
+  sub('begin', 'encrypt what is written to a folder from now on, with the key of TIDEMARK_KEYS_URL').action(
+    does(keysCommands, 'keysBegin'),
+  );
   sub('rotate', 'add a key to each key file, which wraps from now on').action(does(keysCommands, 'keysRotate'));
   sub('rewrap', 'wrap with the current key what older ones wrapped').action(does(keysCommands, 'keysRewrap'));
   const forget = common(

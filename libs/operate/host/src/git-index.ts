@@ -1,0 +1,126 @@
+/**
+ * Owns finding the git repository that tracks a folder, from `.git/index` alone (formats 2 to 4, split ones too: gitformat-index(5)). Must
+ * run nothing, and must not trust the file: an index that isn't understood counts as one that tracks the folder.
+ */
+
+import { lstatSync, readFileSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+import { GIT_FILE_MAX_BYTES, GIT_INDEX_MAX_BYTES } from './state-folder-limits.ts';
+
+/** Bytes of an entry before its digest, and of the digests that git has. */
+const ENTRY_HEAD_BYTES = 40;
+const DIGEST_BYTES = [20, 32] as const;
+const LONG_FLAGS = 0x4000;
+
+/**
+ * The repository whose index has the folder itself (as a link, a file or a repository of its own), or one of the names in it or below;
+ * undefined: none has. Names are compared without regard to case, as some file systems do.
+ */
+export function trackingRepository(folder: string, names: readonly string[]): string | undefined {
+  for (const start of new Set([folder, realpathSync.native(folder)])) {
+    for (let at = start; ; at = path.dirname(at)) {
+      const index = indexOf(at);
+      const own = path.relative(at, start).split(path.sep).join('/');
+      if (index !== undefined && tracks(index, own, names) !== false) return at;
+      if (at === path.dirname(at)) break;
+    }
+  }
+  return undefined;
+}
+
+/** The index of the repository in that folder. Undefined: there is no repository. */
+function indexOf(folder: string): string | undefined {
+  const git = path.join(folder, '.git');
+  const stats = lstatSync(git, { throwIfNoEntry: false });
+  if (stats === undefined) return undefined;
+  if (!stats.isFile()) return path.join(git, 'index');
+  // A work tree, or a repository within another one.
+  const [, target] = /^gitdir: (.+)\n?$/.exec(stats.size > GIT_FILE_MAX_BYTES ? '' : readFileSync(git, 'utf8')) ?? [];
+  return target === undefined ? git : path.resolve(folder, target, 'index');
+}
+
+/** Undefined: the index isn't understood. `own`: the folder's name in the repository; empty: it is the repository itself. */
+function tracks(file: string, own: string, names: readonly string[], isShared = false): boolean | undefined {
+  const stats = lstatSync(file, { throwIfNoEntry: false });
+  if (stats === undefined) return false;
+  if (!stats.isFile() || stats.size > GIT_INDEX_MAX_BYTES) return undefined;
+  const prefix = own === '' ? '' : `${own.toLowerCase()}/`;
+  const isWanted = (name: string): boolean => {
+    const tracked = name.toLowerCase();
+    if (tracked === prefix.slice(0, -1)) return true;
+    if (!tracked.startsWith(prefix)) return false;
+    const [first] = tracked.slice(prefix.length).split('/');
+    return names.includes(first!);
+  };
+  const bytes = readFileSync(file);
+  for (const digestBytes of DIGEST_BYTES) {
+    const read = readIndex(bytes, digestBytes, isWanted);
+    if (read === undefined) continue;
+    if (read.isFound || read.shared === undefined || isShared) return read.isFound;
+    return tracks(path.join(path.dirname(file), `sharedindex.${read.shared}`), own, names, true);
+  }
+  return undefined;
+}
+
+interface Read {
+  readonly isFound: boolean;
+  /** Digest of the index that this one adds to. */
+  readonly shared?: string | undefined;
+}
+
+/** Undefined: it isn't an index with digests of that length. */
+function readIndex(bytes: Buffer, digestBytes: number, isWanted: (name: string) => boolean): Read | undefined {
+  if (bytes.length < 12 + digestBytes || bytes.toString('latin1', 0, 4) !== 'DIRC') return undefined;
+  const [version, count, end] = [bytes.readUInt32BE(4), bytes.readUInt32BE(8), bytes.length - digestBytes];
+  if (version < 2 || version > 4) return undefined;
+  let at = 12;
+  let name = '';
+  let isFound = false;
+  for (let entry = 0; entry < count; entry++) {
+    const begin = at;
+    const flagsAt = begin + ENTRY_HEAD_BYTES + digestBytes;
+    if (flagsAt + 2 > end) return undefined;
+    at = flagsAt + ((bytes.readUInt16BE(flagsAt) & LONG_FLAGS) !== 0 && version > 2 ? 4 : 2);
+    let kept = 0;
+    if (version === 4) {
+      // How many characters of the name before are not in this one.
+      const cut = readOffset(bytes, at);
+      [kept, at] = [Buffer.byteLength(name, 'latin1') - cut.value, cut.next];
+      if (kept < 0) return undefined;
+    }
+    const zero = bytes.indexOf(0, at);
+    if (zero < 0 || zero >= end) return undefined;
+    name = name.slice(0, kept) + bytes.toString('latin1', at, zero);
+    // Formats 2 and 3 fill an entry up with 1 to 8 zeros.
+    at = version === 4 ? zero + 1 : begin + ((zero - begin) & ~7) + 8;
+    isFound ||= isWanted(Buffer.from(name, 'latin1').toString());
+  }
+  return extensionsOf(bytes, at, end, isFound);
+}
+
+/** Also proves that the entries were read as they were written: extensions fill what is left of the file. */
+function extensionsOf(bytes: Buffer, begin: number, end: number, isFound: boolean): Read | undefined {
+  let shared: string | undefined;
+  let at = begin;
+  while (at + 8 <= end) {
+    const [kind, size] = [bytes.toString('latin1', at, at + 4), bytes.readUInt32BE(at + 4)];
+    if (!/^[A-Za-z]{4}$/.test(kind)) return undefined;
+    // All zeros: it adds to nothing.
+    const digest = bytes.toString('hex', at + 8, at + 8 + bytes.length - end);
+    if (kind === 'link' && /[^0]/.test(digest)) shared = digest;
+    at += 8 + size;
+  }
+  return at === end ? { isFound, shared } : undefined;
+}
+
+/** Git's number of variable length, in which each further byte adds one. */
+function readOffset(bytes: Buffer, begin: number): { readonly value: number; readonly next: number } {
+  let at = begin;
+  let byte = bytes[at++] ?? 0;
+  let value = byte & 127;
+  while ((byte & 128) !== 0 && at < begin + 5) {
+    byte = bytes[at++] ?? 0;
+    value = (value + 1) * 128 + (byte & 127);
+  }
+  return { value, next: at };
+}

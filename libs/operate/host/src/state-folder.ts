@@ -1,0 +1,110 @@
+/**
+ * Owns whether a state folder may be used. What lies in one is believed, and its rows are a database with functions of its own, so it must
+ * be made by this user: not by another one, not where others may write, and not by a repository that somebody cloned. A folder that is
+ * missing, or that holds no state, is nobody's. Must not run anything to find out: `git` itself runs programs that a repository's settings
+ * name.
+ */
+
+import { lstatSync, mkdtempSync, readdirSync, realpathSync, rmdirSync, type Stats, statSync } from 'node:fs';
+import path from 'node:path';
+import { ConfigError } from '@tidemark/core';
+import { isForeign, isOpenToOthers } from '@tidemark/ports';
+import { trackingRepository } from './git-index.ts';
+
+/** What Tidemark puts into a state folder. */
+const NAMES = ['log', 'rows', 'archive', 'blobs', 'blobs-aside', 'api.sock'] as const;
+/** Of these the single files count too: locks and databases are opened by their names. */
+const OPENED_BY_NAME: ReadonlySet<string> = new Set(['log', 'rows']);
+
+/**
+ * Throws `ConfigError`: `state-foreign` (another user's), `state-exposed` (others may write there), `state-tracked` (a repository brought
+ * it). `shown`: its name for people.
+ */
+export function refuseForeignState(folder: string, shown = folder): void {
+  if (!isFolder(folder)) return;
+  refuseOthers(folder, shown);
+  const repository = trackingRepository(folder, NAMES);
+  if (repository === undefined) return;
+  throw new ConfigError(
+    'state-tracked',
+    `${shown} came with the git repository ${repository}, which tracks it or whose index can't be read, so its author could run code here. Nothing was opened. Name another folder (--state); or, where you yourself committed it: git rm -r --cached ${shown}, and list it in .gitignore.`,
+    { folder, repository },
+  );
+}
+
+function refuseOthers(folder: string, shown: string): void {
+  const own = process.geteuid?.();
+  const isOdd = (place: Place): boolean => isForeign(place, own) || (place.isInside && isOpenToOthers(place, own));
+  const odd = placesIn(folder).filter(isOdd);
+  if (odd.length === 0) return;
+  // Some file systems keep neither owners nor modes: what this process makes there itself then looks as odd.
+  const made = statsOfNew(folder);
+  const found = odd.find(({ uid, mode }) => made?.uid !== uid || (isOpenToOthers({ mode }, own) && made.mode !== mode));
+  if (found === undefined) return;
+  const at = path.join(shown, path.relative(folder, found.file));
+  if (isForeign(found, own)) {
+    const message = `${at} belongs to user ${found.uid}, not to the one who runs this (${own}), who could run code here by it. Nothing was opened. Name another folder (--state), run it as that user, or, where you trust what is in it: chown -R ${own} ${shown}.`;
+    throw new ConfigError('state-foreign', message, { folder, owner: found.uid });
+  }
+  const mode = (found.mode & 0o777).toString(8);
+  const message = `${at} has mode ${mode}: others could write what is believed and run here. Nothing was opened. Name another folder (--state), or, where you trust what is in it: chmod -R go-w ${shown}.`;
+  throw new ConfigError('state-exposed', message, { folder, mode });
+}
+
+interface Place {
+  readonly file: string;
+  /** Not the folder itself: what it holds is judged by its own owner, and its mode may be the user's wish. */
+  readonly isInside: boolean;
+  readonly uid: number;
+  /** 0 of a link. */
+  readonly mode: number;
+}
+
+function placesIn(folder: string): readonly Place[] {
+  const within = NAMES.map((name) => path.join(folder, name));
+  const files = NAMES.filter((name) => OPENED_BY_NAME.has(name)).flatMap((name) => entriesOf(path.join(folder, name)));
+  return [folder, ...within, ...files].flatMap((file) => {
+    // A link has an owner, and so has what it leads to.
+    const both = [statsOf(() => lstatSync(file)), statsOf(() => statSync(file))];
+    return both.flatMap((stats) =>
+      stats === undefined
+        ? []
+        : [{ file, isInside: file !== folder, uid: stats.uid, mode: stats.isSymbolicLink() ? 0 : stats.mode & 0o777 }],
+    );
+  });
+}
+
+function entriesOf(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).map((name) => path.join(folder, name));
+  } catch {
+    // Missing, no folder, or another user's, whose owner is judged by itself.
+    return [];
+  }
+}
+
+/** Undefined: it is missing, or went meanwhile. */
+function statsOf(read: () => Stats): Stats | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+const isFolder = (folder: string): boolean => statsOf(() => statSync(folder))?.isDirectory() === true;
+
+/** Of a folder that this process makes for itself alone; undefined: it can't make one there. */
+function statsOfNew(folder: string): Pick<Stats, 'uid' | 'mode'> | undefined {
+  try {
+    const made = mkdtempSync(path.join(realpathSync(folder), '.owner-'));
+    try {
+      const { uid, mode } = lstatSync(made);
+      return { uid, mode: mode & 0o777 };
+    } finally {
+      rmdirSync(made);
+    }
+  } catch {
+    return undefined;
+  }
+}
