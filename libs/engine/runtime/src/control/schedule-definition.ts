@@ -15,6 +15,7 @@ import {
   type Json,
   LimitError,
   type StreamStatus,
+  slotId,
   type TidemarkError,
   type WorkflowId,
 } from '@tidemark/core';
@@ -69,7 +70,7 @@ export interface ScheduleHost {
   start(
     definition: Definition,
     run: {
-      readonly id: string;
+      readonly id: WorkflowId;
       readonly tenant: string;
       readonly user: string | null;
       readonly input: Json;
@@ -201,7 +202,7 @@ async function start({ of, host, ctx }: Turn, belief: ScheduleBelief, slotMs: nu
   const at = new Date(slotMs).toISOString();
   const { tenant } = ctx.input as unknown as ScheduleInput;
   const { spec } = belief;
-  const id = `${ctx.workflow}@${at}`;
+  const id = slotId(ctx.workflow, at);
   // A person started a run at exactly this moment.
   if (belief.run?.id === id) return belief;
   try {

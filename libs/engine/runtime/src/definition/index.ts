@@ -43,7 +43,7 @@ export {
   type ShadowTask,
 } from './shadow-definition.ts';
 export { checkSignal, checkSignalName } from './signal-check.ts';
-export type { StartOptions } from './start-options.ts';
+export type { DerivedStart, StartOptions } from './start-options.ts';
 export {
   CompensateError,
   ContendedError,

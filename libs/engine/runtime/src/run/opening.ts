@@ -6,6 +6,7 @@
 import { type ChildOpening, type Children, type Payloads, toJson } from '@tidemark/codec';
 import {
   type Compensates,
+  childId as derivedChildId,
   type Envelope,
   InvalidError,
   type Json,
@@ -20,7 +21,6 @@ import {
   type TraceHints,
   taskId,
   type WorkflowId,
-  workflowId,
 } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
 import { checkedFragments } from '../agent/index.ts';
@@ -105,8 +105,8 @@ export function drawUpOpening(
  * `InvalidError` (`children-too-deep`).
  */
 export function childId(parent: WorkflowId, task: TaskId): WorkflowId {
-  const id = `${parent}~${task}`;
-  if (id.length <= WORKFLOW_ID_MAX_CHARS) return workflowId(id);
+  const id = derivedChildId(parent, task);
+  if (id.length <= WORKFLOW_ID_MAX_CHARS) return id;
   throw new InvalidError(
     'children-too-deep',
     `Task ${task} of ${parent}: the id of its child would have more than ${WORKFLOW_ID_MAX_CHARS} characters. Give the first parent a shorter id, or have fewer generations.`,

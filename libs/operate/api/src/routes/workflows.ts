@@ -7,10 +7,11 @@ import {
   isSystemDefinition,
   PRIORITIES,
   PRIORITY_DEFAULT,
+  undoId,
   workflowId,
 } from '@tidemark/core';
 import type { Principal, WorkflowSummary } from '@tidemark/ports';
-import { continuedAs, type Definition, lastOf, TAGS_MAX_COUNT, type UndoOutput, undoId } from '@tidemark/runtime';
+import { continuedAs, type Definition, lastOf, TAGS_MAX_COUNT, type UndoOutput } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type Backend, definitionNamed, tenantToChange } from '../backend.ts';
 import { BY_CHILD, BY_OPENING } from '../cursor.ts';
