@@ -37,6 +37,7 @@ export { Coordinator } from './coordinator/coordinator.ts';
 export { Demand, type Pool, type PoolDemand } from './coordinator/demand.ts';
 export type {
   ApprovalOptions,
+  Beginning,
   Budget,
   ConfirmationPolicy,
   ContextDefinition,

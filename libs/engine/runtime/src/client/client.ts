@@ -155,7 +155,7 @@ export class Client {
     definition: Definition,
     input: unknown,
     { workflow, tags, timeoutMs }: ReturnType<typeof checkedStart>,
-    options: StartOptions,
+    options: StartOptions & Pick<DerivedStart, 'day'>,
   ): Promise<Run> {
     refuseSealed('input', input);
     const { clock } = this.#options.ports;
@@ -174,6 +174,7 @@ export class Client {
         tags,
         trace: asTraceParent(options.trace),
         priority: options.priority,
+        day: options.day,
         // A job that ends a flood of workflows must not wait for them.
         isLimited: !isSystemDefinition(definition.name),
         timeoutMs,

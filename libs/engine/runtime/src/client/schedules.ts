@@ -78,9 +78,9 @@ const ENDING: ReadonlySet<string> = new Set(['workflow-closed', 'workflow-compen
 export function scheduleHost(client: WorkflowCalls, clock: Clock): ScheduleHost {
   return {
     nowMs: () => clock.nowMs(),
-    async start(definition, { id, tenant, user, input, trace }) {
+    async start(definition, { id, tenant, user, input, trace, day }) {
       await client.startDerived(definition, input, {
-        ...{ id, tenant: tenantId(tenant), trace },
+        ...{ id, tenant: tenantId(tenant), trace, day },
         ...(user !== null && { user }),
       });
     },

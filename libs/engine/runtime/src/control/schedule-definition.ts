@@ -33,6 +33,7 @@ import {
 import { SCHEDULE_SUFFIX } from '../kernel/index.ts';
 import { SCHEDULE_GRACE_MS, SCHEDULE_POLL_MAX_MS, SCHEDULE_POLL_MIN_MS } from './limits.ts';
 import { checkedSpec, dueSlots, inputAt, nextSlot, type ScheduleSpec } from './schedule-spec.ts';
+import { dayAt } from './wall-clock.ts';
 
 /** The signal that changes a schedule, or starts a run of it now. */
 export const SCHEDULE_SIGNAL = 'tidemark.schedule';
@@ -74,6 +75,8 @@ export interface ScheduleHost {
       readonly tenant: string;
       readonly user: string | null;
       readonly input: Json;
+      /** The day of the slot in the schedule's time zone. */
+      readonly day: string;
       /** `traceparent` of the schedule's step, to which the run's trace links. */
       readonly trace: string;
     },
@@ -207,7 +210,8 @@ async function start({ of, host, ctx }: Turn, belief: ScheduleBelief, slotMs: nu
   if (belief.run?.id === id) return belief;
   try {
     const input = inputAt(spec, slotMs);
-    await host.start(of, { id, tenant, user: spec.user, input, trace: ctx.traceparent });
+    const day = dayAt(spec.timeZone, slotMs);
+    await host.start(of, { id, tenant, user: spec.user, input, day, trace: ctx.traceparent });
   } catch (error) {
     if (isTaken(error)) {
       ctx.log('taken', { slot: at, workflow: id });

@@ -2,6 +2,7 @@
 export { type BulkFilter, checkMeant } from './bulk-filter.ts';
 export { refuseSealed } from './caller-content.ts';
 export {
+  type Beginning,
   type Budget,
   type CompensatedDefinition,
   type ContextDefinition,

@@ -28,4 +28,6 @@ export interface StartOptions {
 /** A start by the system itself, under an id of a form that no caller may choose. */
 export interface DerivedStart extends StartOptions {
   readonly id: WorkflowId;
+  /** See `Beginning`. */
+  readonly day?: string | undefined;
 }
