@@ -53,6 +53,17 @@ describe('a history that is continued', () => {
     ]);
   });
 
+  test('that ends instead says so where a signal was seen by no step', () => {
+    const ended = (...signals: readonly Envelope[]) =>
+      fold(opened({ tasks: [turn, waits('a')] }), claimed(), ...signals, holderEvent('WorkflowCompleted', token(2)))
+        .stream;
+    expect(ended()).toMatchObject({ status: 'completed', reason: null });
+    // One that no task waits for, and one of a task that is dropped.
+    for (const name of ['b', 'a']) {
+      expect(ended(signal(name, 's1'))).toMatchObject({ status: 'completed', reason: 'signals-unread' });
+    }
+  });
+
   test('goes on as no other, and not once it is cancelled', () => {
     expect(fold(opened(), claimed(), openContinued('x~2')).words.at(-1)).toBe('not-asked');
     const { stream, words } = fold(opened(), claimed(), inboxEvent('CancelRequested'), openContinued());

@@ -32,7 +32,7 @@ export function continued(
 }
 
 /** The signals that no step consumed, in the order in which tasks would have received them. */
-function leftOf({ frontier, signals }: StreamState): readonly UnconsumedSignal[] {
+export function leftOf({ frontier, signals }: StreamState): readonly UnconsumedSignal[] {
   const dropped: UnconsumedSignal[] = [];
   for (const { cause } of frontier.tasks)
     if (cause?.kind === 'signal') dropped.push({ name: cause.name, event: cause.event });

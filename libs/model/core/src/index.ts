@@ -65,6 +65,7 @@ export {
   type Controls,
   type Dispatch,
   type DispatchLimit,
+  DROPPED_TASKS_MAX_COUNT,
   type EffectKind,
   ENVELOPE_VERSION,
   type Envelope,
@@ -89,6 +90,7 @@ export {
   type TraceHints,
 } from './event.ts';
 export { foldEntries, foldEntry, foldPassing, foldRecord, nextEra, RULES_READABLE } from './fold.ts';
+export { SIGNALS_UNREAD } from './fold-holder.ts';
 export { BUDGET_EXCEEDED } from './fold-inbox.ts';
 export {
   addTasks,

@@ -329,7 +329,7 @@ describe('a runner', () => {
   describe('that is about to end its workflow', () => {
     const paying = (call: () => Promise<unknown>) => effectOf({ call });
 
-    it('waits for the irreversible calls of other tasks, and begins nothing more', async () => {
+    it('waits for the irreversible calls of other tasks, begins nothing more, and then ends once they are committed', async () => {
       const call = Promise.withResolvers<unknown>();
       let paidCount = 0;
       const pay = paying(() => call.promise);
@@ -341,11 +341,14 @@ describe('a runner', () => {
             pay: async (context) => {
               paidCount++;
               await context.effect(pay, null);
-              return { next: [{ step: 'pay', input: null }] };
+              return {};
             },
-            end: async () => {
-              await quiet();
-              return { done: 1 };
+            end: {
+              retry: RETRY_AT_ONCE,
+              run: async () => {
+                await quiet();
+                return { done: 1 };
+              },
             },
           },
           next: ['pay', 'end', 'pay'].map((step) => ({ step, input: null })),
@@ -354,10 +357,13 @@ describe('a runner', () => {
       const run = watched(runner.run());
       await quiet(40);
       expect(run.outcome).toBeUndefined();
-      call.resolve('paid');
-      expect(await run.ended).toBe('closed');
       expect(paidCount).toBe(1);
-      expect(stream.confirmed.status).toBe('completed');
+      call.resolve('paid');
+      // It lets go until the timer of the retry.
+      expect(await run.ended).toBe('idle');
+      const refused = (await entriesOf(log)).filter(({ envelope }) => envelope.type === 'StepFailed');
+      expect(refused.map(({ envelope }) => envelope.control)).toMatchObject([{ code: 'done-drops-effect' }]);
+      expect([...stream.confirmed.frontier.tasks].map(({ step }) => step)).toEqual(['end']);
       expect((await foldLog(log)).rejected).toEqual([]);
     });
 
