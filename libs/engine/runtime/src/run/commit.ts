@@ -9,6 +9,7 @@ import {
   type Controls,
   DROPPED_TASKS_MAX_COUNT,
   diff,
+  type EffectState,
   InvalidError,
   isOpen,
   type Json,
@@ -20,7 +21,7 @@ import {
 } from '@tidemark/core';
 import type { Clock, Digest } from '@tidemark/ports';
 import { type CommitContext, endsHistory, NO_CONTEXT } from '../agent/index.ts';
-import type { Definition, StepDefinition, StepResult } from '../definition/index.ts';
+import { type Definition, ParkError, type StepDefinition, type StepResult } from '../definition/index.ts';
 import type { StreamContent } from '../history/index.ts';
 import { digestOf } from '../kernel/index.ts';
 import type { Draft } from '../lease/index.ts';
@@ -132,30 +133,25 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
 const droppedBy = ({ state, task }: CommitInput): readonly TaskState[] =>
   state === undefined || state.shadow ? [] : [...state.frontier.tasks].filter(({ id }) => id !== task.id);
 
-/**
- * What a task has done must come into a checkpoint, or nobody could compensate it; money that was spent on a model's answer may be lost.
- * Throws `InvalidError` (`done-drops-effect`, `done-drops-child`). The step is retried, and the other task may have ended by then.
- */
+/** A call that a checkpoint must say, or nobody could compensate it. The money for a model's answer may be spent in vain. */
+export const lastingCall = (task: TaskState | undefined): EffectState | undefined =>
+  task?.effects.find(({ kind, status, spend }) => kind !== 'pure' && status !== 'failed' && spend === undefined);
+
+/** Throws `ParkError` (`done-drops-effect`, `done-drops-child`): a person has the step tried again once the other task has ended. */
 function refuseDropping(dropped: readonly TaskState[], { name }: StepDefinition): void {
-  for (const { id, step, effects, when } of dropped) {
-    const made = effects.find(
-      ({ kind, status, spend }) => kind !== 'pure' && status !== 'failed' && spend === undefined,
-    );
+  for (const task of dropped) {
+    const { id, step, when } = task;
+    const ends = `Step ${name} ends the workflow while task ${id} (${step}) is pending`;
+    const remedy = 'Add the step that ends it with { after: [that task] }';
+    const made = lastingCall(task);
     if (made !== undefined) {
-      throw new InvalidError(
-        'done-drops-effect',
-        `Step ${name} ends the workflow while task ${id} (${step}) is pending, which has called ${made.operation}: no checkpoint would say so. Add the step that ends it with { after: [that task] }.`,
-        { task: id, key: made.key },
-      );
+      const message = `${ends}, which has called ${made.operation}: no checkpoint would say so. ${remedy}.`;
+      throw new ParkError('done-drops-effect', message, null, { task: id, key: made.key });
     }
     const child = when.find((condition) => condition.kind === 'child' && condition.isAbandoned === true);
-    if (child?.kind === 'child') {
-      throw new InvalidError(
-        'done-drops-child',
-        `Step ${name} ends the workflow while task ${id} (${step}) waits for ${child.child}, which runs on (onParentClose: 'abandon'), so its answer would reach nobody. Add the step that ends it with { after: [that task] }, or have the child cancelled.`,
-        { task: id, child: child.child },
-      );
-    }
+    if (child?.kind !== 'child') continue;
+    const message = `${ends} and waits for ${child.child}, which runs on (onParentClose: 'abandon'), so its answer would reach nobody. ${remedy}, or have the child cancelled.`;
+    throw new ParkError('done-drops-child', message, null, { task: id, child: child.child });
   }
 }
 
