@@ -103,6 +103,48 @@ export const DISPATCH_MUTATIONS: Mutations = {
     caughtBy: 'libs/engine/runtime/src/control/schedule-spec.test.ts',
     breaks: 'A schedule without catch-up makes nothing up.',
   },
+  'slot-ids-are-free': {
+    file: 'libs/model/core/src/derived-ids.ts',
+    edits: [["  ['slot', /@", "  ['slot', /@@"]],
+    caughtBy: 'libs/model/core/src/derived-ids.test.ts',
+    breaks: 'Nobody can take the id of a run that a schedule will start.',
+  },
+  'derived-ids-are-free': {
+    file: 'libs/engine/runtime/src/lease/workflow-name.ts',
+    edits: [['if (form === undefined) return storableId(id);', "if (form !== 'undo') return storableId(id);"]],
+    caughtBy: 'libs/engine/runtime/src/lease/workflow-name.test.ts',
+    breaks: 'A caller chooses no id that the system derives.',
+  },
+  'taken-ids-are-silent': {
+    file: 'libs/engine/runtime/src/inbox/starter.ts',
+    edits: [["if (form !== undefined) telemetry.count('workflow_ids_taken_total', 1, { form });", '']],
+    caughtBy: 'libs/engine/runtime/src/inbox/starter.test.ts',
+    breaks: 'A derived id that is taken all the same is counted, and an alert follows.',
+  },
+  'child-of-another-tenant': {
+    file: 'libs/engine/runtime/src/sagas/children.ts',
+    edits: [['if (child.tenant !== parent.tenant) throw this.#taken(work);', '']],
+    caughtBy: 'libs/engine/runtime/src/sagas/children.test.ts',
+    breaks: "A parent gets no answer from another tenant's workflow.",
+  },
+  'skipped-slots-are-lost': {
+    file: 'libs/engine/runtime/src/control/schedule-spec.ts',
+    edits: [['change === undefined ? null : this.#nextSkipped(change, afterMs)', 'null']],
+    caughtBy: 'libs/engine/runtime/src/control/summer-time.test.ts',
+    breaks: 'Each slot that the beginning of summer time skips comes right after it.',
+  },
+  'repeated-slots-come-twice': {
+    file: 'libs/engine/runtime/src/control/schedule-spec.ts',
+    edits: [['wall = Math.max(wall, change.atMs + change.beforeMs - 1);', '']],
+    caughtBy: 'libs/engine/runtime/src/control/summer-time.test.ts',
+    breaks: 'A slot that the end of summer time repeats comes once.',
+  },
+  'day-of-a-slot-is-utc': {
+    file: 'libs/engine/runtime/src/control/schedule-definition.ts',
+    edits: [['dayAt(spec.timeZone, slotMs)', "dayAt('UTC', slotMs)"]],
+    caughtBy: 'libs/engine/runtime/src/control/schedule-definition.test.ts',
+    breaks: 'The day of a run is that of its slot where its schedule is, so no daily run is skipped as done.',
+  },
   'timers-fire-while-rows-lag': {
     file: 'libs/engine/runtime/src/coordinator/timers.ts',
     edits: [['const fresh = due.filter((timer) => this.#reconcilers.isDue(nameOf(timer)));', 'const fresh = due;']],

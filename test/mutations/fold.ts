@@ -34,6 +34,18 @@ export const FOLD_MUTATIONS: Mutations = {
     caughtBy: FOLD_TEST,
     breaks: 'Signals that wait fit into the memory of whoever claims the workflow.',
   },
+  'unread-signals-are-silent': {
+    file: FOLD_HOLDER,
+    edits: [['leftOf(stream).length > 0 ? SIGNALS_UNREAD : stream.reason', 'stream.reason']],
+    caughtBy: CONTINUING_TEST,
+    breaks: 'Whoever sent a signal can learn that the workflow ended without it.',
+  },
+  'done-drops-effects': {
+    file: 'libs/engine/runtime/src/run/commit.ts',
+    edits: [['  refuseDropping(dropped, step);', '']],
+    caughtBy: 'libs/engine/runtime/src/run/commit.test.ts',
+    breaks: 'No workflow ends while a pending task has called something that no checkpoint holds.',
+  },
   'delta-keeps-deletions': {
     file: 'libs/model/core/src/belief.ts',
     edits: [['for (const key of delta.x ?? []) delete result[key];', '']],

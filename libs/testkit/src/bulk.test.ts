@@ -3,7 +3,7 @@
  * is visible.
  */
 
-import { bulkDefinition, bulkHost } from '@tidemark/runtime';
+import { bulkHost } from '@tidemark/runtime';
 import { defineWorkflow, signal, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -93,14 +93,6 @@ describe('a bulk job', () => {
     expect(await world.client.bulk.get('nightly', 'other' as never)).toBeUndefined();
     await expect(world.client.bulk.get('nightly')).rejects.toMatchObject({ code: 'job-ambiguous' });
 
-    const older = bulkDefinition(bulkHost(world.client, world.ports.store, []));
-    await world.client.start(older, { ...pause, begunAtMs: 1 }, { id: 'job:older', tenant: acme });
-    await eventually(async () => (await world.client.bulk.get('older', acme))?.id === 'older');
-    expect(await world.client.bulk.get('older', globex)).toBeUndefined();
-    expect(await world.client.bulk.start({ ...pause, id: 'older', tenant: acme })).toMatchObject({ created: false });
-    expect((await world.client.bulk.list({ limit: 10 })).map(({ id }) => id).sort()).toEqual([
-      ...['nightly', 'nightly', 'older'],
-    ]);
     await expect(world.start(patient, {}, { id: 'job:mine' })).rejects.toMatchObject({ code: 'workflow-id-reserved' });
   }, 120_000);
 

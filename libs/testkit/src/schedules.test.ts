@@ -67,6 +67,19 @@ describe('a schedule', () => {
     expect(next).toHaveLength(3);
   });
 
+  it('begins its slots though another tenant knows their ids beforehand', async () => {
+    world = await testWorld({ workflows: [quick] });
+    await world.client.schedules.set(quick, {}, { id: 'nightly', ...minutely });
+    await until(async () => (await stateOf('nightly')) !== undefined);
+    for (const slotMs of (await stateOf('nightly')).next) {
+      const slot = new Date(slotMs).toISOString();
+      const taking = world.start(quick, { slot }, { id: `nightly@${slot}`, tenant: 'other' as never });
+      await expect(taking).rejects.toMatchObject({ code: 'workflow-id-reserved' });
+    }
+    await until(async () => (await stateOf('nightly')).startedCount >= 2);
+    expect(await stateOf('nightly')).toMatchObject({ takenCount: 0, missedCount: 0 });
+  });
+
   it.each([
     ['skip', 1, 'open'],
     ['queue', 1, 'open'],

@@ -57,6 +57,17 @@ it('is taken where the definition is not known, or only an older version of it',
   await send('mial', null, [inbox(1)]);
 });
 
+it('that no step has seen when the workflow ends is told to whoever looks', async () => {
+  await send('mail', { subject: 'a' });
+  await send('leave', {});
+  await world.client.run('w').result();
+  expect(await world.client.run('w').summary()).toMatchObject({ status: 'completed', reason: 'signals-unread' });
+  await world.start(current, {}, { id: 'heard' });
+  await world.client.signal('heard', 'leave', {});
+  await world.client.run('heard').result();
+  expect(await world.client.run('heard').summary()).toMatchObject({ status: 'completed', reason: null });
+});
+
 it('is refused by each workflow of a job, and in a job whose signal is the system’s own', async () => {
   const filter = { definition: 'inbox' };
   const job = { id: 'j', act: 'signal', filter, by: 'ana', why: 'a test', signal: { name: 'mial', value: 1 } } as const;

@@ -81,6 +81,10 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
     'Leases of workflows that ended without their holder: it died, lost them, or a person ended them; once until the next checkpoint.',
   ),
   workflows_ended_total: counter('Workflows that ended, by status: completed, failed, compensated.', ['status']),
+  workflow_ids_taken_total: counter(
+    'Starts by the system itself whose id was found to be another workflow’s, by form: they never happen.',
+    ['form'],
+  ),
   session_recall_entries_total: counter(
     'Summaries of earlier sessions that were recalled, by whether words or meaning fit the question.',
     ['relevant'],

@@ -64,7 +64,7 @@ export interface PipelineOptions {
   readonly version?: number | undefined;
   /** The key of a step; default `{step}_{date}_{digest of the input}`. A key that is done is skipped, in later runs too. */
   readonly key?: ((parts: KeyParts) => string) | undefined;
-  /** The date of a run, recorded at its start; default today (UTC). */
+  /** The date of a run, recorded at its start; default the day of its slot in its schedule's time zone, or today (UTC). */
   readonly date?: ((input: Json) => string) | undefined;
   /** When a step fails permanently: `fail` (default), or end with the output of the newest run that succeeded. */
   readonly onFailure?: 'fail' | 'last-success' | undefined;

@@ -52,6 +52,14 @@ const format = async (items: readonly Item[], ctx: PipelineContext) => {
 };
 const content = pipeline('content', { collect, filter, format });
 
+it.each([
+  ['the day that it is begun with', {}, '2026-03-29'],
+  ['what its own date says', { date: () => 'week-13' }, 'week-13'],
+])('has %s', (_, options, date) => {
+  const begun = pipeline('dated', { collect }, options).begin({}, { day: '2026-03-29' });
+  expect(begun.belief).toMatchObject({ date });
+});
+
 const SECRET = `gh${'p'}_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
 /** What memory holds of a pipeline. */
 const recordsOf = async (name: string): Promise<Json[]> => {

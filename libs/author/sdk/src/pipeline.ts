@@ -92,7 +92,10 @@ function define(name: string, steps: Named, options: PipelineOptions): Pipeline<
     onFailure: 'fail',
     ...(options.effects === undefined ? {} : { effects: options.effects }),
     ...(options.retry === undefined ? {} : { retry: options.retry }),
-    begin: (input) => ({ belief: { date: dateOf(input, options), fellBack: null }, next: [task(names[0]!, {})] }),
+    begin: (input, { day }) => ({
+      belief: { date: dateOf(input, day, options), fellBack: null },
+      next: [task(names[0]!, {})],
+    }),
     steps: bySteps((step) => ({
       run: stepFunction(step, placed, options) as never,
       ...(step.retry === undefined ? {} : { retry: step.retry }),
@@ -133,8 +136,8 @@ function placedSteps(pipeline: string, steps: Named, options: PipelineOptions): 
 }
 
 /** Recorded with the opening, so that a run that lasts past midnight keeps its keys. */
-function dateOf(input: Json, { date }: PipelineOptions): string {
-  const given: unknown = date === undefined ? new Date().toISOString().slice(0, 10) : date(input);
+function dateOf(input: Json, day: string, { date }: PipelineOptions): string {
+  const given: unknown = date === undefined ? day : date(input);
   if (typeof given === 'string' && given !== '') return given;
   throw new InvalidError('date-invalid', 'date of a pipeline must return a text, such as 2026-11-22.');
 }

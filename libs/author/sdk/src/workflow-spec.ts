@@ -4,7 +4,7 @@
  */
 
 import type { Priority } from '@tidemark/core';
-import type { Definition, EffectDefinition, FragmentDraft, OnSecret } from '@tidemark/runtime';
+import type { Beginning, Definition, EffectDefinition, FragmentDraft, OnSecret } from '@tidemark/runtime';
 import type { ContextSpec } from './context-spec.ts';
 import type { Limit } from './dispatch-spec.ts';
 import type { Effect } from './effect.ts';
@@ -81,7 +81,10 @@ export interface WorkflowSpec<
   /** Read-only context of every bundle, of this version of the definition. A function must give the same for the same input. */
   readonly system?: string | ((input: Frozen<Parsed<NoInfer<Input>>>) => string) | undefined;
   /** The first belief and the first tasks. It runs in the process that starts the workflow, so work belongs in a step. */
-  readonly begin: (input: Parsed<NoInfer<Input>>) => {
+  readonly begin: (
+    input: Parsed<NoInfer<Input>>,
+    at: Beginning,
+  ) => {
     readonly belief: Given<NoInfer<Belief>>;
     readonly next: readonly TaskOf<
       NoInfer<Tasks>,

@@ -268,11 +268,14 @@ describe('what becomes of a failed workflow', () => {
 });
 
 describe('begin', () => {
-  const begin = (result: unknown) => define({ begin: () => result }).begin({ orderId: 'o1' });
+  const begin = (result: unknown) => define({ begin: () => result }).begin({ orderId: 'o1' }, { day: '2026-03-29' });
   const price = task('price', { orderId: 'o1' });
 
   it('gives the first belief and the first tasks', () => {
-    expect(define({}).begin({ orderId: 'o1' })).toEqual({ belief: { notes: [] }, next: [price] });
+    expect(define({}).begin({ orderId: 'o1' }, { day: '2026-03-29' })).toEqual({
+      belief: { notes: [] },
+      next: [price],
+    });
   });
 
   it('names itself when its belief is wrong', () => {

@@ -6,6 +6,7 @@
 import { toJson } from '@tidemark/codec';
 import { InvalidError, type Json } from '@tidemark/core';
 import type {
+  Beginning,
   Definition,
   EffectDefinition,
   FragmentDraft,
@@ -68,7 +69,7 @@ interface CheckedSpec extends AnySpec, ContextSpec, DispatchSpec {
   readonly signals?: Schemas | undefined;
   readonly approvals?: Schemas | undefined;
   readonly children?: ChildDefinitions | undefined;
-  readonly begin: (input: Json) => unknown;
+  readonly begin: (input: Json, at: Beginning) => unknown;
   readonly durability?: 'durable' | 'staged' | undefined;
   readonly placement?: 'exclusive' | 'shared' | undefined;
   readonly onFailure?: Definition['onFailure'] | undefined;
@@ -206,8 +207,8 @@ function beginning({ spec, title, starts, beliefParser }: Parts): Definition['be
   const refuse = (problem: string, remedy: string): never => {
     throw new InvalidError('begin-invalid', `${title}, begin: ${problem}. ${remedy}`, { definition: title });
   };
-  return (input) => {
-    const opening = spec.begin(freeze(input));
+  return (input, at) => {
+    const opening = spec.begin(freeze(input), at);
     if (opening instanceof Promise) {
       refuse('it is async', 'It runs in the process that starts the workflow; do the work in the first step.');
     }

@@ -37,6 +37,7 @@ export { Coordinator } from './coordinator/coordinator.ts';
 export { Demand, type Pool, type PoolDemand } from './coordinator/demand.ts';
 export type {
   ApprovalOptions,
+  Beginning,
   Budget,
   ConfirmationPolicy,
   ContextDefinition,
@@ -134,7 +135,6 @@ export {
   waitSpan,
   workflowSpan,
 } from './kernel/trace-ids.ts';
-export { undoId } from './lease/compensation.ts';
 export { checkedDuration, checkName, type Decision, fittingResolutions, RESOLUTIONS } from './lease/decision-checks.ts';
 export { LeasedStream } from './lease/leased-stream.ts';
 export { TAG_MAX_CHARS, TAGS_MAX_COUNT, WORKFLOW_ID_MAX_CHARS } from './lease/workflow-name.ts';

@@ -12,7 +12,6 @@ export {
   historyForgotten,
   OVERLAPS,
   PAUSED,
-  UNDO_SUFFIX,
 } from './kernel/names.ts';
 export { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from './shadow/shadow-limits.ts';
 export { asShare } from './shadow/shadow-share.ts';

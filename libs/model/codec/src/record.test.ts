@@ -139,7 +139,10 @@ const CONTROLS: { readonly [T in EventType]: fc.Arbitrary<object> } = {
     supersedes: fc.option(positive),
   }),
   StepFailed: fc.record({ task, attempt: positive, code: name, retry }),
-  WorkflowCompleted: fc.record({ outputDigest: digest }),
+  WorkflowCompleted: fc.record(
+    { outputDigest: digest, dropped: fc.record({ count: positive, tasks: fc.array(task, { maxLength: 3 }) }) },
+    { requiredKeys: ['outputDigest'] },
+  ),
   WorkflowFailed: fc.record({ code: name, task: fc.option(task) }),
   WorkflowParked: fc.record({ code: name, task: fc.option(task), key: fc.option(name) }),
   CompensationStarted: fc.record({ undo: name, depth: positive, code: name, key: fc.option(name) }),

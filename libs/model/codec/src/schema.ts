@@ -6,6 +6,7 @@
 import {
   type CheckpointId,
   type Controls,
+  DROPPED_TASKS_MAX_COUNT,
   type EffectKey,
   type Epoch,
   type EventId,
@@ -50,7 +51,12 @@ const kind = z.enum(['pure', 'idempotent', 'irreversible']);
 const condition = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('signal'), name: text() }),
   z.object({ kind: z.literal('timer'), timer: text(), anchorMs: timeMs, delayMs: timeMs }),
-  z.object({ kind: z.literal('child'), child: text<WorkflowId>(), isVital: z.literal(true).optional() }),
+  z.object({
+    kind: z.literal('child'),
+    child: text<WorkflowId>(),
+    isVital: z.literal(true).optional(),
+    isAbandoned: z.literal(true).optional(),
+  }),
   z.object({ kind: z.literal('approval'), name: text(), askedAtMs: timeMs, assignee: text().optional() }),
 ]);
 
@@ -219,7 +225,11 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     retry: retry.nullable(),
     startedAtMs,
   }),
-  WorkflowCompleted: z.object({ outputDigest: digest, continued: text<WorkflowId>().optional() }),
+  WorkflowCompleted: z.object({
+    outputDigest: digest,
+    continued: text<WorkflowId>().optional(),
+    dropped: z.object({ count: whole<number>(1), tasks: z.array(task).max(DROPPED_TASKS_MAX_COUNT) }).optional(),
+  }),
   WorkflowFailed: z.object({ code: text(), task: task.nullable(), hasContext }),
   WorkflowParked: z.object({
     code: text(),

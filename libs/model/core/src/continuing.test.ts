@@ -2,7 +2,7 @@
 
 import { holderEvent, inboxEvent } from '@tidemark/testkit/naive/events';
 import { describe, expect, test } from 'vitest';
-import { continuationId, isContinuationId, nthId, nthOf } from './continuing.ts';
+import { continuationId, derivedFormOf, nthId, nthOf } from './derived-ids.ts';
 import type { Envelope } from './event.ts';
 import { foldEntries } from './fold.ts';
 import { offset, partition, type WorkflowId, workflowId } from './ids.ts';
@@ -51,6 +51,17 @@ describe('a history that is continued', () => {
       { name: 'b', event: 's2' },
       { name: 'a', event: 's3' },
     ]);
+  });
+
+  test('that ends instead says so where a signal was seen by no step', () => {
+    const ended = (...signals: readonly Envelope[]) =>
+      fold(opened({ tasks: [turn, waits('a')] }), claimed(), ...signals, holderEvent('WorkflowCompleted', token(2)))
+        .stream;
+    expect(ended()).toMatchObject({ status: 'completed', reason: null });
+    // One that no task waits for, and one of a task that is dropped.
+    for (const name of ['b', 'a']) {
+      expect(ended(signal(name, 's1'))).toMatchObject({ status: 'completed', reason: 'signals-unread' });
+    }
   });
 
   test('goes on as no other, and not once it is cancelled', () => {
@@ -103,6 +114,6 @@ test('ids follow from one another', () => {
   expect(ids.map((id) => continuationId(workflowId(id)))).toEqual([
     ...['w~2', 'w~3', 'w~4', 'w~10', 'w~11', 'p~1.0~2', 'p~1.0~3', 'w~1~2', 'w~02~2', 'w~undo~2'],
   ]);
-  expect(ids.filter(isContinuationId)).toEqual(['w~2', 'w~3', 'w~9', 'w~10', 'p~1.0~2']);
+  expect(ids.filter((id) => derivedFormOf(id) === 'continuation')).toEqual(['w~2', 'w~3', 'w~9', 'w~10', 'p~1.0~2']);
   for (const id of ids) expect(nthId(nthOf(workflowId(id)))).toBe(id);
 });

@@ -7,40 +7,15 @@
  */
 
 import type { Continues, Spend, UnconsumedSignal } from './continues.ts';
+import { continuationId } from './derived-ids.ts';
 import type { Envelope } from './event.ts';
 import { matchSignals } from './frontier.ts';
-import { type EventId, type WorkflowId, workflowId } from './ids.ts';
+import type { EventId, WorkflowId } from './ids.ts';
 import { type Frontier, INBOX_DEDUPE_MAX, type StreamState } from './state.ts';
 import type { RejectReason } from './verdict.ts';
 
 /** The reason of a workflow that is `completed` because it continued. */
 export const CONTINUED = 'continued';
-
-/** The ids of continuations: `x`, `x~2`, `x~3`. Callers may not choose such an id. A longer number doesn't match. */
-const NTH = /^(.+)~([2-9]|[1-9]\d{1,8})$/s;
-
-export interface Nth {
-  /** The id of the first run. */
-  readonly first: WorkflowId;
-  /** 1 is the first run. */
-  readonly n: number;
-}
-
-export function nthOf(workflow: WorkflowId): Nth {
-  const [, first, n] = NTH.exec(workflow) ?? [];
-  return first === undefined ? { first: workflow, n: 1 } : { first: workflowId(first), n: Number(n) };
-}
-
-export const nthId = ({ first, n }: Nth): WorkflowId => (n === 1 ? first : workflowId(`${first}~${n}`));
-
-/** The id of the next run. It derives from this one's, so any process opens the same one. */
-export function continuationId(workflow: WorkflowId): WorkflowId {
-  const { first, n } = nthOf(workflow);
-  return nthId({ first, n: n + 1 });
-}
-
-/** Whether only the system gives such an id. */
-export const isContinuationId = (id: string): boolean => NTH.test(id);
 
 export function continued(
   stream: StreamState,
@@ -57,7 +32,7 @@ export function continued(
 }
 
 /** The signals that no step consumed, in the order in which tasks would have received them. */
-function leftOf({ frontier, signals }: StreamState): readonly UnconsumedSignal[] {
+export function leftOf({ frontier, signals }: StreamState): readonly UnconsumedSignal[] {
   const dropped: UnconsumedSignal[] = [];
   for (const { cause } of frontier.tasks)
     if (cause?.kind === 'signal') dropped.push({ name: cause.name, event: cause.event });

@@ -37,6 +37,9 @@ export const FORK_RULES_VERSION = 3;
  */
 export const LIFECYCLE_RULES_VERSION = 4;
 
+/** Dropped tasks that a closing event names. */
+export const DROPPED_TASKS_MAX_COUNT = 100;
+
 export type EffectKind = 'pure' | 'idempotent' | 'irreversible';
 
 /** What a task waits for besides other tasks. Any one of its conditions is enough. */
@@ -50,8 +53,16 @@ export type Condition =
       readonly askedAtMs: number;
       readonly assignee?: string | undefined;
     }
-  /** The end of a child workflow. `isVital`: unless the child completes, this workflow is cancelled. */
-  | { readonly kind: 'child'; readonly child: WorkflowId; readonly isVital?: true | undefined };
+  /**
+   * The end of a child workflow. `isVital`: unless the child completes, this workflow is cancelled. `isAbandoned`: when this workflow ends,
+   * the child runs on.
+   */
+  | {
+      readonly kind: 'child';
+      readonly child: WorkflowId;
+      readonly isVital?: true | undefined;
+      readonly isAbandoned?: true | undefined;
+    };
 
 /** What happens to a child when its parent ends or is compensated. */
 export type ParentClosePolicy = 'cancel' | 'terminate' | 'abandon';
@@ -320,7 +331,12 @@ export interface Controls {
     readonly startedAtMs?: number | undefined;
   };
   /** `continued`: the next run, whose opening is in the payload; the digest is then that of its input. */
-  readonly WorkflowCompleted: { readonly outputDigest: Sha256; readonly continued?: WorkflowId | undefined };
+  /** `dropped`: the tasks that were pending, and are not done any more; the first ones, and how many there were. */
+  readonly WorkflowCompleted: {
+    readonly outputDigest: Sha256;
+    readonly continued?: WorkflowId | undefined;
+    readonly dropped?: { readonly count: number; readonly tasks: readonly TaskId[] } | undefined;
+  };
   readonly WorkflowFailed: {
     readonly code: string;
     readonly task: TaskId | null;

@@ -3,7 +3,7 @@
  * staged batch is lost, its ordinals are missing, so nothing that builds on it is accepted.
  */
 
-import { continued } from './continuing.ts';
+import { continued, leftOf } from './continuing.ts';
 import type { Envelope, HolderEventType } from './event.ts';
 import { crashed } from './fold-inbox.ts';
 import { addTasks, finishTask, matchSignals, updateTask, withEffect } from './frontier.ts';
@@ -20,6 +20,9 @@ import {
 } from './state.ts';
 import { taskRank } from './task-list.ts';
 import type { RejectReason } from './verdict.ts';
+
+/** The reason of a workflow that is `completed` though no step has seen some of its signals. */
+export const SIGNALS_UNREAD = 'signals-unread';
 
 const FIRST_ORDINAL = 1 as Ordinal;
 const NO_CRASHES: readonly number[] = [];
@@ -115,7 +118,12 @@ function failedOn(stream: StreamState, task: TaskId | null, build: string | unde
   return { ...stream, failedOn: { task, builds: [...builds, build].slice(0, FAILED_BUILDS_MAX) } };
 }
 
-const completed = (stream: StreamState): StreamState => ({ ...released(stream), status: 'completed' });
+/** Whoever sent a signal learns from the reason that the workflow ended without it. */
+const completed = (stream: StreamState): StreamState => ({
+  ...released(stream),
+  status: 'completed',
+  reason: leftOf(stream).length > 0 ? SIGNALS_UNREAD : stream.reason,
+});
 
 const released = (stream: StreamState): StreamState => ({ ...stream, lease: null });
 

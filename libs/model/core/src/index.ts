@@ -26,7 +26,25 @@ export { type SummaryDue, summaryDue, summaryPrompt } from './context/summary.ts
 export type { Tokenizer } from './context/tokenizer.ts';
 export type { Continues } from './continues.ts';
 export { NO_SPEND, type Spend } from './continues.ts';
-export { CONTINUED, continuationId, isContinuationId, nthId, nthOf } from './continuing.ts';
+export { CONTINUED } from './continuing.ts';
+export {
+  auditId,
+  childId,
+  continuationId,
+  type DerivedForm,
+  derivedFormOf,
+  forkId,
+  jobId,
+  MEMORY_PREFIX,
+  memoryId,
+  nthId,
+  nthOf,
+  resumedId,
+  rolloutId,
+  slotId,
+  UNDO_SUFFIX,
+  undoId,
+} from './derived-ids.ts';
 export {
   AccessError,
   ConfigError,
@@ -47,6 +65,7 @@ export {
   type Controls,
   type Dispatch,
   type DispatchLimit,
+  DROPPED_TASKS_MAX_COUNT,
   type EffectKind,
   ENVELOPE_VERSION,
   type Envelope,
@@ -71,6 +90,7 @@ export {
   type TraceHints,
 } from './event.ts';
 export { foldEntries, foldEntry, foldPassing, foldRecord, nextEra, RULES_READABLE } from './fold.ts';
+export { SIGNALS_UNREAD } from './fold-holder.ts';
 export { BUDGET_EXCEEDED } from './fold-inbox.ts';
 export {
   addTasks,

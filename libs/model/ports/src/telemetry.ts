@@ -50,6 +50,7 @@ export type MetricName =
   | 'workflows_started_total'
   | 'workflows_interrupted_total'
   | 'workflows_ended_total'
+  | 'workflow_ids_taken_total'
   | 'session_recall_entries_total'
   | 'request_body_bytes'
   | 'request_bodies_refused_total';

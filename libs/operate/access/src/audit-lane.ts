@@ -9,6 +9,7 @@
  */
 
 import {
+  auditId,
   ConflictError,
   FencedError,
   messageOf,
@@ -16,7 +17,6 @@ import {
   TidemarkError,
   UnavailableError,
   uuidv7,
-  workflowId,
 } from '@tidemark/core';
 import type { Clock, Digest, Prng } from '@tidemark/ports';
 import type { SystemStream, SystemStreamName, SystemStreams } from '@tidemark/runtime';
@@ -211,8 +211,8 @@ export class AuditLane {
   async #stream(): Promise<OpenStream> {
     if (this.#open !== undefined) return this.#open;
     const { streams, clock, prng, digest, tenant, ending } = this.#options;
-    const id = `~audit:${digest.sha256(tenant).slice(0, 16)}:${uuidv7(clock.nowMs(), prng.bytes(10))}`;
-    const name = { definition: AUDIT_DEFINITION, workflow: workflowId(id), tenant };
+    const workflow = auditId(digest.sha256(tenant).slice(0, 16), uuidv7(clock.nowMs(), prng.bytes(10)));
+    const name = { definition: AUDIT_DEFINITION, workflow, tenant };
     try {
       const stream = await streams.open(name, ending);
       const nowMs = clock.monotonicMs();

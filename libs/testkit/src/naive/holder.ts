@@ -109,6 +109,8 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
     case 'WorkflowCompleted': {
       const { continued } = event.control;
       if (continued !== undefined && !goOn(stream, continued)) return 'not-asked';
+      const isHeard = stream.signals.length === 0 && !stream.tasks.some(({ cause }) => cause?.kind === 'signal');
+      if (continued === undefined && !isHeard) stream.reason = 'signals-unread';
       stream.status = 'completed';
       break;
     }

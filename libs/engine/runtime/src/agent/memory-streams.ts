@@ -5,11 +5,18 @@
  */
 
 import type { MemoryWrite } from '@tidemark/codec';
-import { type EventId, eventId, InvalidError, type TenantId, type WorkflowId, workflowId } from '@tidemark/core';
+import {
+  type EventId,
+  eventId,
+  InvalidError,
+  MEMORY_PREFIX,
+  memoryId,
+  type TenantId,
+  type WorkflowId,
+} from '@tidemark/core';
 import { refuseSecrets } from '@tidemark/memory';
 import type { Digest } from '@tidemark/ports';
 import { type Definition, type MemoryUpdate, OWN_DEFINITION } from '../definition/index.ts';
-import { MEMORY_PREFIX } from '../kernel/index.ts';
 import { memoryWrite } from './commit-context.ts';
 import { MEMORIES_PER_CHECKPOINT_MAX } from './limits.ts';
 
@@ -36,7 +43,7 @@ export const memoryDefinition: Definition = {
 
 /** One stream for each subject of a tenant. */
 export const memoryWorkflow = (digest: Digest, tenant: TenantId, subject: string): WorkflowId =>
-  workflowId(`${MEMORY_PREFIX}${digest.sha256(JSON.stringify([tenant, subject])).slice(0, 32)}`);
+  memoryId(digest.sha256(JSON.stringify([tenant, subject])).slice(0, 32));
 
 /** Checks the writes. Throws `InvalidError` (`memory-invalid`, `memory-secret`), which names the place. */
 export function checkedMemories(updates: readonly MemoryUpdate[], where: string): readonly MemoryWrite[] {

@@ -4,11 +4,11 @@ import {
   DEFAULT_TENANT,
   InvalidError,
   isSystemDefinition,
+  jobId,
   type StreamStatus,
   SYSTEM_TENANT,
   type TenantId,
   type WorkflowId,
-  workflowId,
 } from '@tidemark/core';
 import type { ProjectionStore, WorkflowListing, WorkflowSummary } from '@tidemark/ports';
 import {
@@ -22,7 +22,7 @@ import {
 import { checkMeant, checkSignalName, type Definition } from '../definition/index.ts';
 import { withContents } from '../history/index.ts';
 import { BULK_ACTS, guardOf, type ListPlace, type Ports, pageOf, type SecretPorts } from '../kernel/index.ts';
-import { checkName, checkText, JOB_PREFIX } from '../lease/index.ts';
+import { checkedWorkflowId, checkName, checkText } from '../lease/index.ts';
 import { type BulkCount, countMeant } from './bulk-count.ts';
 import type { WorkflowCalls } from './workflow-calls.ts';
 
@@ -107,7 +107,7 @@ export class Bulk {
     everything,
     ...input
   }: BulkRequest): Promise<{ readonly id: string; readonly created: boolean }> {
-    checkName('id', id);
+    checkedWorkflowId(id);
     checkName('by', input.by);
     checkText('why', input.why);
     if (!BULK_ACTS.includes(input.act))
@@ -126,9 +126,8 @@ export class Bulk {
     const openedToMs = Math.min(input.filter.openedToMs ?? Number.POSITIVE_INFINITY, begunAtMs);
     const asked = { ...input, filter: { ...input.filter, openedToMs }, begunAtMs };
     const tenant = owner ?? input.filter.tenant ?? DEFAULT_TENANT;
-    if ((await this.#older(id, tenant)) !== undefined) return { id, created: false };
     const definition = bulkDefinition(bulkHost(this.#client, this.#store, []));
-    const run = await this.#client.start(definition, asked, { id: this.workflowOf(id, tenant), tenant });
+    const run = await this.#client.startDerived(definition, asked, { id: this.workflowOf(id, tenant), tenant });
     return { id, created: run.created };
   }
 
@@ -178,22 +177,15 @@ export class Bulk {
 
   /** The workflow that runs the job. Tenants may use the same ids for their jobs. */
   workflowOf(id: string, tenant: TenantId): WorkflowId {
-    return workflowId(`${JOB_PREFIX}${this.#digest.sha256(tenant).slice(0, TENANT_DIGITS)}:${id}`);
+    return jobId(this.#digest.sha256(tenant).slice(0, TENANT_DIGITS), id);
   }
 
   async #row(id: string, tenant: TenantId | null): Promise<WorkflowSummary | undefined> {
     const own = await this.#store.workflow(this.workflowOf(id, tenant ?? SYSTEM_TENANT));
-    const known = own ?? (await this.#older(id, tenant));
-    if (known !== undefined || tenant !== null) return known;
+    if (own !== undefined || tenant !== null) return own;
     const [one, other] = await this.#named(id);
     if (other === undefined) return one === undefined ? undefined : this.#store.workflow(one.workflow);
     throw new InvalidError('job-ambiguous', `Several tenants have a job with the id '${id}': name the tenant.`);
-  }
-
-  /** A job that an older release started. */
-  async #older(id: string, tenant: TenantId | null): Promise<WorkflowSummary | undefined> {
-    const row = await this.#store.workflow(workflowId(`${JOB_PREFIX}${id}`));
-    return row?.definition === BULK_DEFINITION && (tenant ?? row.tenant) === row.tenant ? row : undefined;
   }
 
   /** Jobs of any tenant with this id; at most two, which is enough to see that the id is ambiguous. */
@@ -210,8 +202,7 @@ export class Bulk {
   }
 
   #idOf({ workflow, tenant }: WorkflowSummary): string {
-    const own = this.workflowOf('', tenant);
-    return workflow.slice(workflow.startsWith(own) ? own.length : JOB_PREFIX.length);
+    return workflow.slice(this.workflowOf('', tenant).length);
   }
 
   async #jobs(rows: readonly WorkflowSummary[]): Promise<readonly BulkJob[]> {

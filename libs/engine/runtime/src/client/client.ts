@@ -19,6 +19,7 @@ import type { Embedder } from '@tidemark/memory';
 import type { ApprovalQuery, WorkflowListing } from '@tidemark/ports';
 import {
   type Definition,
+  type DerivedStart,
   type EffectDefinition,
   type ModelChunk,
   refuseSealed,
@@ -49,6 +50,7 @@ import {
 import { type LamportClock, type Ports, whileUnavailable } from '../kernel/index.ts';
 import {
   type Confirmation,
+  checkedDerivedId,
   checkedDuration,
   checkedTags,
   checkedWorkflowId,
@@ -137,16 +139,32 @@ export class Client {
     input: NoInfer<Input>,
     options: StartOptions = {},
   ): Promise<Run<Output>> {
-    refuseSealed('input', input);
     const { clock, prng } = this.#options.ports;
     const id = options.id ?? uuidv7(clock.nowMs(), prng.bytes(10));
+    const run = await this.#begin(definition as Definition, input, checkedStart({ ...options, id }), options);
+    return run as Run<Output>;
+  }
+
+  /** The same for what the system starts by itself, under an id that it has derived. */
+  async startDerived(definition: Definition, input: unknown, options: DerivedStart): Promise<Run> {
+    const checked = { ...checkedOptions(options), workflow: checkedDerivedId(options.id) };
+    return this.#begin(definition, input, checked, options);
+  }
+
+  async #begin(
+    definition: Definition,
+    input: unknown,
+    { workflow, tags, timeoutMs }: ReturnType<typeof checkedStart>,
+    options: StartOptions & Pick<DerivedStart, 'day'>,
+  ): Promise<Run> {
+    refuseSealed('input', input);
+    const { clock } = this.#options.ports;
     const { session, user } = options;
-    const { workflow, tags, timeoutMs } = checkedStart(definition.name, { ...options, id });
     const tenant = options.tenant ?? DEFAULT_TENANT;
     if (session !== undefined) await this.#refuseOthers(tenant, session, user ?? null);
     const started = await whileUnavailable(clock, this.#closing.signal, () =>
       this.#starter.start({
-        definition: definition as Definition,
+        definition,
         input,
         workflow,
         tenant,
@@ -156,12 +174,13 @@ export class Client {
         tags,
         trace: asTraceParent(options.trace),
         priority: options.priority,
+        day: options.day,
         // A job that ends a flood of workflows must not wait for them.
         isLimited: !isSystemDefinition(definition.name),
         timeoutMs,
       }),
     );
-    return this.run<Output>(started.workflow, started.created);
+    return this.run(started.workflow, started.created);
   }
 
   /**
@@ -357,20 +376,16 @@ export class Client {
 }
 
 /** What the options of a start name. Throws `InvalidError` that names the option. */
-export function checkedStart(
-  definition: string,
-  {
-    id,
-    session,
-    user,
-    tags = [],
-    timeout,
-  }: Pick<StartOptions, 'session' | 'user' | 'tags' | 'timeout'> & { readonly id: string },
-) {
+export function checkedStart({ id, ...options }: CheckedOptions & { readonly id: string }) {
+  return { ...checkedOptions(options), workflow: checkedWorkflowId(id) };
+}
+
+type CheckedOptions = Pick<StartOptions, 'session' | 'user' | 'tags' | 'timeout'>;
+
+function checkedOptions({ session, user, tags = [], timeout }: CheckedOptions) {
   for (const [field, name] of Object.entries({ session, user }))
     if (name !== undefined) checkName(field, name, SESSION_NAME_MAX_CHARS);
   return {
-    workflow: checkedWorkflowId(id, definition),
     tags: checkedTags(tags),
     timeoutMs: timeout === undefined ? undefined : checkedDuration('timeout', timeout),
   };

@@ -17,6 +17,7 @@ import {
   type Json,
   type TenantId,
   UnavailableError,
+  undoId,
   type WorkflowId,
 } from '@tidemark/core';
 import { userSubject } from '@tidemark/memory';
@@ -24,7 +25,7 @@ import type { KeyStore, MemoryName, MemoryRow, ProjectionStore, UnscrubbedTable 
 import { memoryWorkflow, sessionSubject } from '../agent/index.ts';
 import type { DataKeys } from '../encryption/index.ts';
 import { BUDGET_ENTRY, sha256Digest } from '../kernel/index.ts';
-import { COMPENSATION_DEPTH_MAX, checkName, depthOf, undoId } from '../lease/index.ts';
+import { COMPENSATION_DEPTH_MAX, checkName, depthOf } from '../lease/index.ts';
 import type { ClientMemory, OutlastingEntry } from './client-memory.ts';
 import {
   FORGET_OPEN_REPORTED_MAX,

@@ -4,7 +4,15 @@
  * paused-queues.ts.
  */
 
-import { InvalidError, isSystemDefinition, type Json, LimitError, SYSTEM_TENANT, type TenantId } from '@tidemark/core';
+import {
+  InvalidError,
+  isSystemDefinition,
+  type Json,
+  LimitError,
+  SYSTEM_TENANT,
+  type TenantId,
+  UNDO_SUFFIX,
+} from '@tidemark/core';
 import type { QueueCount } from '@tidemark/ports';
 import {
   HELD_PREFIX,
@@ -16,14 +24,7 @@ import {
 } from '../control/index.ts';
 import type { Definition } from '../definition/index.ts';
 import type { LifecycleAsk } from '../inbox/index.ts';
-import {
-  guardOf,
-  type Ports,
-  QUEUES_SUBJECT,
-  SCHEDULE_SUFFIX,
-  type SecretPorts,
-  UNDO_SUFFIX,
-} from '../kernel/index.ts';
+import { guardOf, type Ports, QUEUES_SUBJECT, SCHEDULE_SUFFIX, type SecretPorts } from '../kernel/index.ts';
 import { checkName, checkText } from '../lease/index.ts';
 import type { ClientMemory } from './client-memory.ts';
 import {

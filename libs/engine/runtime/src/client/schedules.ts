@@ -86,8 +86,11 @@ const ENDING: ReadonlySet<string> = new Set(['workflow-closed', 'workflow-compen
 export function scheduleHost(client: WorkflowCalls, clock: Clock): ScheduleHost {
   return {
     nowMs: () => clock.nowMs(),
-    async start(definition, { id, tenant, user, input, trace }) {
-      await client.start(definition, input, { id, tenant: tenantId(tenant), trace, ...(user !== null && { user }) });
+    async start(definition, { id, tenant, user, input, trace, day }) {
+      await client.startDerived(definition, input, {
+        ...{ id, tenant: tenantId(tenant), trace, day },
+        ...(user !== null && { user }),
+      });
     },
     // A continued run is live, even if the next one has not begun yet.
     statusOf: async (workflow) => (await client.run(workflow).current())?.status,

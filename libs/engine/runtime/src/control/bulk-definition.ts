@@ -7,7 +7,7 @@
  * K2 A workflow that refuses is counted with its reason, and does not hold up the others.
  */
 
-import { type Json, TidemarkError, type WorkflowId } from '@tidemark/core';
+import { type Json, TidemarkError, UNDO_SUFFIX, type WorkflowId } from '@tidemark/core';
 import type { WorkflowListing, WorkflowSearch } from '@tidemark/ports';
 import {
   type BulkFilter,
@@ -18,7 +18,7 @@ import {
   type StepResult,
   type TaskRequest,
 } from '../definition/index.ts';
-import { type BulkAct, SCHEDULE_SUFFIX, UNDO_SUFFIX } from '../kernel/index.ts';
+import { type BulkAct, SCHEDULE_SUFFIX } from '../kernel/index.ts';
 import { BULK_AT_ONCE_COUNT, BULK_PAGE_COUNT, BULK_PROBLEMS_MAX_COUNT } from './limits.ts';
 
 export const BULK_DEFINITION = 'tidemark.bulk';

@@ -15,6 +15,12 @@ export const CRON_MAX_CHARS = 200;
 export const CATCH_UP_MAX_COUNT = 1_000;
 /** Missed slots that are counted one by one; beyond them the count is a lower bound. */
 export const SCHEDULE_SCAN_MAX_COUNT = 2_000;
+/** Time zones whose formats a process keeps. */
+export const CLOCK_FORMATS_MAX_COUNT = 1_000;
+/** A clock that is put forward and back again within less than a week shows no change here; no zone has done that for decades. */
+export const CLOCK_CHANGE_STEP_MS = 7 * 86_400_000;
+/** How far a clock is put forward or back at most: a whole day, where a zone changed its side of the date line. */
+export const CLOCK_CHANGE_MAX_MS = 26 * 3_600_000;
 /** A slot that starts within this many milliseconds is in time; later it counts as missed. */
 export const SCHEDULE_GRACE_MS = 60_000;
 /** First and longest period, in milliseconds, of the poll for the end of the run that a slot waits for. */

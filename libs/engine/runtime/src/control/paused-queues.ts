@@ -11,11 +11,12 @@ import {
   SYSTEM_TENANT,
   type TenantId,
   tenantId,
+  UNDO_SUFFIX,
   UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
 import type { MemoryRow } from '@tidemark/ports';
-import { type Ports, QUEUES_SUBJECT, UNDO_SUFFIX } from '../kernel/index.ts';
+import { type Ports, QUEUES_SUBJECT } from '../kernel/index.ts';
 import { QUEUES_HELD_MAX_COUNT, QUEUES_KNOWN_MS } from './limits.ts';
 
 /** Names a piece of work. An undo belongs to its workflow's queue. A schedule does not: the runs that it starts wait. */

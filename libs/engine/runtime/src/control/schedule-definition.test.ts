@@ -16,12 +16,14 @@ const spec: ScheduleSpec = {
 /** A schedule whose nine o'clock slot is due and hasn't started. */
 function schedule(given: Partial<ScheduleSpec> = {}, runStatus: StreamStatus = 'completed') {
   const started: string[] = [];
+  const days: string[] = [];
   let failure: Error | undefined;
   const host = {
     nowMs: () => NINE_MS + 40,
-    start: async (_: unknown, { id }: { readonly id: string }) => {
+    start: async (_: unknown, { id, day }: { readonly id: string; readonly day: string }) => {
       if (failure !== undefined) throw failure;
       started.push(id);
+      days.push(day);
     },
     statusOf: async () => runStatus,
     end: async () => {},
@@ -44,6 +46,7 @@ function schedule(given: Partial<ScheduleSpec> = {}, runStatus: StreamStatus = '
   };
   return {
     started,
+    days,
     set: (to: Partial<ScheduleSpec>) => turn({ kind: 'signal', value: { set: { ...spec, ...given, ...to } } } as never),
     fire: () => turn({ kind: 'signal', value: { fire: true } }),
     slot: () => turn({ kind: 'at' }),
@@ -101,6 +104,17 @@ describe('a schedule with a slot that is due', () => {
       expect(started).toEqual([]);
     },
   );
+});
+
+it.each([
+  ['UTC', '2026-01-05'],
+  ['Pacific/Auckland', '2026-01-05'],
+  ['Pacific/Kiritimati', '2026-01-05'],
+  ['America/Los_Angeles', '2026-01-05'],
+])('a run has the day of its slot where its schedule is (%s)', async (timeZone, day) => {
+  const { slot, days } = schedule({ timeZone, cron: '30 0 * * *', catchUp: 1 });
+  await slot();
+  expect(days).toEqual([day]);
 });
 
 it('two runs that are begun in one moment have one id each', async () => {

@@ -15,6 +15,7 @@ import {
   type Json,
   LimitError,
   type StreamStatus,
+  slotId,
   type TidemarkError,
   type WorkflowId,
 } from '@tidemark/core';
@@ -32,6 +33,7 @@ import {
 import { SCHEDULE_SUFFIX } from '../kernel/index.ts';
 import { SCHEDULE_GRACE_MS, SCHEDULE_POLL_MAX_MS, SCHEDULE_POLL_MIN_MS } from './limits.ts';
 import { checkedSpec, dueSlots, inputAt, nextSlot, type ScheduleSpec } from './schedule-spec.ts';
+import { dayAt } from './wall-clock.ts';
 
 /** The signal that changes a schedule, or starts a run of it now. */
 export const SCHEDULE_SIGNAL = 'tidemark.schedule';
@@ -69,10 +71,12 @@ export interface ScheduleHost {
   start(
     definition: Definition,
     run: {
-      readonly id: string;
+      readonly id: WorkflowId;
       readonly tenant: string;
       readonly user: string | null;
       readonly input: Json;
+      /** The day of the slot in the schedule's time zone. */
+      readonly day: string;
       /** `traceparent` of the schedule's step, to which the run's trace links. */
       readonly trace: string;
     },
@@ -201,12 +205,13 @@ async function start({ of, host, ctx }: Turn, belief: ScheduleBelief, slotMs: nu
   const at = new Date(slotMs).toISOString();
   const { tenant } = ctx.input as unknown as ScheduleInput;
   const { spec } = belief;
-  const id = `${ctx.workflow}@${at}`;
+  const id = slotId(ctx.workflow, at);
   // A person started a run at exactly this moment.
   if (belief.run?.id === id) return belief;
   try {
     const input = inputAt(spec, slotMs);
-    await host.start(of, { id, tenant, user: spec.user, input, trace: ctx.traceparent });
+    const day = dayAt(spec.timeZone, slotMs);
+    await host.start(of, { id, tenant, user: spec.user, input, day, trace: ctx.traceparent });
   } catch (error) {
     if (isTaken(error)) {
       ctx.log('taken', { slot: at, workflow: id });

@@ -76,6 +76,7 @@ describe('a schedule', () => {
       /^cron: 'every day' is not a cron pattern: five or six parts are needed\.$/,
     ],
     ['a part that is none', { cron: '99 * * * *' }, /^cron: '99 .*[^.]\.$/],
+    ['a part that each process reads in its own way', { cron: '? * * * *' }, /^cron: .* has a '\?'; write '\*'\.$/],
     ['a pattern that never comes', { cron: '0 0 31 2 *' }, /^cron: .* never matches a time/],
     ['a huge pattern', { cron: '1,'.repeat(1_000) }, /at most 200/],
     ['an unknown time zone', { cron, timeZone: 'Mars/Olympus' }, /^timeZone: 'Mars\/Olympus' is not a time zone/],

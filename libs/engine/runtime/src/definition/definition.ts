@@ -411,11 +411,20 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly hasSecrets?: boolean | undefined;
   /** Set for the definition of an undo: makes the same undo from a view of the definition that it compensates. */
   readonly undoFor?: ((view: (of: CompensatedDefinition) => CompensatedDefinition) => Definition) | undefined;
-  readonly begin: (input: Json) => {
+  readonly begin: (
+    input: Json,
+    at: Beginning,
+  ) => {
     readonly belief: unknown;
     readonly next: readonly TaskRequest[];
     readonly fragments?: readonly FragmentDraft[] | undefined;
   };
+}
+
+/** What a workflow begins with besides its input. */
+export interface Beginning {
+  /** Such as `2026-03-29`: for a run of a schedule the day of its slot in the schedule's time zone, otherwise that of the start in UTC. */
+  readonly day: string;
 }
 
 /** What an undo needs of the definition whose workflows it compensates. */

@@ -2,6 +2,7 @@
 export { type BulkFilter, checkMeant } from './bulk-filter.ts';
 export { refuseSealed } from './caller-content.ts';
 export {
+  type Beginning,
   type Budget,
   type CompensatedDefinition,
   type ContextDefinition,
@@ -43,7 +44,7 @@ export {
   type ShadowTask,
 } from './shadow-definition.ts';
 export { checkSignal, checkSignalName } from './signal-check.ts';
-export type { StartOptions } from './start-options.ts';
+export type { DerivedStart, StartOptions } from './start-options.ts';
 export {
   CompensateError,
   ContendedError,

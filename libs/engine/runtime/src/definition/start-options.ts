@@ -1,6 +1,6 @@
 /** Owns the options of a start. */
 
-import type { Priority, TenantId } from '@tidemark/core';
+import type { Priority, TenantId, WorkflowId } from '@tidemark/core';
 
 export interface StartOptions {
   /** The same id returns the same run; generated when absent. */
@@ -23,4 +23,11 @@ export interface StartOptions {
   readonly priority?: Priority | undefined;
   /** Time from now after which the workflow is cancelled: `36h`, `7d`, or milliseconds. Default: the definition's. */
   readonly timeout?: string | number | undefined;
+}
+
+/** A start by the system itself, under an id of a form that no caller may choose. */
+export interface DerivedStart extends StartOptions {
+  readonly id: WorkflowId;
+  /** See `Beginning`. */
+  readonly day?: string | undefined;
 }

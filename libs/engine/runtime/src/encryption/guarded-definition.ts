@@ -41,8 +41,8 @@ export function guardedDefinition(definition: Definition, ports: SecretPorts): D
     parseInput: parsing('input', definition.parseInput),
     parseBelief: parsing('belief', definition.parseBelief),
     parseOutput: parsing('output', definition.parseOutput),
-    begin: (input) => {
-      const begun = definition.begin(input);
+    begin: (input, at) => {
+      const begun = definition.begin(input, at);
       return { ...begun, next: guardedTasks(begun.next, guard), ...taken(begun, ['fragments'], guard) };
     },
     steps: new Map(Array.from(definition.steps, ([name, step]) => [name, guardedStep(step, guard)])),

@@ -166,7 +166,7 @@ function sealedPlain(definition: Definition, vault: Vault): Definition {
     parseInput: sealing(definition.parseInput, 'input'),
     parseBelief: sealing(definition.parseBelief, 'belief'),
     parseOutput,
-    begin: (input) => definition.begin(open(input, 'input')),
+    begin: (input, at) => definition.begin(open(input, 'input'), at),
     steps: new Map(
       Array.from(definition.steps, ([name, step]) => [name, sealedStep(step, vault, effectOf, parseOutput)]),
     ),

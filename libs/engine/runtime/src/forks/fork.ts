@@ -11,6 +11,7 @@ import {
   type EffectState,
   FORK_RULES_VERSION,
   type Fork,
+  forkId,
   InvalidError,
   isSystemDefinition,
   type Json,
@@ -23,14 +24,13 @@ import {
   type TaskId,
   taskId,
   type WorkflowId,
-  workflowId,
 } from '@tidemark/core';
 import { sessionFor } from '../agent/index.ts';
 import { ownerOf, withSecrets } from '../encryption/index.ts';
 import { type PastWorkflow, placeOf, workflowAt } from '../history/index.ts';
 import type { OpenRequest } from '../inbox/index.ts';
 import { FORK_DEPTH_MAX } from '../inbox/index.ts';
-import { digestOf, guardOf, type LamportClock, type Ports, SCHEDULE_SUFFIX, UNDO_SUFFIX } from '../kernel/index.ts';
+import { digestOf, guardOf, type LamportClock, type Ports, SCHEDULE_SUFFIX } from '../kernel/index.ts';
 import { checkedWorkflowId, checkName, WORKFLOW_ID_MAX_CHARS } from '../lease/index.ts';
 import { needsLifecycle, traceHints } from '../run/index.ts';
 import { answeredBefore } from './fork-answers.ts';
@@ -82,7 +82,7 @@ export async function drawUpFork(
 ): Promise<{ readonly request: OpenRequest; readonly forked: Forked }> {
   const { ports, lamport } = dependencies;
   checkName('by', options.by);
-  const id = options.id === undefined ? undefined : forkId(options.id);
+  const id = options.id === undefined ? undefined : checkedWorkflowId(options.id);
   const past = await workflowAt(ports, workflow, checkedSequence(workflow, options.at));
   const { state } = past;
   await checkBase(ports, past);
@@ -188,16 +188,11 @@ const beginningOf = ({ input, belief, tasks, fork }: Payloads['WorkflowOpened'])
   versions: [fork?.inputVersion ?? null, fork?.beliefVersion ?? null],
 });
 
-function forkId(id: string): WorkflowId {
-  if (!id.endsWith(UNDO_SUFFIX)) return checkedWorkflowId(id);
-  throw new InvalidError('workflow-id-reserved', `id: ids that end with '${UNDO_SUFFIX}' are those of undos.`);
-}
-
 const ID_BYTES = 5;
 
 function newId(base: WorkflowId, { prng }: Pick<Ports, 'prng'>): WorkflowId {
-  const suffix = `~fork-${Buffer.from(prng.bytes(ID_BYTES)).toString('hex')}`;
-  return workflowId(`${[...base].slice(0, WORKFLOW_ID_MAX_CHARS / 2).join('')}${suffix}`);
+  const digits = Buffer.from(prng.bytes(ID_BYTES)).toString('hex');
+  return forkId([...base].slice(0, WORKFLOW_ID_MAX_CHARS / 2).join(''), digits);
 }
 
 function checkedSequence(workflow: WorkflowId, at: number): Sequence {

@@ -26,7 +26,8 @@ import {
 export type Admission = Pick<PlacementRules, 'tenantOpenMax' | 'openMax'>;
 
 export interface PlacingOptions {
-  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'digest' | 'prng' | 'secrets'> & SecretPorts;
+  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'digest' | 'prng' | 'secrets' | 'telemetry'> &
+    SecretPorts;
   readonly lamport: LamportClock;
   /** Largest size of the pool of partitions. */
   readonly partitionsMax?: number | undefined;

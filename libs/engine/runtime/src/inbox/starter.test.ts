@@ -106,8 +106,13 @@ describe('a start', () => {
     expect((await start('w', { shadow: true })).created).toBe(false);
   });
 
-  it('of an id as undos have it is refused', async () => {
-    await expect(start('w~undo')).rejects.toMatchObject({ code: 'workflow-id-reserved' });
+  it('of an id that the system derives and that is taken all the same is counted', async () => {
+    for (const id of ['w~undo', 'nightly@2026-11-27T19:09:00.000Z', 'w']) {
+      await start(id, { tenant: OTHER });
+      await expect(start(id)).rejects.toMatchObject({ code: 'workflow-differs' });
+    }
+    // The last one is a caller's own.
+    expect(ports.telemetry.counts.get('workflow_ids_taken_total')).toBe(2);
   });
 
   it('gets partitions of its own while the pool may grow, by doubling', async () => {

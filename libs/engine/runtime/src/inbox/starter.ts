@@ -1,8 +1,8 @@
 import {
   generation as asGeneration,
   ConflictError,
+  derivedFormOf,
   eventId,
-  InvalidError,
   type Offset,
   type Partition,
   streamFromJson,
@@ -10,9 +10,9 @@ import {
   UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
-import type { LogRecord, Placement, PlacementRequest } from '@tidemark/ports';
+import type { LogRecord, Placement, PlacementRequest, Telemetry } from '@tidemark/ports';
 import { withSecrets } from '../encryption/index.ts';
-import { type Guarded, guardOf, type SecretPorts, UNDO_SUFFIX } from '../kernel/index.ts';
+import { type Guarded, guardOf, type SecretPorts } from '../kernel/index.ts';
 import { checkName, inboxRecord } from '../lease/index.ts';
 import { drawUpOpening, type Opening, type StartRequest } from '../run/index.ts';
 import { OpeningCheck } from './opening-check.ts';
@@ -56,14 +56,13 @@ export class Starter {
 
   /**
    * Starts a workflow, or returns the one that has this id. Resolves when its opening is in the log and accepted. Throws `InvalidError`
-   * (input or first belief; `tenant-invalid`; `workflow-id-reserved`: the id of an undo), `ConflictError` (`workflow-differs`: the id
+   * (input or first belief; `tenant-invalid`), `ConflictError` (`workflow-differs`: the id
    * belongs to another definition or tenant; `workflow-is-shadow`: to a shadow run, which no worker ever runs; `session-busy`: another
    * workflow of the session is open, and is named), `LimitError` (the opening is too large, or the pool is full), `UnavailableError`, and
    * what `withSecrets` throws if the definition has secret fields.
    */
   async start(request: StartRequest): Promise<Started> {
     const { workflow, definition, shadow = false, compensates } = request;
-    if (workflow.endsWith(UNDO_SUFFIX) && compensates === undefined) throw reserved(workflow);
     checkName('tenant', request.tenant);
     const { tenant, user = null } = request;
     const { ports, lamport } = this.#options;
@@ -115,18 +114,16 @@ export class Starter {
 
   /** An id answers only the run that it began. */
   async #checkSame({ workflow, tenant, name, isPlain }: OpenRequest, placement: Placement): Promise<void> {
+    const { telemetry } = this.#options.ports;
     if (placement.tenant !== tenant) {
-      throw new ConflictError('workflow-differs', `Workflow id ${workflow} belongs to another tenant.`);
+      throw idTaken(telemetry, workflow, `Workflow id ${workflow} belongs to another tenant.`);
     }
     const known = placement.appended
       ? (await this.#options.ports.store.workflow(workflow))?.definition
       : (JSON.parse(placement.opening) as Opening).control.definition;
     if (known !== undefined && known !== name) {
-      throw new ConflictError(
-        'workflow-differs',
-        `Workflow id ${workflow} is a run of '${known}', not of '${name}'. Choose another id.`,
-        { workflow, definition: known },
-      );
+      const message = `Workflow id ${workflow} is a run of '${known}', not of '${name}'. Choose another id.`;
+      throw idTaken(telemetry, workflow, message, { definition: known });
     }
     if (isPlain && (await this.#isShadow(placement))) throw isShadow(workflow);
   }
@@ -189,12 +186,20 @@ export class Starter {
   }
 }
 
-const reserved = (workflow: WorkflowId): InvalidError =>
-  new InvalidError(
-    'workflow-id-reserved',
-    `Workflow id ${workflow}: ids that end with '${UNDO_SUFFIX}' are those of undos. Choose another id.`,
-    { workflow },
-  );
+/**
+ * The refusal of an id that is another workflow's. Nobody can choose an id that the system derives, so one of these that is taken means that
+ * what has to be started never will be: a metric counts it, and an alert follows.
+ */
+export function idTaken(
+  telemetry: Telemetry,
+  workflow: WorkflowId,
+  message: string,
+  details: Readonly<Record<string, string>> = {},
+): ConflictError {
+  const form = derivedFormOf(workflow);
+  if (form !== undefined) telemetry.count('workflow_ids_taken_total', 1, { form });
+  return new ConflictError('workflow-differs', message, { workflow, ...details });
+}
 
 const isShadow = (workflow: WorkflowId): ConflictError =>
   new ConflictError(

@@ -5,9 +5,6 @@
 
 import { type HolderId, holderId, InvalidError, type WorkflowId } from '@tidemark/core';
 
-/** Ends the names of undo workflows and of their definitions. No other name may end in it. */
-export const UNDO_SUFFIX = '~undo';
-
 /** Ends the names of the definitions of schedules. */
 export const SCHEDULE_SUFFIX = '~schedule';
 
@@ -53,9 +50,6 @@ export const ACCESS_SUBJECT = 'access:';
 
 /** The subject of paused queues. Only the code that pauses and resumes queues writes it. */
 export const QUEUES_SUBJECT = 'queues:held';
-
-/** Begins the ids of streams of memories. */
-export const MEMORY_PREFIX = '~memory:';
 
 /** Begins the names of holders that are workers, which send heartbeats while they live. Other holders claim and release in one write. */
 const WORKER_HEAD = 'worker-';

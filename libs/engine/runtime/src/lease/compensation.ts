@@ -4,13 +4,19 @@
  */
 
 import type { ErrorNote } from '@tidemark/codec';
-import { type EffectKey, isReplay, type Json, type StreamState, type WorkflowId, workflowId } from '@tidemark/core';
-import { SCHEDULE_SUFFIX, UNDO_SUFFIX } from '../kernel/index.ts';
+import {
+  type EffectKey,
+  isReplay,
+  type Json,
+  type StreamState,
+  UNDO_SUFFIX,
+  undoId,
+  type WorkflowId,
+  workflowId,
+} from '@tidemark/core';
+import { SCHEDULE_SUFFIX } from '../kernel/index.ts';
 import type { Draft } from './leased-stream.ts';
 import { COMPENSATION_DEPTH_MAX } from './limits.ts';
-
-/** The id of the workflow that compensates this one. It is derived, so every process that starts the undo starts the same one. */
-export const undoId = (workflow: WorkflowId): WorkflowId => workflowId(`${workflow}${UNDO_SUFFIX}`);
 
 /** The id of the workflow that this undo compensates; undefined if the id is not that of an undo. */
 export const compensatedBy = (undo: WorkflowId): WorkflowId | undefined =>

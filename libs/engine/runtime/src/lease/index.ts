@@ -1,6 +1,6 @@
 /** The entry point of the room: what other rooms of the engine may use. */
 export { failureDrafts, isOpenForGood, openCalls, openEffect, parkDraft } from './attempt-failure.ts';
-export { compensatedBy, compensationDraft, depthOf, mayUndo, queuedAs, undoId } from './compensation.ts';
+export { compensatedBy, compensationDraft, depthOf, mayUndo, queuedAs } from './compensation.ts';
 export {
   type Confirmation,
   checkDecision,
@@ -23,4 +23,4 @@ export {
   GAP_EMPTY_READS_MAX,
   TAIL_READ_MAX_BYTES,
 } from './limits.ts';
-export { checkedTags, checkedWorkflowId, JOB_PREFIX, WORKFLOW_ID_MAX_CHARS } from './workflow-name.ts';
+export { checkedDerivedId, checkedTags, checkedWorkflowId, WORKFLOW_ID_MAX_CHARS } from './workflow-name.ts';

@@ -1,11 +1,7 @@
 /** Owns which ids and tags a caller may give a workflow. */
 
-import { InvalidError, isContinuationId, isSystemDefinition, type WorkflowId, workflowId } from '@tidemark/core';
-import { MEMORY_PREFIX } from '../kernel/index.ts';
+import { type DerivedForm, derivedFormOf, InvalidError, invariant, type WorkflowId, workflowId } from '@tidemark/core';
 import { VISIBLE } from './decision-checks.ts';
-
-/** Begins the ids of bulk jobs. */
-export const JOB_PREFIX = 'job:';
 
 /** Longest id of a workflow, in characters. */
 export const WORKFLOW_ID_MAX_CHARS = 200;
@@ -27,35 +23,39 @@ export function checkedTags(tags: readonly string[]): readonly string[] {
   return [...new Set(tags)];
 }
 
+const OWNERS: Readonly<Record<DerivedForm, string>> = {
+  undo: "undos ('~undo' at the end)",
+  child: "children ('~' and a task at the end)",
+  continuation: "runs that continue another ('~' and a number at the end)",
+  slot: "runs of schedules ('@' and a time at the end); tidemark schedule fire starts one now",
+  fork: "forks without an id of their own ('~fork-')",
+  session: "workflows with which sessions resume ('resumed:' at the beginning)",
+  job: "bulk jobs ('job:' at the beginning)",
+  memory: "streams of memories ('~memory:' at the beginning)",
+  other: "the system ('~')",
+};
+
 /**
- * Checks the id of a workflow of this definition: only the system's definitions may use ids of bulk jobs. Throws `InvalidError`
- * (`workflow-id-reserved`, `workflow-id-invalid`).
+ * Checks an id that a caller chose. It is refused by its form alone, whether or not any workflow has it, so nobody learns that from the
+ * answer. Throws `InvalidError` (`workflow-id-reserved`, `workflow-id-invalid`).
  */
-export function checkedWorkflowId(id: string, definition = ''): WorkflowId {
-  if (id.startsWith(JOB_PREFIX) && !isSystemDefinition(definition)) {
-    throw new InvalidError(
-      'workflow-id-reserved',
-      `id: '${id.slice(0, 100)}' begins with '${JOB_PREFIX}', as ids of jobs do. Choose another.`,
-    );
-  }
-  if (id.startsWith(MEMORY_PREFIX)) {
-    throw new InvalidError(
-      'workflow-id-reserved',
-      `id: '${id.slice(0, 100)}' begins with '${MEMORY_PREFIX}', as streams of memories do. Choose another.`,
-    );
-  }
-  if (/~\d+\.\d+$/.test(id)) {
-    throw new InvalidError(
-      'workflow-id-reserved',
-      `id: '${id.slice(0, WORKFLOW_ID_MAX_CHARS)}' ends with '~' and a task, as ids of children do. Choose another.`,
-    );
-  }
-  if (isContinuationId(id)) {
-    throw new InvalidError(
-      'workflow-id-reserved',
-      `id: '${id.slice(0, WORKFLOW_ID_MAX_CHARS)}' ends with '~' and a number, as ids of continued workflows do. Choose another.`,
-    );
-  }
+export function checkedWorkflowId(id: string): WorkflowId {
+  const form = derivedFormOf(id);
+  if (form === undefined) return storableId(id);
+  throw new InvalidError(
+    'workflow-id-reserved',
+    `id: '${id.slice(0, WORKFLOW_ID_MAX_CHARS)}' has the reserved form of ids of ${OWNERS[form]}. Choose an id without '~' that doesn't begin with 'job:' or 'resumed:' and doesn't end with '@' and a time.`,
+    { form },
+  );
+}
+
+/** Checks an id that the system derived. Throws `InvalidError` (`workflow-id-invalid`: what it derives from is too long). */
+export function checkedDerivedId(id: WorkflowId): WorkflowId {
+  invariant(derivedFormOf(id) !== undefined, `${id} has no form that only the system gives`);
+  return storableId(id);
+}
+
+function storableId(id: string): WorkflowId {
   if (!VISIBLE.test(id) || id.length > WORKFLOW_ID_MAX_CHARS || /\p{Cc}/u.test(id)) {
     throw new InvalidError(
       'workflow-id-invalid',

@@ -204,7 +204,7 @@ describe('a checkpoint', () => {
   });
 
   it('is followed by the next run, unless the workflow was cancelled meanwhile', () => {
-    const state = { workflow: 'w', ruling: null } as StreamState;
+    const state = { workflow: 'w', ruling: null, frontier: { tasks: [TASK] } } as unknown as StreamState;
     const result = { continueAsNew: null };
     expect(commit(result, { state }).completed?.control).toMatchObject({ continued: 'w~2' });
     expect(commit(result, { state: { ...state, ruling: 'cancel' } }).completed).toBeUndefined();
@@ -330,5 +330,40 @@ describe('belief', () => {
     const content = believing({ n: 1 });
     expect(() => commit({ belief: () => ({ n: 2 }), tokens: -1 }, { content })).toThrow();
     expect(content.belief).toEqual({ n: 1 });
+  });
+});
+
+describe('tasks that are pending at the end', () => {
+  const other = (fields: Partial<TaskState>): StreamState =>
+    ({
+      ...{ workflow: 'w', shadow: false, ruling: null, user: undefined },
+      frontier: { tasks: [TASK, { ...TASK, id: '3.2' as TaskId, step: 'read', ...fields }] },
+    }) as unknown as StreamState;
+  const effect = { key: 'k', operation: 'mail.send', kind: 'idempotent', status: 'done' };
+  const child = { kind: 'child', child: 'w~3.2' };
+
+  it('are named by it, and by a warning in the log', () => {
+    const { completed, payload } = commit({ done: null }, { state: other({ when: [child] as never }) });
+    expect(completed?.control).toMatchObject({ dropped: { count: 1, tasks: ['3.2'] } });
+    expect(payload.log).toMatchObject([
+      { action: 'warning: pending tasks dropped', detail: { count: 1, tasks: ['3.2 (read)'] } },
+    ]);
+    expect(commit({ done: null }, { isLast: true }).completed?.control).not.toHaveProperty('dropped');
+  });
+
+  it.each([
+    ['has called something', 'done-drops-effect', { effects: [effect] }],
+    ['waits for a child that runs on', 'done-drops-child', { when: [{ ...child, isAbandoned: true }] }],
+  ])('keep it from ending where one %s', (_, code, fields) => {
+    expect(() => commit({ done: null }, { state: other(fields as never) })).toThrow(expect.objectContaining({ code }));
+    expect(commit({}, { state: other(fields as never) }).completed).toBeUndefined();
+  });
+
+  it.each([
+    ['that was made for certain', { ...effect, status: 'failed' }],
+    ['with an effect outside', { ...effect, kind: 'pure' }],
+    ['of a thing that can be compensated (a model has answered)', { ...effect, spend: { tokens: 1, costMicros: 1 } }],
+  ])('let it end where no call %s is lost', (_, call) => {
+    expect(commit({ done: null }, { state: other({ effects: [call] as never }) }).completed).toBeDefined();
   });
 });

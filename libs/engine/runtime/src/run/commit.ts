@@ -6,7 +6,10 @@
 import { type LogNote, type Payloads, toJson } from '@tidemark/codec';
 import {
   type CheckpointId,
+  type Controls,
+  DROPPED_TASKS_MAX_COUNT,
   diff,
+  type EffectState,
   InvalidError,
   isOpen,
   type Json,
@@ -18,7 +21,7 @@ import {
 } from '@tidemark/core';
 import type { Clock, Digest } from '@tidemark/ports';
 import { type CommitContext, endsHistory, NO_CONTEXT } from '../agent/index.ts';
-import type { Definition, StepDefinition, StepResult } from '../definition/index.ts';
+import { type Definition, ParkError, type StepDefinition, type StepResult } from '../definition/index.ts';
 import type { StreamContent } from '../history/index.ts';
 import { digestOf } from '../kernel/index.ts';
 import type { Draft } from '../lease/index.ts';
@@ -80,6 +83,8 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
       { step: step.name, task: task.id },
     );
   }
+  const dropped = done !== undefined || next !== undefined ? droppedBy(given) : [];
+  refuseDropping(dropped, step);
   const of = { workflow: given.workflow ?? NO_CHILD, user: given.user };
   const children = childrenOf(declared, sequence, of, { clock, digest });
   const belief = believe(definition, step, result, content);
@@ -89,7 +94,7 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
     ...(declared.asks !== undefined && { asks: declared.asks }),
     ...(children !== undefined && { children }),
     ...belief.payload,
-    ...(given.notes.length === 0 ? {} : { log: given.notes }),
+    ...loggedWith(given, dropped),
     ...contextPayload(context),
   };
   const committed: Draft = {
@@ -113,15 +118,59 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
     },
     payload,
   };
-  if (next !== undefined) return [committed, continuedDraft(next, digest)];
+  const left = droppedControl(dropped);
+  if (next !== undefined) return [committed, continuedDraft(next, digest, left)];
   if (done === undefined) return [committed];
   const completed: Draft = {
     type: 'WorkflowCompleted',
-    control: { outputDigest: digestOf(digest, done) },
+    control: { outputDigest: digestOf(digest, done), ...left },
     payload: { output: done },
   };
   return [committed, completed];
 }
+
+/** The tasks that the end of the workflow leaves undone. A shadow's own are no work. */
+const droppedBy = ({ state, task }: CommitInput): readonly TaskState[] =>
+  state === undefined || state.shadow ? [] : [...state.frontier.tasks].filter(({ id }) => id !== task.id);
+
+/** A call that a checkpoint must say, or nobody could compensate it. The money for a model's answer may be spent in vain. */
+export const lastingCall = (task: TaskState | undefined): EffectState | undefined =>
+  task?.effects.find(({ kind, status, spend }) => kind !== 'pure' && status !== 'failed' && spend === undefined);
+
+/** Throws `ParkError` (`done-drops-effect`, `done-drops-child`): a person has the step tried again once the other task has ended. */
+function refuseDropping(dropped: readonly TaskState[], { name }: StepDefinition): void {
+  for (const task of dropped) {
+    const { id, step, when } = task;
+    const ends = `Step ${name} ends the workflow while task ${id} (${step}) is pending`;
+    const remedy = 'Add the step that ends it with { after: [that task] }';
+    const made = lastingCall(task);
+    if (made !== undefined) {
+      const message = `${ends}, which has called ${made.operation}: no checkpoint would say so. ${remedy}.`;
+      throw new ParkError('done-drops-effect', message, null, { task: id, key: made.key });
+    }
+    const child = when.find((condition) => condition.kind === 'child' && condition.isAbandoned === true);
+    if (child?.kind !== 'child') continue;
+    const message = `${ends} and waits for ${child.child}, which runs on (onParentClose: 'abandon'), so its answer would reach nobody. ${remedy}, or have the child cancelled.`;
+    throw new ParkError('done-drops-child', message, null, { task: id, child: child.child });
+  }
+}
+
+/** Tells whoever reads the workflow's log which tasks were dropped. */
+function loggedWith(
+  { notes, nowMs }: CommitInput,
+  dropped: readonly TaskState[],
+): { readonly log?: readonly LogNote[] } {
+  const names = dropped.slice(0, DROPPED_TASKS_MAX_COUNT).map(({ id, step }) => `${id} (${step})`);
+  const detail = { count: dropped.length, tasks: names };
+  const log =
+    dropped.length === 0 ? notes : [...notes, { atMs: nowMs, action: 'warning: pending tasks dropped', detail }];
+  return log.length === 0 ? {} : { log };
+}
+
+const droppedControl = (dropped: readonly TaskState[]): Pick<Controls['WorkflowCompleted'], 'dropped'> =>
+  dropped.length === 0
+    ? {}
+    : { dropped: { count: dropped.length, tasks: dropped.slice(0, DROPPED_TASKS_MAX_COUNT).map(({ id }) => id) } };
 
 /** A workflow that was cancelled meanwhile does not continue as new: its cancellation ends it after this checkpoint. */
 function nextOf({ definition, result, state, digest }: CommitInput, clock: Clock): Next | undefined {
@@ -129,9 +178,9 @@ function nextOf({ definition, result, state, digest }: CommitInput, clock: Clock
   return drawUpNext(definition, result.continueAsNew, state, { clock, digest });
 }
 
-const continuedDraft = ({ as, opening }: Next, digest: Digest): Draft => ({
+const continuedDraft = ({ as, opening }: Next, digest: Digest, left: ReturnType<typeof droppedControl>): Draft => ({
   type: 'WorkflowCompleted',
-  control: { outputDigest: digestOf(digest, opening.input), continued: as },
+  control: { outputDigest: digestOf(digest, opening.input), continued: as, ...left },
   payload: { output: null, next: opening },
 });
 

@@ -101,7 +101,10 @@ function conditions({ when }: TaskRequest, task: TaskId, nowMs: number, where: s
   return waits.map((wait, at) => {
     if (wait.kind === 'signal') return { kind: 'signal', name: checkName('signal', wait.name) };
     // The child's id derives from the workflow's, which is not known here: see withChildren.
-    if (wait.kind === 'child') return { kind: 'child', child: NO_CHILD, ...(wait.isVital && { isVital: true }) };
+    if (wait.kind === 'child') {
+      const isAbandoned = wait.onClose === 'abandon' && ({ isAbandoned: true } as const);
+      return { kind: 'child', child: NO_CHILD, ...(wait.isVital && { isVital: true }), ...isAbandoned };
+    }
     if (wait.kind === 'approval') {
       const { name, assignee } = wait;
       const given = assignee === undefined ? {} : { assignee: checkName('assignee', assignee) };

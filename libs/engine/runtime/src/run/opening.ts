@@ -6,6 +6,7 @@
 import { type ChildOpening, type Children, type Payloads, toJson } from '@tidemark/codec';
 import {
   type Compensates,
+  childId as derivedChildId,
   type Envelope,
   InvalidError,
   type Json,
@@ -20,7 +21,6 @@ import {
   type TraceHints,
   taskId,
   type WorkflowId,
-  workflowId,
 } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
 import { checkedFragments } from '../agent/index.ts';
@@ -41,6 +41,8 @@ export interface StartRequest
   readonly isLimited?: boolean | undefined;
   /** Time from now, in milliseconds, after which the workflow is cancelled; the definition's when absent. */
   readonly timeoutMs?: number | undefined;
+  /** See `Beginning`; today in UTC when absent. */
+  readonly day?: string | undefined;
   /** The workflow that this one compensates; set for an undo. */
   readonly compensates?: Compensates | undefined;
 }
@@ -62,7 +64,7 @@ export function drawUpOpening(
   const atMs = clock.nowMs();
   const timeoutMs = how.timeoutMs ?? definition.timeoutMs;
   const parsed = definition.parseInput(input);
-  const begun = definition.begin(parsed);
+  const begun = definition.begin(parsed, { day: how.day ?? new Date(atMs).toISOString().slice(0, 10) });
   const belief: Json = definition.parseBelief(toJson(begun.belief, `belief of ${definition.name}.begin`));
   const declared = declareTasks(definition, null, begun.next, 0 as Sequence, atMs);
   const children = childrenOf(declared, 0 as Sequence, { workflow: how.workflow, user: how.user }, { clock, digest });
@@ -105,8 +107,8 @@ export function drawUpOpening(
  * `InvalidError` (`children-too-deep`).
  */
 export function childId(parent: WorkflowId, task: TaskId): WorkflowId {
-  const id = `${parent}~${task}`;
-  if (id.length <= WORKFLOW_ID_MAX_CHARS) return workflowId(id);
+  const id = derivedChildId(parent, task);
+  if (id.length <= WORKFLOW_ID_MAX_CHARS) return id;
   throw new InvalidError(
     'children-too-deep',
     `Task ${task} of ${parent}: the id of its child would have more than ${WORKFLOW_ID_MAX_CHARS} characters. Give the first parent a shorter id, or have fewer generations.`,

@@ -25,12 +25,13 @@ import {
   type Sequence,
   type StreamState,
   type TaskId,
+  undoId,
   type WorkflowId,
 } from '@tidemark/core';
 import type { EffectRow } from '@tidemark/ports';
 import type { Definition } from '../definition/index.ts';
 import { CALL_WINDOW_MS, mayCompensate, mayStillCall } from '../effects/index.ts';
-import { fittingResolutions, undoId } from '../lease/index.ts';
+import { fittingResolutions } from '../lease/index.ts';
 import { budgetDraft, unprobed } from './takeover.ts';
 
 export interface RecoveryFacts {

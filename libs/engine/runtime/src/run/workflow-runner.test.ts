@@ -329,7 +329,7 @@ describe('a runner', () => {
   describe('that is about to end its workflow', () => {
     const paying = (call: () => Promise<unknown>) => effectOf({ call });
 
-    it('waits for the irreversible calls of other tasks, and begins nothing more', async () => {
+    it('waits for the irreversible calls of other tasks, begins nothing more, and then ends once they are committed', async () => {
       const call = Promise.withResolvers<unknown>();
       let paidCount = 0;
       const pay = paying(() => call.promise);
@@ -341,11 +341,14 @@ describe('a runner', () => {
             pay: async (context) => {
               paidCount++;
               await context.effect(pay, null);
-              return { next: [{ step: 'pay', input: null }] };
+              return {};
             },
-            end: async () => {
-              await quiet();
-              return { done: 1 };
+            end: {
+              retry: RETRY_AT_ONCE,
+              run: async () => {
+                await quiet();
+                return { done: 1 };
+              },
             },
           },
           next: ['pay', 'end', 'pay'].map((step) => ({ step, input: null })),
@@ -354,10 +357,13 @@ describe('a runner', () => {
       const run = watched(runner.run());
       await quiet(40);
       expect(run.outcome).toBeUndefined();
+      expect(paidCount).toBe(1);
       call.resolve('paid');
       expect(await run.ended).toBe('closed');
-      expect(paidCount).toBe(1);
       expect(stream.confirmed.status).toBe('completed');
+      // What was paid is in a checkpoint; the task that had not begun is dropped.
+      expect([...stream.confirmed.frontier.tasks].map(({ id }) => id)).toEqual(['0.2']);
+      expect(paidCount).toBe(1);
       expect((await foldLog(log)).rejected).toEqual([]);
     });
 

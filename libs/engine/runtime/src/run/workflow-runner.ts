@@ -44,7 +44,7 @@ import {
 import { type ContextReads, canRun, contentDraft, type ResolvedTask, resolveTask } from '../history/index.ts';
 import { guardOf, type Ports, RunGate } from '../kernel/index.ts';
 import { type Draft, Flushing, failureDrafts, parkDraft } from '../lease/index.ts';
-import { commitDrafts, followStaged, rulesRaised } from './commit.ts';
+import { commitDrafts, followStaged, lastingCall, rulesRaised } from './commit.ts';
 import { cancelDraft, mustBeDecided, onceDecided, releaseDraft, undoDraft } from './ending.ts';
 import { CONTROL_POLL_PERIOD_MS, INBOX_POLL_PERIOD_MS } from './limits.ts';
 import { nextTask } from './next-task.ts';
@@ -81,6 +81,8 @@ export type RunEnd = 'closed' | 'idle' | 'stopped';
 export class WorkflowRunner {
   readonly #options: RunnerOptions;
   readonly #running = new Map<TaskId, Promise<void>>();
+  /** Tasks whose steps have ended the workflow, and that wait for others. */
+  readonly #ending = new Set<TaskId>();
   readonly #abort = new AbortController();
   readonly #effects: EffectRun;
   readonly #flushing: Flushing;
@@ -248,7 +250,7 @@ export class WorkflowRunner {
 
   #nextTask(): TaskState | undefined {
     const { stream, definition } = this.#options;
-    if (this.#gate.isClosed) return undefined;
+    if (this.#gate.isClosed || this.#ending.size > 0) return undefined;
     return nextTask(stream, definition, this.#running, this.#flushing.durableInFlightCount > 0);
   }
 
@@ -286,7 +288,7 @@ export class WorkflowRunner {
     // A task with an open call of its own can't end anything: its commit is refused. Waiting here, it might wait for a call that waits for
     // it.
     if (endsHistory(result) && !hasOpen(stream.speculative, task.id)) {
-      await this.#gate.quiet(this.#abort.signal, () => mustBeDecided(stream.speculative, definition, task.id));
+      await this.#othersSettle(task.id);
     }
     // If the result brings no context, nothing is awaited from here to `stage`, so that nothing else can come in between.
     let context: CommitContext = { ...NO_CONTEXT, spent: spentByTask(stream.speculative, task.id) };
@@ -341,6 +343,29 @@ export class WorkflowRunner {
     const seconds = (ports.clock.monotonicMs() - startedMs) / 1_000;
     telemetry.observe('checkpoint_commit_latency_seconds', seconds, undefined, stream.trace);
     telemetry.count('steps_total', 1, { step: step.name }, stream.trace);
+  }
+
+  /**
+   * Waits for the calls of other tasks, and for the checkpoints of running tasks that have called something: the end would drop these, and
+   * nothing would say what they did. No task begins meanwhile. Of two that would end the workflow, neither waits for the other.
+   */
+  async #othersSettle(task: TaskId): Promise<void> {
+    const { stream, definition } = this.#options;
+    const { signal } = this.#abort;
+    this.#ending.add(task);
+    try {
+      for (;;) {
+        await this.#gate.quiet(signal, () => mustBeDecided(stream.speculative, definition, task));
+        const isWaitedFor = (id: TaskId): boolean =>
+          !this.#ending.has(id) && lastingCall(stream.speculative.frontier.tasks.get(id)) !== undefined;
+        const other = [...this.#running].find(([id]) => isWaitedFor(id));
+        if (other === undefined) return;
+        await other[1];
+        signal.throwIfAborted();
+      }
+    } finally {
+      this.#ending.delete(task);
+    }
   }
 
   /**

@@ -44,6 +44,15 @@ describe('children that are pending', () => {
     });
   });
 
+  it('get no end from a workflow of another tenant that has the id of one; that is counted', async () => {
+    const rows = { p: 'ours', 'p~1.0': 'theirs' } as Record<string, string>;
+    ports.store.workflow = async (workflow) =>
+      ({ workflow, tenant: rows[workflow], status: 'completed', lamport: 1 }) as never;
+    for (const kind of ['report', 'end'] as const) pending.push({ ...work('p', 0), kind });
+    await children.poll();
+    expect([errorCount, ports.telemetry.counts.get('workflow_ids_taken_total')]).toEqual([2, 2]);
+  });
+
   it('are served also behind thousands that failed lately', async () => {
     pending = Array.from({ length: CHILD_WORK_COUNT }, (_, index) => work(`bad${index}`, 0));
     await children.poll();

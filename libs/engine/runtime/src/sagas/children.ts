@@ -8,6 +8,7 @@
 
 import { type ChildOpening, decodePayload, type Payloads } from '@tidemark/codec';
 import {
+  type ConflictError,
   type Controls,
   eventId,
   type Fork,
@@ -20,7 +21,7 @@ import {
 } from '@tidemark/core';
 import type { ChildWork, WorkflowSummary } from '@tidemark/ports';
 import { currentOf } from '../history/index.ts';
-import type { Starter } from '../inbox/index.ts';
+import { idTaken, type Starter } from '../inbox/index.ts';
 import { type LamportClock, ownContent, type Ports, Reconcilers } from '../kernel/index.ts';
 import type { Inbox } from '../lease/index.ts';
 import type { Opening } from '../run/index.ts';
@@ -34,7 +35,7 @@ import {
 import { isReplaying, type ReplayedChildReads, replayedChild } from './replayed-child.ts';
 
 export interface ChildrenOptions {
-  readonly ports: Pick<Ports, 'store' | 'clock'>;
+  readonly ports: Pick<Ports, 'store' | 'clock' | 'telemetry'>;
   readonly inbox: Inbox;
   readonly starter: Pick<Starter, 'open'>;
   readonly lamport: LamportClock;
@@ -94,8 +95,14 @@ export class Children {
     // A continued child ends with its last run.
     const child = await (work.kind === 'report' ? currentOf(store, work.child) : store.workflow(work.child));
     if (child === undefined) return;
+    if (child.tenant !== parent.tenant) throw this.#taken(work);
     if (work.kind === 'end') return this.#end(work, child);
     return this.#report(work, parent, child, (await childOf(work, shared))?.name ?? null, work.child);
+  }
+
+  #taken({ child, parent, task }: ChildWork): ConflictError {
+    const message = `Workflow id ${child} belongs to another tenant, so task ${task} of ${parent} gets no child.`;
+    return idTaken(this.#options.ports.telemetry, child, message);
   }
 
   async #start(work: ChildWork, parent: WorkflowSummary, shared: Shared): Promise<void> {

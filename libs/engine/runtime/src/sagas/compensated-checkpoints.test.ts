@@ -3,7 +3,7 @@
  * is.
  */
 
-import type { Sequence, WorkflowId } from '@tidemark/core';
+import { type Sequence, undoId, type WorkflowId } from '@tidemark/core';
 import type { CheckpointRow, ProjectionStore } from '@tidemark/ports';
 import { definitionOf, effectOf, NO_RETRY } from '@tidemark/testkit/engine/simulated-definition';
 import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
@@ -11,7 +11,6 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Definition, EffectDefinition } from '../definition/definition.ts';
 import { ParkError } from '../definition/step-errors.ts';
-import { undoId } from '../lease/compensation.ts';
 import { compensatedCheckpoints } from './compensated-checkpoints.ts';
 
 const PARTITIONS = 4;

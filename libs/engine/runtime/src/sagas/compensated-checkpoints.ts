@@ -8,10 +8,9 @@
  */
 
 import { decodePayload } from '@tidemark/codec';
-import type { EffectKey, Json, Sequence, WorkflowId } from '@tidemark/core';
+import { type EffectKey, type Json, type Sequence, undoId, type WorkflowId } from '@tidemark/core';
 import type { CheckpointRow, EffectListing, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
 import { isArchivedObject } from '../history/index.ts';
-import { undoId } from '../lease/index.ts';
 import { effectItem } from './compensation-items.ts';
 import { PLAN_STEP, type PlanInput, type UndoTask } from './undo-definition.ts';
 

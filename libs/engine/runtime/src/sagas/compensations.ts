@@ -3,11 +3,20 @@
  * any number of coordinators may do the same. It does not decide what is compensated (see undo-definition.ts).
  */
 
-import { eventId, isClosed, type StreamState, streamFromJson, TidemarkError, type WorkflowId } from '@tidemark/core';
+import {
+  type ConflictError,
+  eventId,
+  isClosed,
+  type StreamState,
+  streamFromJson,
+  TidemarkError,
+  undoId,
+  type WorkflowId,
+} from '@tidemark/core';
 import type { StreamRow, WorkflowSummary } from '@tidemark/ports';
-import type { Starter } from '../inbox/index.ts';
+import { idTaken, type Starter } from '../inbox/index.ts';
 import type { Ports } from '../kernel/index.ts';
-import { COMPENSATION_ALERT_DEPTH, compensatedBy, depthOf, type Inbox, undoId } from '../lease/index.ts';
+import { COMPENSATION_ALERT_DEPTH, compensatedBy, depthOf, type Inbox } from '../lease/index.ts';
 import { COMPENSATING_MAX_COUNT, UNDO_POLL_PERIOD_MS } from './limits.ts';
 import { undoDefinition } from './undo-definition.ts';
 
@@ -93,8 +102,14 @@ export class Compensations {
     const { store, clock } = this.#options.ports;
     const undo = await store.workflow(undoId(row.workflow));
     if (undo === undefined) await this.#start(row);
+    else if (undo.tenant !== row.tenant) throw this.#taken(undo.workflow);
     else if (hasEnded(undo.status)) await this.#finish(row, undo);
     else this.#seen.set(row.workflow, clock.monotonicMs() + UNDO_POLL_PERIOD_MS);
+  }
+
+  #taken(undo: WorkflowId): ConflictError {
+    const message = `Workflow id ${undo} belongs to another tenant, so what that undo would compensate stays done.`;
+    return idTaken(this.#options.ports.telemetry, undo, message);
   }
 
   /** Only the opening is built here: the workers that run the definition know what it did and how to compensate it. */

@@ -27,7 +27,7 @@ import {
 } from './limits.ts';
 
 export interface ContinuationsOptions {
-  readonly ports: Pick<Ports, 'store' | 'clock'>;
+  readonly ports: Pick<Ports, 'store' | 'clock' | 'telemetry'>;
   readonly starter: Pick<Starter, 'open'>;
   readonly lamport: LamportClock;
   readonly onError: (error: unknown) => void;
@@ -114,9 +114,11 @@ export class Continuations {
    * itself. An archived one is trusted. Throws `ConflictError` (`continuation-taken`).
    */
   async #mustGoOnFor(workflow: WorkflowId, as: WorkflowId): Promise<true> {
-    const [found] = await this.#options.ports.store.loadStreams([as], { payloads: false });
+    const { ports } = this.#options;
+    const [found] = await ports.store.loadStreams([as], { payloads: false });
     if (found === undefined || found.state === '') return true;
     if (streamFromJson(found.state, found.tasks).continues === workflow) return true;
+    ports.telemetry.count('workflow_ids_taken_total', 1, { form: 'continuation' });
     throw taken(as, workflow);
   }
 }

@@ -12,6 +12,7 @@ import {
   InvalidError,
   type Json,
   LimitError,
+  UNDO_SUFFIX,
   UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
@@ -32,7 +33,7 @@ import {
   type TaskRequest,
   unchangedUpcasters,
 } from '../definition/index.ts';
-import { DEFAULT_RETRY, type RetryPolicy, UNDO_SUFFIX } from '../kernel/index.ts';
+import { DEFAULT_RETRY, type RetryPolicy } from '../kernel/index.ts';
 import {
   type CompensationItem,
   type CompensationReads,

@@ -7,6 +7,7 @@ import {
   type Position,
   streamFromJson,
   UnavailableError,
+  undoId,
   type WorkflowId,
 } from '@tidemark/core';
 import { definitionOf, effectOf, NO_RETRY, RETRY_AT_ONCE } from '@tidemark/testkit/engine/simulated-definition';
@@ -18,7 +19,6 @@ import type { Definition, EffectDefinition, StepDefinition } from '../definition
 import { ParkError } from '../definition/step-errors.ts';
 import { OUTPUTS_PAGE_COUNT } from '../history/limits.ts';
 import { LamportClock } from '../kernel/ports.ts';
-import { undoId } from '../lease/compensation.ts';
 import { Inbox } from '../lease/inbox.ts';
 import type { WorkflowFailedError } from '../run/run-outcome.ts';
 import { type CompensationReads, compensationItems } from './compensation-items.ts';

@@ -11,11 +11,10 @@ import {
   type HolderId,
   InvalidError,
   type Json,
+  rolloutId,
   type Sequence,
   streamFromJson,
   UnavailableError,
-  type WorkflowId,
-  workflowId,
 } from '@tidemark/core';
 import { definitionOfShadow } from '../definition/index.ts';
 import { Applied, StreamContent } from '../history/index.ts';
@@ -29,8 +28,6 @@ import type { ShadowShare } from './shadow-share.ts';
 /** Definition of the streams of roll-outs; no worker runs it. */
 export const ROLLOUT_DEFINITION = 'tidemark.shadow';
 const SHARE_STEP = 'share';
-
-export const rolloutId = (definition: string): WorkflowId => workflowId(`~shadow/${definition}`);
 
 export interface ShadowRollout {
   readonly share: ShadowShare;

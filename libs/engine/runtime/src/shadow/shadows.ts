@@ -66,9 +66,6 @@ export class Shadows {
     const { ports, lamport } = this.#options;
     const workflow = checkedWorkflowId(options.id);
     if (definition.hasSecrets === true) throw secretsUnseen(definition.name);
-    if (options.id.startsWith('~')) {
-      throw new InvalidError('workflow-id-invalid', "id: a name is needed that doesn't begin with '~'.");
-    }
     const writer = new ShadowWriter({
       ports,
       lamport,

@@ -7,6 +7,7 @@ import {
   InvalidError,
   isClosed,
   type Json,
+  resumedId,
   type StreamStatus,
   type TenantId,
   UnavailableError,
@@ -142,10 +143,11 @@ async function startNext(of: NextOf): Promise<{ readonly workflow: string; reado
   }
   const definition = definitionNamed(backend.definitions, of.definition ?? row.definition);
   const input = of.input === undefined ? await inputAgain(backend, newest, definition.name) : of.input;
-  const id = `resumed:${backend.ports.digest.sha256(canonicalJson([tenant, session, newest.workflow, row.checkpoint])).slice(0, 32)}`;
+  const from = canonicalJson([tenant, session, newest.workflow, row.checkpoint]);
+  const id = resumedId(backend.ports.digest.sha256(from).slice(0, 32));
   const user = newest.user ?? undefined;
   try {
-    const { created } = await backend.client.start(definition, input, { id, tenant, session, user, trace });
+    const { created } = await backend.client.startDerived(definition, input, { id, tenant, session, user, trace });
     return { workflow: id, created };
   } catch (error) {
     if (!(error instanceof ConflictError)) throw error;

@@ -7,6 +7,7 @@ import {
   isSystemDefinition,
   PRIORITIES,
   PRIORITY_DEFAULT,
+  undoId,
   workflowId,
 } from '@tidemark/core';
 import type { Principal, WorkflowSummary } from '@tidemark/ports';
@@ -17,7 +18,6 @@ import {
   lastOf,
   TAGS_MAX_COUNT,
   type UndoOutput,
-  undoId,
 } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type Backend, definitionNamed, tenantToChange } from '../backend.ts';

@@ -4,9 +4,8 @@
  */
 
 import { type Client, TidemarkApiError, type WorkflowView } from '@tidemark/client';
-import { ConflictError, FencedError, type Json, type Priority, UnavailableError } from '@tidemark/core';
+import { ConflictError, FencedError, type Json, type Priority, UNDO_SUFFIX, UnavailableError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
-import { UNDO_SUFFIX } from '@tidemark/runtime/names';
 import { pick, readDefinitions } from '../definitions.ts';
 import { outlivedReporter } from '../failures.ts';
 import { isEnd } from '../follow/change.ts';
@@ -135,7 +134,7 @@ async function hold(current: Run, target: Folder, name: string): Promise<Opened>
     import('@tidemark/runtime'),
   ]);
   const { id = 'new', session: conversation, user, tag: tags, timeout } = options;
-  checkedStart(definition.name, { id, session: conversation, user, tags, timeout });
+  checkedStart({ id, session: conversation, user, tags, timeout });
   const held = await holdNoticed(session, target, { definitions, onError: runReporter(current) });
   noteStaysPlain(session, held);
   if (options.detach === true) return { place: await placeOf(held, name), held };

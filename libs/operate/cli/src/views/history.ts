@@ -50,7 +50,12 @@ export function eventWords(event: Event): string {
     case 'VersionPinned':
       return `${control.pinned === true ? 'pinned' : 'unpinned'} by ${control.by}`;
     case 'WorkflowCompleted':
-      return control.continued === undefined ? '' : `continues as ${control.continued}`;
+      return [
+        ...(control.continued === undefined ? [] : [`continues as ${control.continued}`]),
+        ...(control.dropped === undefined
+          ? []
+          : [`${(control.dropped as { count: number }).count} pending tasks dropped`]),
+      ].join(', ');
     case 'RulesRaised':
       return `event rules version ${control.rules} from here on`;
     case 'SignalReceived':
