@@ -7,8 +7,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { z } from 'zod';
 import { askSomebody, patient, type Served, sayingAuthenticator, serveApi } from './served.ts';
 
-const IN_HAND_MAX_BYTES = 8 * 1_048_576;
-const VALUES = 20_000;
+const IN_HAND_MAX_BYTES = 4 * 1_048_576;
+const VALUES = 10_000;
 const LARGE_TEXT_CHARS = 10_000;
 const large = `[${'{},'.repeat(VALUES - 1)}{}]`;
 
