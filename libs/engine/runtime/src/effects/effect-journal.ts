@@ -94,10 +94,10 @@ export class EffectJournal {
       throw await this.#unordered(name, use);
     }
     const key = this.#uses.claim(use) ?? (await this.#uses.claimed(use, clock, this.#signal));
+    const call = { task: this.#task, key, operation, kind: 'pure', requestDigest: use.requestDigest } as const;
     return this.#uses.inTurn(key, async () => {
       const known = this.#recorded(key);
       if (known !== undefined) return known;
-      const call = { task: this.#task, key, operation, kind: 'pure', requestDigest: use.requestDigest } as const;
       const replayed = await this.#parts.replay?.closure(call);
       const startedAtMs = clock.nowMs();
       enterBody(this, path);
