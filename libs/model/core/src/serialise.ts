@@ -135,6 +135,7 @@ function effectInOrder(effect: EffectState): EffectState {
     pending: effect.pending,
     spend: effect.spend,
     wasted: effect.wasted,
+    silentHolder: effect.silentHolder,
   };
   return withLater(declared, effect);
 }
