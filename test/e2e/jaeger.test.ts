@@ -147,7 +147,7 @@ describe('Jaeger', () => {
       expect((await stored(trace)).map(textOfSpan)).toEqual(drawn);
       expect(drawn.map(({ operationName }) => operationName)).toContain('recovery');
       // Once more, with a span of its own at the end, by which it shows that all of it has arrived.
-      await collector.sendAll([...spans, { ...spans[0]!, spanId: 'f'.repeat(16, () => {}), name: 'last' }]);
+      await collector.sendAll([...spans, { ...spans[0]!, spanId: 'f'.repeat(16), name: 'last' }], () => {});
       await expect.poll(async () => (await stored(trace)).at(-1)?.operationName).toBe('last');
       expect((await stored(trace)).slice(0, -1).map(textOfSpan)).toEqual(drawn);
       console.info(`Jaeger stored ${drawn.length} spans of trace ${trace}, and as many after a second export.`);

@@ -124,6 +124,7 @@ export {
   ANSWER_BOUNDS,
   checkJson,
   JSON_BOUNDS,
+  type JsonBounds,
   JsonScanner,
   parseJson,
   RETURNED_BOUNDS,
