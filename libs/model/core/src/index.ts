@@ -145,6 +145,7 @@ export {
   COUNTED_BOUNDS,
   checkJson,
   JSON_BOUNDS,
+  type JsonBounds,
   JsonScanner,
   PARSED_VALUE_BYTES,
   parseJson,

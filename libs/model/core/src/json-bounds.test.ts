@@ -57,6 +57,65 @@ describe('bounds of JSON', () => {
     );
   });
 
+  it('refuse a key that an object has twice, however it is written and in whatever pieces', () => {
+    const twice = [
+      '{"a":1,"a":2}',
+      '{"a":1,"\\u0061":2}',
+      '{"é":1,"\\u00e9":2}',
+      '[{"b":{"x":{"a":0},"y":[{}],"b":1,"x":2}}]',
+    ];
+    const once = [
+      '{"a":{"a":{"a":1}},"b":{"a":1}}',
+      '[{"a":1},{"a":1}]',
+      '{"\\\\u0061":1,"a":2,"A":3}',
+      '{"Ã©":1,"é":2,"%c3":3}',
+    ];
+    for (const [texts, expected] of [
+      [[...twice, '{"\\ud83d\\ude00":1,"😀":2}'], 'json-key-twice'],
+      [once, undefined],
+    ] as const) {
+      for (const text of texts) {
+        for (const whole of [text, utf8.encode(text)]) {
+          for (const size of [1, 3, whole.length]) {
+            const scanner = new JsonScanner('The value');
+            const run = () => {
+              for (let at = 0; at < whole.length; at += size) scanner.push(whole.slice(at, at + size));
+              scanner.end();
+            };
+            expect([text, size, codeOf(run)]).toEqual([text, size, expected]);
+          }
+        }
+      }
+    }
+    expect(() => parseJson('{"token":1,"token":2}', 'The body')).toThrow('The body: the key of 5 characters (at 12)');
+    // A foreign server can't be asked for another answer, and what is stored passed here once.
+    expect(parseJson('{"a":1,"a":2}', 'The answer', ANSWER_BOUNDS)).toEqual({ a: 2 });
+  });
+
+  it('know a key again, escaped or not', () => {
+    const key = fc.string({
+      unit: fc.constantFrom('a', '\\', '"', 'é', '😀', '\ud800', '%', '\n', '\u00c3'),
+      maxLength: 2,
+    });
+    const json = fc.array(fc.tuple(key, fc.boolean()), { maxLength: 6 });
+    fc.assert(
+      fc.property(json, (keys) => {
+        const written = keys.map(([key, isEscaped]) => {
+          const plain = JSON.stringify(key);
+          const units = key.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'));
+          const codes = units.map((unit) => `\\u${unit}`).join('');
+          return `${isEscaped ? `"${codes}"` : plain}:0`;
+        });
+        const text = `{${written.join(',')}}`;
+        const isTwice = new Set(keys.map(([key]) => key)).size < keys.length;
+        for (const whole of [text, utf8.encode(text)]) {
+          expect(codeOf(() => checkJson(whole, 'The value'))).toBe(isTwice ? 'json-key-twice' : undefined);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   it('let pass what is just within them, and refuse the next', () => {
     const list = (count: number) => `[${Array(count).fill('{}').join(',')}]`;
     expect(refusal(list(JSON_VALUES_MAX_COUNT - 1))).toBeUndefined();

@@ -1,6 +1,6 @@
 /**
- * Owns the bounds on JSON: how many values, how deep, how long a key, how many members in an object, and which numbers JavaScript keeps
- * exactly. Counts before anything is parsed, in one pass without recursion, so a hostile text costs no more than its bytes: an empty object
+ * Owns the bounds on JSON: how many values, how deep, how long a key, how many members in an object, whether a key may stand twice in one,
+ * and which numbers JavaScript keeps exactly. Counts before anything is parsed, in one pass without recursion, so a hostile text costs no more than its bytes: an empty object
  * of two bytes takes about sixty once it is parsed. Does not check that the text is JSON: the parser does. Pure.
  */
 
@@ -37,6 +37,11 @@ export interface JsonBounds {
   readonly membersMaxCount: number;
   /** Whether a number that would change is refused; otherwise it is rounded, as `JSON.parse` does. */
   readonly exactNumbers: boolean;
+  /**
+   * Whether an object that has a key twice is refused; otherwise the last one counts, as `JSON.parse` has it. What stands before a process
+   * may have checked the first.
+   */
+  readonly uniqueKeys: boolean;
 }
 
 /** For input of callers and files. */
@@ -46,6 +51,7 @@ export const JSON_BOUNDS: JsonBounds = {
   keyMaxChars: JSON_KEY_MAX_CHARS,
   membersMaxCount: JSON_MEMBERS_MAX_COUNT,
   exactNumbers: true,
+  uniqueKeys: true,
 };
 
 /** For what user code returns: belief, outputs, inputs of tasks, responses. */
@@ -55,6 +61,7 @@ export const RETURNED_BOUNDS: JsonBounds = {
   keyMaxChars: RETURNED_KEY_MAX_CHARS,
   membersMaxCount: RETURNED_MEMBERS_MAX_COUNT,
   exactNumbers: false,
+  uniqueKeys: false,
 };
 
 /**
@@ -67,10 +74,11 @@ export const STORED_BOUNDS: JsonBounds = {
   keyMaxChars: STORED_KEY_MAX_CHARS,
   membersMaxCount: STORED_MEMBERS_MAX_COUNT,
   exactNumbers: false,
+  uniqueKeys: false,
 };
 
-/** For answers of foreign servers. They can't be asked to answer differently, so large numbers in them are rounded. */
-export const ANSWER_BOUNDS: JsonBounds = { ...JSON_BOUNDS, exactNumbers: false };
+/** For answers of foreign servers. They can't be asked to answer differently, so large numbers are rounded, and the last of two keys counts. */
+export const ANSWER_BOUNDS: JsonBounds = { ...JSON_BOUNDS, exactNumbers: false, uniqueKeys: false };
 
 /** Only counts: for texts that are stored already. */
 export const COUNTED_BOUNDS: JsonBounds = {
@@ -103,6 +111,30 @@ const codeAt = (piece: Uint8Array | string, at: number): number =>
 const quoteFrom = (piece: Uint8Array | string, from: number): number =>
   typeof piece === 'string' ? piece.indexOf('"', from) : piece.indexOf(QUOTE, from);
 
+function charsOf(piece: Uint8Array | string, from: number, to: number): string {
+  if (typeof piece === 'string') return piece.slice(from, to);
+  let chars = '';
+  for (let at = from; at < to; at++) chars += String.fromCharCode(piece[at]!);
+  return chars;
+}
+
+/**
+ * The key that was written: `"\\u0061"` and `"a"` are one. Where it can't be read (an escape or UTF-8 that is none), the parser or the
+ * decoder refuses the text, whatever is compared here.
+ */
+function keyOf(written: string, isText: boolean): string {
+  try {
+    const text =
+      isText || !/[\x80-\xff]/.test(written) ? written : decodeURIComponent(written.replace(BYTE, inPercent));
+    return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
+  } catch {
+    return written;
+  }
+}
+
+const BYTE = /[%\x80-\xff]/g;
+const inPercent = (byte: string): string => `%${byte.charCodeAt(0).toString(16)}`;
+
 /** Digits, `.`, `+`, `-`, `e` and `E`. */
 const isNumberPart = (code: number): boolean =>
   (code >= ZERO && code <= NINE) || code === 0x2e || code === 0x2b || code === MINUS || code === 0x65 || code === 0x45;
@@ -110,7 +142,7 @@ const isNumberPart = (code: number): boolean =>
 /**
  * Counts a text that arrives in pieces, as bytes of UTF-8 or as characters. Throws at the first bound that is exceeded, so that the rest
  * need not be read: `LimitError` (`json-too-many-values`, `json-too-many-members`, `json-too-deep`, `json-key-too-long`,
- * `json-number-too-long`) or `InvalidError` (`json-number-inexact`). `details.at` is the number of bytes or characters before the place.
+ * `json-number-too-long`) or `InvalidError` (`json-number-inexact`, `json-key-twice`). `details.at` is the number of bytes or characters before the place.
  */
 export class JsonScanner {
   readonly #what: string;
@@ -124,6 +156,10 @@ export class JsonScanner {
   /** Whether the string is a key, and its length. */
   #isKey = false;
   #keyChars = 0;
+  /** The key as it is written, where it must be unique: characters, or bytes as characters. */
+  #key = '';
+  /** For each level: the keys of the open object. There are never more of them than values, nor longer than the text. */
+  readonly #keys: (Set<string> | undefined)[] = [];
   /** Whether the next token may be a key: after `{`, and after a comma in an object. */
   #keyDue = false;
   /** Whether the next token, unless it closes an object or array, is a value that is not counted yet. */
@@ -167,6 +203,7 @@ export class JsonScanner {
     while (quote !== -1 && this.#isEscapedAt(piece, quote, from)) quote = quoteFrom(piece, quote + 1);
     const end = quote === -1 ? piece.length : quote;
     if (this.#isKey) {
+      if (this.#bounds.uniqueKeys) this.#key += charsOf(piece, from, Math.min(end, from + this.#bounds.keyMaxChars));
       this.#keyChars += end - from;
       const { keyMaxChars } = this.#bounds;
       if (this.#keyChars > keyMaxChars)
@@ -182,6 +219,7 @@ export class JsonScanner {
     }
     this.#inString = false;
     this.#isEscaped = false;
+    if (this.#isKey && this.#bounds.uniqueKeys) this.#takeKey(typeof piece === 'string', quote);
     return quote + 1;
   }
 
@@ -218,6 +256,7 @@ export class JsonScanner {
       this.#isEscaped = false;
       this.#isKey = this.#keyDue;
       this.#keyChars = 0;
+      this.#key = '';
       this.#keyDue = false;
       if (this.#isKey) this.#countMember(at);
     } else if (code === COMMA) {
@@ -228,10 +267,12 @@ export class JsonScanner {
         this.#refuse(at, 'json-too-deep', `more than ${this.#bounds.depthMax} levels of objects and lists`);
       }
       this.#members[this.#depth - 1] = code === OPEN_OBJECT ? 0 : -1;
+      this.#keys[this.#depth - 1] = undefined;
       this.#keyDue = code === OPEN_OBJECT;
       this.#valueDue = true;
     } else if (isClosing) {
       this.#depth = Math.max(0, this.#depth - 1);
+      this.#keys.length = this.#depth;
       this.#valueDue = false;
       this.#keyDue = false;
     } else if (code === MINUS || (code >= ZERO && code <= NINE)) {
@@ -248,6 +289,24 @@ export class JsonScanner {
       this.#refuse(at, 'json-too-many-members', `more than ${membersMaxCount} members in one object`);
     }
     this.#members[this.#depth - 1] = count;
+  }
+
+  /** The error names the place alone: a key may be a secret. */
+  #takeKey(isText: boolean, at: number): void {
+    const level = this.#depth - 1;
+    this.#keys[level] ??= new Set();
+    const known = this.#keys[level];
+    const key = keyOf(this.#key, isText);
+    if (!known.has(key)) {
+      known.add(key);
+      return;
+    }
+    const place = this.#seen + at - this.#keyChars;
+    throw new InvalidError(
+      'json-key-twice',
+      `${this.#what}: the key of ${this.#keyChars} characters (at ${place}) stands in its object already. Give each key once.`,
+      { at: place },
+    );
   }
 
   #endNumber(at: number): void {

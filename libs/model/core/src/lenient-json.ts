@@ -116,6 +116,7 @@ class LenientReader {
       if (value !== LOST) entries.push([key as string, value]);
       this.#comma('}');
     }
+    if (new Set(entries.map(([key]) => key)).size < entries.length) this.problems.add('a key that stands twice');
     // `fromEntries` makes every name an own property, `__proto__` too.
     return Object.fromEntries(entries);
   }

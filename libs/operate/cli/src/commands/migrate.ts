@@ -5,7 +5,7 @@ import { UnavailableError } from '@tidemark/core';
 import { type MigrationReport, migrateCluster, type NamedMigration } from '@tidemark/host';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { MIGRATE_AGAIN_MS } from '../limits.ts';
-import { type AdminOptions, adminTarget } from '../place/admin-place.ts';
+import { type AdminOptions, adminTarget, writeDown } from '../place/admin-place.ts';
 import type { Session } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -34,6 +34,7 @@ export async function migrate(session: Session, options: MigrateCommandOptions):
   const report = await patiently(terminal, options.wait ?? 0, () =>
     migrateCluster(target.config, { isDryRun, mayContract: options.contract === true }),
   );
+  if (!isDryRun && report.applied.length > 0) await writeDown(session, target, { action: 'migrate' });
   reportMigration(terminal, report, isDryRun);
   return EXIT.ok;
 }

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { ConfigError, InvalidError } from '@tidemark/core';
+import { ConfigError, InvalidError, parseJson } from '@tidemark/core';
 import { isForeign } from '@tidemark/ports';
 import { CONTEXT_NAME, CONTEXTS_MAX_BYTES, CONTEXTS_MAX_COUNT, CONTEXTS_WAIT_MS } from '../limits.ts';
 import { type Context, type ContextsFile, oddIn } from './contexts-file.ts';
@@ -37,9 +37,9 @@ export async function readContexts(env: Env): Promise<ContextsFile> {
   }
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text, file);
   } catch {
-    throw unreadable(file, 'it is not JSON');
+    throw unreadable(file, 'it is not JSON, or has a key twice');
   }
   const odd = oddIn(value);
   if (odd === undefined) return value as ContextsFile;
