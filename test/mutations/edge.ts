@@ -339,18 +339,4 @@ export const EDGE_MUTATIONS: Mutations = {
     caughtBy: 'libs/operate/host/src/credentials-in-addresses.test.ts',
     breaks: 'A secret goes over TLS, or to this machine.',
   },
-  'sealed-by-an-environment': {
-    file: 'libs/operate/host/src/keys.ts',
-    edits: [['memoryWords, begins: false }', 'memoryWords, begins: true }']],
-    caughtBy: 'libs/operate/host/src/encryption.test.ts',
-    test: 'begins where its opener says so, and not by the environment of a shell; then it stays so',
-    breaks: 'No folder begins to be encrypted by an environment alone.',
-  },
-  'rows-that-run-code': {
-    file: 'libs/adapters/store-postgres/src/pglite/worker.ts',
-    edits: [['globalThis.eval = () => {', 'globalThis.onmessage = () => {']],
-    caughtBy: 'libs/adapters/store-postgres/src/pglite-faults.test.ts',
-    test: 'a library that lies in the folder runs no code of this process',
-    breaks: 'Rows of a folder run no code of this process.',
-  },
 };
