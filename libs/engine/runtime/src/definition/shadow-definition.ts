@@ -7,7 +7,7 @@
 import { toJson } from '@tidemark/codec';
 import { InvalidError, type Json } from '@tidemark/core';
 import { DEFAULT_RETRY } from '../kernel/index.ts';
-import type { Definition, StepDefinition, TaskRequest } from './definition.ts';
+import type { Beginning, Definition, StepDefinition, TaskRequest } from './definition.ts';
 import { OWN_DEFINITION } from './own-definition.ts';
 
 /**
@@ -29,7 +29,9 @@ export interface ShadowDefinition {
   readonly parseBelief?: ((value: unknown) => Json) | undefined;
   readonly parseOutput?: ((value: unknown) => Json) | undefined;
   /** What the agent begins with, where its report doesn't say. */
-  readonly begin?: ((input: Json) => { readonly belief: unknown; readonly next: readonly TaskRequest[] }) | undefined;
+  readonly begin?:
+    | ((input: Json, at: Beginning) => { readonly belief: unknown; readonly next: readonly TaskRequest[] })
+    | undefined;
 }
 
 /** A task that a step of the agent added. */
@@ -81,7 +83,7 @@ export function definitionOfShadow(
     parseInput: checked.parseInput ?? anyJson,
     parseBelief: checked.parseBelief ?? anyJson,
     parseOutput: checked.parseOutput ?? anyJson,
-    begin: (input) => beginningOf(shadow, input, opening),
+    begin: (input, at) => beginningOf(shadow, input, at, opening),
   };
 }
 
@@ -98,10 +100,11 @@ const stepOfShadow = (name: string, declared: ShadowStep | undefined, every: Rea
 function beginningOf(
   shadow: ShadowDefinition,
   input: Json,
+  at: Beginning,
   opening: ShadowOpening | undefined,
 ): ReturnType<Definition['begin']> {
   const isSaid = opening?.belief !== undefined && opening.next !== undefined;
-  const begun = isSaid ? undefined : shadow.begin?.(input);
+  const begun = isSaid ? undefined : shadow.begin?.(input, at);
   return {
     belief: opening?.belief ?? begun?.belief ?? null,
     next: [...(opening?.next?.map(requestOf) ?? begun?.next ?? []), { step: REPORT_STEP, input: null }],
@@ -110,5 +113,6 @@ function beginningOf(
 
 /** Names of the tasks that a shadow begins with. */
 export function firstSteps(shadow: ShadowDefinition, opening: ShadowOpening): readonly string[] {
-  return beginningOf(shadow, opening.input, opening).next.map(({ step }) => step);
+  // The names alone are used, whatever the day.
+  return beginningOf(shadow, opening.input, { day: '1970-01-01' }, opening).next.map(({ step }) => step);
 }
