@@ -87,6 +87,7 @@ export const COUNTED_BOUNDS: JsonBounds = {
   keyMaxChars: Number.POSITIVE_INFINITY,
   membersMaxCount: Number.POSITIVE_INFINITY,
   exactNumbers: false,
+  uniqueKeys: false,
 };
 
 /** Bytes that one value is taken to need once it is parsed. */

@@ -80,6 +80,12 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
       ...{ authenticator: localAuthenticator, host: '127.0.0.1', port: 0 },
     });
     env.TIDEMARK_URL = api.url;
+    // What was done before any process was there: the change once, and neither what it would do nor what had nothing to do.
+    const done = async () => (await json('audit', '--tenant', '~tidemark', '--action', 'migrate')).entries;
+    await expect.poll(async () => (await done()).length).toBeGreaterThan(0);
+    expect(await done()).toMatchObject([
+      { action: 'migrate', outcome: 'done', subject: expect.stringMatching(/^admin /) },
+    ]);
     const begun = await call(
       'run',
       'greet',
