@@ -123,6 +123,10 @@ export const fleet: Dashboard = {
           unit: 'ops',
           queries: [
             { expr: 'sum by (reason) (rate(events_rejected_total[$__rate_interval]))', legend: '{{reason}}' },
+            {
+              expr: 'sum by (form) (increase(workflow_ids_taken_total[$__rate_interval]))',
+              legend: 'taken id: {{form}}',
+            },
             { expr: 'sum(rate(records_malformed_total[$__rate_interval]))', legend: 'no event at all' },
           ],
         },
