@@ -45,6 +45,7 @@ export const EFFECTS_MUTATIONS: Mutations = {
     file: EFFECT_JOURNAL,
     edits: [['      enterBody(this, path);\n', '']],
     caughtBy: OVERLAPPING_TEST,
+    failsWith: 'waits for a person (calls-unordered)',
     breaks: 'A closure within another is not taken for one that follows it.',
   },
   'refusal-is-caught': {
