@@ -20,13 +20,13 @@ export const FOLD_MUTATIONS: Mutations = {
     edits: [['JSON.stringify(withLater(declared, stream))', 'JSON.stringify({ ...stream, frontier: undefined })']],
     caughtBy: 'libs/model/core/src/serialise.test.ts',
     test: 'whatever order the fold set its members in',
-    breaks: 'I5: two makings of the same rows are the same bytes',
+    breaks: 'I5: rows that are made twice are the same bytes.',
   },
   'digest-of-undefined': {
     file: 'libs/model/core/src/canonical.ts',
     edits: [['    .filter((key) => members[key] !== undefined)\n', '']],
     caughtBy: 'libs/model/core/src/canonical.test.ts',
-    breaks: 'a value and what is read back of it have one digest',
+    breaks: 'A value and what is read back of it have one digest.',
   },
   'signals-without-end': {
     file: FOLD_INBOX,

@@ -142,7 +142,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'call-window': {
     file: 'libs/engine/runtime/src/effects/effect-journal.ts',
     edits: [['if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (mayCall) break;']],
-    seed: 21,
+    seed: 33,
     faults: ['late-call'],
     workloads: MONEY,
   },
@@ -285,7 +285,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         'segment.workflows.map(({ workflow }) => workflow)',
       ],
     ],
-    seed: 8,
+    seed: 3,
     faults: ['slow'],
     archives: true,
   },
@@ -298,7 +298,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'claim-journals': {
     file: 'libs/testkit/src/engine/simulated-rows.ts',
     edits: [['effects: effectsOf(tasks, effects),', 'effects: [],']],
-    seed: 21,
+    seed: 37,
     faults: ['crash'],
     workloads: MONEY,
   },

@@ -20,6 +20,7 @@ test('what made it is written through no link', () => {
     symlinkSync(name === 'format.json' ? path.join(parent, 'nowhere') : mine, path.join(folder, name));
   }
   const taken = takeFolder(folder);
+  mkdirSync(taken.data);
   taken.completed();
   taken.release();
   expect(readFileSync(mine, 'utf8')).toBe('mine');

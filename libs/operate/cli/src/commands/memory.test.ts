@@ -146,6 +146,9 @@ it('resumes a session by its id: the live workflow, or the next one where all ha
     expect.stringContaining('it advances with the next tidemark dev or run'),
   ]);
   const id = alone.out.split('\n')[0]!;
-  const ran = await call('run', 'greet', '--id', id, '--workflows', AGENTS);
-  expect(ran.out).toContain('Hello, Eve!');
+  // The id is the session's own: nobody starts a run under it.
+  const taken = await call('run', 'greet', '--id', id, '--workflows', AGENTS);
+  expect([taken.code, taken.err]).toEqual([65, expect.stringContaining(id)]);
+  release = await hold({ cwd, modules: [AGENTS] });
+  expect((await call('watch', id)).code).toBe(0);
 });

@@ -71,7 +71,13 @@ export async function writeDown(session: Session, target: AdminTarget, changed: 
   if (target.kind === 'embedded') return;
   try {
     const host = await openCluster(target.config);
-    await written(session, host, changed).finally(() => host.close());
+    try {
+      // Before any coordinator has seen that the log is empty, or has rebuilt the rows, nothing can begin, and so no entry.
+      if (!(await host.ports.store.ready())) await host.startCoordinator();
+      await written(session, host, changed);
+    } finally {
+      await host.close();
+    }
   } catch (error) {
     session.terminal.warn(unwritten(error));
   }
