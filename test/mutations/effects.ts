@@ -164,19 +164,19 @@ export const EFFECTS_MUTATIONS: Mutations = {
   },
   'call-again-is-clear': {
     file: EFFECT_RECOVERY,
-    edits: [["  answer === 'not-done' && (left.silentHolder", '  answer !== null && (left.silentHolder']],
+    edits: [["  answer === 'not-done' && (left.silentHolders", '  answer !== null && (left.silentHolders']],
     caughtBy: EFFECT_JOURNAL_TEST,
     breaks: 'A repeated call that fails does not prove that the first was not made.',
   },
   'silent-copy-is-clear': {
     file: EFFECT_RECOVERY,
-    edits: [['(left.silentHolder === undefined || isFenced(effect, answer));', '(left !== null);']],
+    edits: [['(left.silentHolders === undefined || isFenced(effect, answer));', '(left !== null);']],
     caughtBy: EFFECT_JOURNAL_TEST,
     breaks: 'A call that is refused is not over while a silent holder may make it.',
   },
   'silence-is-an-end': {
     file: EFFECT_RECOVERY,
-    edits: [['  left.silentHolder !== undefined &&\n', '  left.silentHolder === null &&\n']],
+    edits: [['  left.silentHolders !== undefined &&\n', '  left.silentHolders === null &&\n']],
     caughtBy: EFFECT_JOURNAL_TEST,
     breaks: 'What a silent holder may still call is not called beside it (E2).',
   },

@@ -172,10 +172,16 @@ export const FOLD_MUTATIONS: Mutations = {
   'heir-forgets-the-silent': {
     file: 'libs/model/core/src/fold-holder.ts',
     edits: [
-      ["...(known?.status === 'intended' && known.silentHolder &&", '...(known?.isSuspect && known.silentHolder &&'],
+      ["...(known?.status === 'intended' && known.silentHolders &&", '...(known?.isSuspect && known.silentHolders &&'],
     ],
     caughtBy: FOLD_OUTCOMES_TEST,
     breaks: 'A call that an heir intends too may still be made by the silent holder.',
+  },
+  'last-silent-replaces-the-first': {
+    file: FOLD_INBOX,
+    edits: [['silentHolders: [...silentHolders, holder]', 'silentHolders: [holder]']],
+    caughtBy: FOLD_OUTCOMES_TEST,
+    breaks: 'A person is told of every silent holder that may still make a call.',
   },
   'inbox-forgets-the-newest': {
     file: FOLD_INBOX,

@@ -196,7 +196,8 @@ function intend(task: TaskState, control: Envelope<'EffectIntended'>['control'])
     ...(control.model !== undefined && { spend: control.model.reserved }),
     ...wasted(known),
     // A silent holder may call beside this one.
-    ...(known?.status === 'intended' && known.silentHolder && { silentHolder: known.silentHolder }),
+    ...(known?.status === 'intended' && known.silentHolders && { silentHolders: known.silentHolders }),
+    ...(known?.status === 'intended' && known.hasMoreSilent && { hasMoreSilent: true }),
   });
 }
 

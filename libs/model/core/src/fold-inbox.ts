@@ -17,6 +17,7 @@ import {
   isOpen,
   SIGNALS_MAX,
   SIGNALS_MAX_BYTES,
+  SILENT_HOLDERS_MAX,
   type StreamState,
   type TaskState,
 } from './state.ts';
@@ -164,7 +165,7 @@ function revoke(stream: StreamState, { control, atMs }: Envelope<'LeaseRevoked'>
 function suspected(frontier: Frontier, silentHolder: HolderId | undefined): Frontier {
   const suspect = (effect: EffectState): EffectState => {
     if (isRecorded(effect)) return { ...effect, isSuspect: true };
-    return effect.status === 'intended' && silentHolder !== undefined ? { ...effect, silentHolder } : effect;
+    return effect.status === 'intended' && silentHolder !== undefined ? withSilent(effect, silentHolder) : effect;
   };
   let after = frontier;
   for (const task of frontier.tasks) {
@@ -172,6 +173,14 @@ function suspected(frontier: Frontier, silentHolder: HolderId | undefined): Fron
     if (effects.some((effect, at) => effect !== task.effects[at])) after = updateTask(after, { ...task, effects });
   }
   return after;
+}
+
+/** An heir that fell silent too may have called as well: a person must end all of them, so none takes the place of another. */
+function withSilent(effect: EffectState, holder: HolderId): EffectState {
+  const { silentHolders = [] } = effect;
+  if (silentHolders.includes(holder)) return effect;
+  if (silentHolders.length >= SILENT_HOLDERS_MAX) return { ...effect, hasMoreSilent: true };
+  return { ...effect, silentHolders: [...silentHolders, holder] };
 }
 
 const isRecorded = ({ status, kind }: EffectState): boolean => status === 'done' && kind !== 'pure';
@@ -208,7 +217,7 @@ const decided = (stream: StreamState, task: TaskState, effect: EffectState): Str
   frontier: updateTask(stream.frontier, withEffect(task, { ...trusted(effect), pending: null })),
 });
 
-function trusted({ silentHolder: _, ...effect }: EffectState): EffectState {
+function trusted({ silentHolders: _, hasMoreSilent: __, ...effect }: EffectState): EffectState {
   return { ...effect, isSuspect: false };
 }
 

@@ -7,7 +7,7 @@ import { declared, digestOf, holderEvent, inboxEvent } from '@tidemark/testkit/n
 import { at, claimed, fold, opened, revoked } from '@tidemark/testkit/naive/folding';
 import { describe, expect, test } from 'vitest';
 import type { Envelope } from './event.ts';
-import { CRASH_TIMES_MAX } from './state.ts';
+import { CRASH_TIMES_MAX, SILENT_HOLDERS_MAX } from './state.ts';
 
 const KEY = 'w:0.0:pay:0';
 const QUESTION = 'q1';
@@ -284,17 +284,32 @@ describe('deaths of holders', () => {
 
   test('mark a call that was begun, unless the holder is gone; until its outcome is known or a person has answered', () => {
     const silentAfter = (...history: readonly Envelope[]) =>
-      accepted(...start, intended(2), ...history).task.effects[0]?.silentHolder;
+      accepted(...start, intended(2), ...history).task.effects[0]?.silentHolders;
     const gone = inboxEvent('LeaseRevoked', { isGone: true });
-    expect([silentAfter(), silentAfter(revoked()), silentAfter(gone)]).toEqual([undefined, 'h1', undefined]);
+    expect([silentAfter(), silentAfter(revoked()), silentAfter(gone)]).toEqual([undefined, ['h1'], undefined]);
     // A record of an earlier release doesn't say.
-    expect(silentAfter(inboxEvent('LeaseRevoked', {}))).toBe('h1');
+    expect(silentAfter(inboxEvent('LeaseRevoked', {}))).toEqual(['h1']);
     const again = [revoked(), claimed(2), intended(2, {}, 2)];
-    expect(silentAfter(...again)).toBe('h1');
+    expect(silentAfter(...again)).toEqual(['h1']);
     expect(silentAfter(...again, resolved(3, {}, 2))).toBeUndefined();
     for (const answer of [done, { resolution: 'retry' }, { resolution: 'not-done', responseDigest: null }] as const) {
       expect(silentAfter(revoked(), claimed(2), asked(2, {}, 2), decided(answer))).toBeUndefined();
     }
+  });
+
+  test('mark it for every holder that fell silent within it, the oldest first; of later ones, that there are some', () => {
+    const silent = (epoch: number) => [
+      holderEvent('LeaseClaimed', { epoch, holder: `h${epoch}`, ordinal: 1 }),
+      inboxEvent('LeaseRevoked', { epoch, holder: `h${epoch}` }),
+    ];
+    const heirs = (count: number) => Array.from({ length: count }, (_, at) => silent(at + 2)).flat();
+    const [one, all, more] = [1, SILENT_HOLDERS_MAX - 1, SILENT_HOLDERS_MAX].map(
+      (count) => accepted(...start, intended(2), revoked(), ...heirs(count)).task.effects[0]!,
+    );
+    // The heir never called: yet it might have.
+    expect(one!.silentHolders).toEqual(['h1', 'h2']);
+    expect(all).toMatchObject({ silentHolders: more!.silentHolders });
+    expect([all!.hasMoreSilent, more!.hasMoreSilent, more!.silentHolders?.[0]]).toEqual([undefined, true, 'h1']);
   });
 
   test('leave what is only confirmed afterwards as it is', () => {

@@ -135,7 +135,8 @@ function effectInOrder(effect: EffectState): EffectState {
     pending: effect.pending,
     spend: effect.spend,
     wasted: effect.wasted,
-    silentHolder: effect.silentHolder,
+    silentHolders: effect.silentHolders,
+    hasMoreSilent: effect.hasMoreSilent,
   };
   return withLater(declared, effect);
 }

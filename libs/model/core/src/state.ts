@@ -54,8 +54,10 @@ export interface EffectState {
   readonly spend?: Spend | undefined;
   /** Cost of earlier calls of the key that failed. */
   readonly wasted?: Spend | undefined;
-  /** The last holder that fell silent while the call was intended: it may still make the call. Absent: all are known to be gone. */
-  readonly silentHolder?: HolderId | undefined;
+  /** Holders that fell silent while the call was intended, the oldest first: each may still make it. Absent: all are known to be gone. */
+  readonly silentHolders?: readonly HolderId[] | undefined;
+  /** There are more of them than the list holds. */
+  readonly hasMoreSilent?: true | undefined;
 }
 
 /** A question that was asked repeatedly. */
@@ -162,6 +164,8 @@ export interface Asking {
 
 /** Crashes that a stream remembers; older ones are only counted. */
 export const CRASH_TIMES_MAX = 8;
+/** Silent holders that an effect names; of later ones it only says that there are some. */
+export const SILENT_HOLDERS_MAX = 8;
 
 /** Where the fold of a stream has stopped. */
 export interface Unreadable {

@@ -188,7 +188,8 @@ function intend(task: NaiveTask, control: Controls['EffectIntended']): Outcome {
     pending: null,
     spend: control.model?.reserved,
     wasted: known?.status === 'failed' && known.spend !== undefined ? added(known.wasted, known.spend) : known?.wasted,
-    silentHolder: known?.status === 'intended' ? known.silentHolder : undefined,
+    silentHolders: known?.status === 'intended' ? known.silentHolders : undefined,
+    hasMoreSilent: known?.status === 'intended' ? known.hasMoreSilent : undefined,
   };
   if (known === undefined) task.effects.push(effect);
   else Object.assign(known, effect);
@@ -229,7 +230,8 @@ function resolve(task: NaiveTask, control: Controls['EffectResolved']): Outcome 
     pending: null,
     spend: control.spent,
     wasted: known?.wasted,
-    silentHolder: undefined,
+    silentHolders: undefined,
+    hasMoreSilent: undefined,
   };
   if (known === undefined) task.effects.push(effect);
   else Object.assign(known, effect);

@@ -14,6 +14,7 @@ const SIGNALS = 1_024;
 const LIFECYCLE_RULES = 4;
 const DEDUPE_IDS = 256;
 const CRASH_TIMES_KEPT = 8;
+const SILENT_KEPT = 8;
 
 const INBOX_TYPES = [
   'SignalReceived',
@@ -201,11 +202,18 @@ function revoke(stream: NaiveStream, event: Envelope<'LeaseRevoked'>): Outcome {
     for (const effect of effects) {
       if (effect.status === 'done' && effect.kind !== 'pure') effect.isSuspect = true;
       // Who is not known to have ended may come back in the midst of its call.
-      if (effect.status === 'intended' && isGone !== true) effect.silentHolder = holder;
+      if (effect.status === 'intended' && isGone !== true) addSilent(effect, holder);
     }
   }
   if (reason !== 'asked') countCrash(stream, event.atMs);
   return null;
+}
+
+/** Once each; the ninth and later ones are only known to be there. */
+function addSilent(effect: NaiveEffect, holder: string): void {
+  const known = new Set(effect.silentHolders).add(holder);
+  effect.silentHolders = [...known].slice(0, SILENT_KEPT);
+  if (known.size > SILENT_KEPT) effect.hasMoreSilent = true;
 }
 
 /** A holder ended without a request to. */
@@ -220,7 +228,8 @@ function settle(effect: NaiveEffect, status: 'done' | 'failed', responseDigest: 
   effect.status = status;
   effect.responseDigest = responseDigest;
   effect.isSuspect = false;
-  effect.silentHolder = undefined;
+  effect.silentHolders = undefined;
+  effect.hasMoreSilent = undefined;
   effect.pending = null;
 }
 
@@ -235,7 +244,8 @@ function decide(stream: NaiveStream, control: Controls['ApprovalDecided']): Outc
   } else if (resolution === 'retry') {
     if (stream.ruling !== 'cancel') stream.ruling = null;
     for (const one of task?.effects ?? []) {
-      if (one.key === question.key) Object.assign(one, { isSuspect: false, silentHolder: undefined });
+      if (one.key === question.key)
+        Object.assign(one, { isSuspect: false, silentHolders: undefined, hasMoreSilent: undefined });
     }
   } else {
     const effect = task?.effects.find((one) => one.key === question.key);

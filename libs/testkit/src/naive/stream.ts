@@ -18,7 +18,8 @@ export interface NaiveEffect {
   pending: { id: string; token: string; probe: Retry | null; deadline: Retry | null; isDue: boolean } | null;
   spend?: { tokens: number; costMicros: number } | undefined;
   wasted?: { tokens: number; costMicros: number } | undefined;
-  silentHolder?: string | undefined;
+  silentHolders?: string[] | undefined;
+  hasMoreSilent?: true | undefined;
 }
 
 export interface NaiveTask {

@@ -103,8 +103,7 @@ async function truth(
       ?.tasks.flatMap(({ effects }) => effects)
       .find((one) => one.key === key);
   const open = (): boolean => [effect()].some((one) => one !== undefined && outcomeIsOpen(one));
-  const { silentHolder } = effect() ?? {};
-  if (silentHolder !== undefined) kill(silentHolder);
+  for (const silent of effect()?.silentHolders ?? []) kill(silent);
   if (code === 'caller-silent' && process.random.chance(PROBE_INSTEAD)) return { resolution: 'retry' };
   if (key !== null && open() && !outside.ledger.has(key)) {
     await process.sleep(LATE_CALL_MS);

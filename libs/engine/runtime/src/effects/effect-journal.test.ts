@@ -627,7 +627,7 @@ describe('an effect', () => {
         const parked = ((await payloadsOf(log, 'WorkflowParked')) as readonly Parked[]).at(-1);
         const [{ holder: first }] = (await controlsOf(log, 'LeaseRevoked')) as [{ holder: string }];
         expect(parked!.error.message).toContain(`Worker ${first} fell silent in effect w:0.0:pay:0`);
-        expect(parked!.evidence).toMatchObject({ silentWorker: first, probe: 'not-done' });
+        expect(parked!.evidence).toMatchObject({ silentWorkers: [first], probe: 'not-done' });
         const control = {
           question: stream.confirmed.question!.id,
           resolution: 'retry',
@@ -641,6 +641,22 @@ describe('an effect', () => {
         await ports.clock.run(60_000);
         expect(await again.ended).toBe('closed');
         expect(calls).toHaveLength(1);
+      });
+
+      it('and so did an heir that waited: the question names both, since ending the last alone leaves the first', async () => {
+        const { ports, definition } = await leaveOpen(paying({ probe: async () => NOT_DONE }), false);
+        const heir = await claimedRun(log, definition, { ports });
+        await log.append(P0, [{ value: revocationOf(heir.stream.confirmed, false), type: 'LeaseRevoked' }]);
+        const next = await claimedRun(log, definition, { ports });
+        const run = watched(next.runner.run());
+        await ports.clock.run(60_000);
+        expect(await run.ended).toBe('closed');
+        // The silent first one's own end of the run comes too, and is rejected.
+        const parked = ((await payloadsOf(log, 'WorkflowParked')) as readonly Parked[]).at(-1);
+        const both = ((await controlsOf(log, 'LeaseRevoked')) as { holder: string }[]).map(({ holder }) => holder);
+        expect(new Set(both).size).toBe(2);
+        expect(parked!.evidence).toMatchObject({ silentWorkers: both });
+        expect(parked!.error.message).toContain(`Workers ${both.join(', ')} fell silent`);
       });
 
       it('and came back while the heir waited: its call is recorded, and nobody is asked', async () => {
@@ -669,7 +685,7 @@ describe('an effect', () => {
         const { run } = await recover(pay, false);
         expect(await run.ended).toBe('idle');
         const [{ holder }] = (await controlsOf(log, 'LeaseRevoked')) as [{ holder: string }];
-        expect((await effects())?.effects).toMatchObject([{ status: 'intended', silentHolder: holder }]);
+        expect((await effects())?.effects).toMatchObject([{ status: 'intended', silentHolders: [holder] }]);
       });
 
       it('with nothing to ask: a person decides, and is told of it', async () => {

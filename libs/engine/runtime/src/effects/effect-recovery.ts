@@ -109,17 +109,20 @@ async function finalAnswer(run: EffectRun, signal: AbortSignal, found: Recovered
 
 /** Whether no call of the key that was begun before has been done, or can be. */
 const isClear = ({ effect, left }: RecoveredEffect, answer: ProbeAnswer): boolean =>
-  answer === 'not-done' && (left.silentHolder === undefined || isFenced(effect, answer));
+  answer === 'not-done' && (left.silentHolders === undefined || isFenced(effect, answer));
 
 const isFenced = ({ probeFences }: EffectDefinition, answer: ProbeAnswer): boolean =>
   answer === 'not-done' && probeFences === true;
 
 /** Whether a silent holder may make the call after this answer (E2). */
 export const mayStillCall = (
-  { effect, left }: { readonly effect: EffectDefinition | undefined; readonly left: Pick<EffectState, 'silentHolder'> },
+  {
+    effect,
+    left,
+  }: { readonly effect: EffectDefinition | undefined; readonly left: Pick<EffectState, 'silentHolders'> },
   answer: ProbeAnswer,
 ): boolean =>
-  left.silentHolder !== undefined &&
+  left.silentHolders !== undefined &&
   effect?.afterSilence !== 'call' &&
   (effect === undefined || !isFenced(effect, answer));
 
@@ -147,6 +150,15 @@ async function ask(run: EffectRun, signal: AbortSignal, { effect, key, request }
   }
 }
 
+/** Names every process that must have ended before a person answers. */
+function silentWords({ key, silentHolders = [], hasMoreSilent }: EffectState, said: string): string {
+  if (silentHolders.length === 1) {
+    return `Worker ${silentHolders[0]} fell silent in effect ${key}, isn't known to have ended, and may still make the call (${said}). End that process, or make sure that it has ended`;
+  }
+  const more = hasMoreSilent === true ? ', and later ones that the log names (LeaseRevoked, silent),' : '';
+  return `Workers ${silentHolders.join(', ')}${more} fell silent in effect ${key}, aren't known to have ended, and may each still make the call (${said}). End all of these processes, or make sure that they have ended`;
+}
+
 /** `isHeld`: only because the holder that intended the call fell silent. */
 function undecided(
   { effect, key, request, left }: RecoveredEffect,
@@ -162,19 +174,17 @@ function undecided(
     : `Effect ${key} was intended, and whether it happened is unknown: ${said}. It can't be repeated harmlessly.`;
   const evidence = { operation: effect.operation, request: excerpt(request), probe: answer };
   if (action === 'compensate') return new CompensateError(code, `${what} The workflow is compensated.`, key, evidence);
-  const { silentHolder } = left;
-  if (isResolved || silentHolder === undefined) {
+  const { silentHolders } = left;
+  if (isResolved || silentHolders === undefined) {
     return new ParkError(code, `${what} A person must decide.`, key, evidence);
   }
   const ask = isHeld
     ? "answer with retry, and the probe decides. No person is needed where the probe fences the key (probeFences), the receiver deduplicates by key (kind idempotent), or the definition takes the risk (afterSilence: 'call')."
     : "decide whether the call took place: it can't be repeated harmlessly.";
-  return new ParkError(
-    isHeld ? 'caller-silent' : code,
-    `Worker ${silentHolder} fell silent in effect ${key}, isn't known to have ended, and may still make the call (${said}). End that process, or make sure that it has ended; then ${ask}`,
-    key,
-    { ...evidence, silentWorker: silentHolder },
-  );
+  return new ParkError(isHeld ? 'caller-silent' : code, `${silentWords(left, said)}; then ${ask}`, key, {
+    ...evidence,
+    silentWorkers: silentHolders,
+  });
 }
 
 /** Parses the answer of a call or a probe, and converts it into what is recorded. */

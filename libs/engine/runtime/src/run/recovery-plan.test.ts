@@ -62,7 +62,7 @@ describe('a plan', () => {
       'not-done → call-again',
       'unknown → ask-person',
     ]);
-    expect(outcomesOf(left({ silentHolder: 'h1' as HolderId }), { definition })).toEqual([
+    expect(outcomesOf(left({ silentHolders: ['h1' as HolderId] }), { definition })).toEqual([
       'done → record-done',
       'not-done → ask-person',
       'unknown → ask-person',

@@ -143,7 +143,7 @@ export function recoveryPlan(facts: RecoveryFacts): RecoveryPlan {
 type Found = Pick<PlannedEffect, 'key' | 'operation' | 'task' | 'kind' | 'status' | 'of'> & {
   readonly timeoutMs: number;
   readonly isSuspect: boolean;
-  readonly silentHolder?: HolderId | undefined;
+  readonly silentHolders?: readonly HolderId[] | undefined;
 };
 
 /**
