@@ -177,6 +177,18 @@ export const FOLD_MUTATIONS: Mutations = {
     caughtBy: FOLD_OUTCOMES_TEST,
     breaks: 'A call that an heir intends too may still be made by the silent holder.',
   },
+  'older-rules-mark-the-silent': {
+    file: FOLD_INBOX,
+    edits: [['!isGone && stream.rules >= SILENCE_RULES_VERSION;', '!isGone;']],
+    caughtBy: FOLD_OUTCOMES_TEST,
+    breaks: 'A stream of older rules folds as the release folds that opened it.',
+  },
+  'older-rules-tell-the-unread': {
+    file: FOLD_HOLDER,
+    edits: [['stream.rules >= SILENCE_RULES_VERSION && leftOf', 'leftOf']],
+    caughtBy: CONTINUING_TEST,
+    breaks: 'A stream of older rules folds as the release folds that opened it.',
+  },
   'last-silent-replaces-the-first': {
     file: FOLD_INBOX,
     edits: [['silentHolders: [...silentHolders, holder]', 'silentHolders: [holder]']],

@@ -25,17 +25,15 @@ import type {
 /** Version of the envelope that this code writes. */
 export const ENVELOPE_VERSION = 1;
 /**
- * Version of the fold's rules with which new streams are opened. Version 2 rejects checkpoints of older definitions, and signals beyond the
- * limit.
- */
-export const RULES_VERSION = 2;
-/** The same rules, under a version of their own for forks: a release that knows no forks must not run one as an ordinary workflow. */
-export const FORK_RULES_VERSION = 3;
-/**
- * The same rules, plus those of the lifecycle: a workflow may be cancelled, terminated, paused and have a timeout. A release that doesn't
+ * Versions of the fold's rules. Version 2 rejects checkpoints of older definitions, and signals beyond the limit; 3 is the same for forks,
+ * which a release that knows none must not run as ordinary workflows. 4 adds the rules of the lifecycle: a workflow may be cancelled, terminated, paused and have a timeout. A release that doesn't
  * know them must not run such a workflow; the first such event raises its stream to this version.
  */
 export const LIFECYCLE_RULES_VERSION = 4;
+/** Adds that a call is marked with the holders that fell silent within it, and that a completed workflow says which signals it left unread. */
+export const SILENCE_RULES_VERSION = 5;
+/** With which new streams are opened. A stream that an older release opened keeps the rules that it has. */
+export const RULES_VERSION = SILENCE_RULES_VERSION;
 
 /** Dropped tasks that a closing event names. */
 export const DROPPED_TASKS_MAX_COUNT = 100;

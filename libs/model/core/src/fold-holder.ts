@@ -4,7 +4,7 @@
  */
 
 import { continued, leftOf } from './continuing.ts';
-import type { Envelope, HolderEventType } from './event.ts';
+import { type Envelope, type HolderEventType, SILENCE_RULES_VERSION } from './event.ts';
 import { crashed } from './fold-inbox.ts';
 import { addTasks, finishTask, matchSignals, updateTask, withEffect } from './frontier.ts';
 import type { Ordinal, TaskId } from './ids.ts';
@@ -122,7 +122,7 @@ function failedOn(stream: StreamState, task: TaskId | null, build: string | unde
 const completed = (stream: StreamState): StreamState => ({
   ...released(stream),
   status: 'completed',
-  reason: leftOf(stream).length > 0 ? SIGNALS_UNREAD : stream.reason,
+  reason: stream.rules >= SILENCE_RULES_VERSION && leftOf(stream).length > 0 ? SIGNALS_UNREAD : stream.reason,
 });
 
 const released = (stream: StreamState): StreamState => ({ ...stream, lease: null });

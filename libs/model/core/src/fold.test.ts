@@ -314,9 +314,9 @@ describe('a record that this process can’t read', () => {
   });
 
   test('an opening under later rules is there, and unreadable from its first event', () => {
-    const { verdicts, stream } = fold(opened({}, { rules: 5 }), claimed());
+    const { verdicts, stream } = fold(opened({}, { rules: 6 }), claimed());
     expect(verdicts.map((verdict) => verdict.kind)).toEqual(['accepted', 'unreadable']);
-    expect(stream.unreadable).toEqual({ offset: 0, type: 'WorkflowOpened', v: 5 });
+    expect(stream.unreadable).toEqual({ offset: 0, type: 'WorkflowOpened', v: 6 });
   });
 
   test('a fork is known as one, and runs by the rules of all others', () => {

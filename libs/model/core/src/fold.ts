@@ -5,7 +5,7 @@
  */
 
 import { openContinued } from './continuing.ts';
-import { type Envelope, LIFECYCLE_RULES_VERSION, type LogEntry } from './event.ts';
+import { type Envelope, type LogEntry, RULES_VERSION } from './event.ts';
 import { foldHolder } from './fold-holder.ts';
 import { foldInbox } from './fold-inbox.ts';
 import { addTasks } from './frontier.ts';
@@ -17,7 +17,7 @@ import { EMPTY_FRONTIER, isClosed, type PartitionState, type StreamState } from 
 import { type RejectReason, rejected, type Verdict } from './verdict.ts';
 
 /** Rules versions that this code can fold. */
-export const RULES_READABLE = { min: 1, max: LIFECYCLE_RULES_VERSION } as const;
+export const RULES_READABLE = { min: 1, max: RULES_VERSION } as const;
 
 export interface FoldStep {
   readonly state: PartitionState;

@@ -70,7 +70,6 @@ export {
   ENVELOPE_VERSION,
   type Envelope,
   type EventType,
-  FORK_RULES_VERSION,
   type Fork,
   type HolderEventType,
   type InboxEventType,

@@ -25,7 +25,7 @@ function fold(...events: readonly Envelope[]): { readonly stream: StreamState; r
 
 describe('a cancel', () => {
   test('is a ruling for the next holder, once, and raises the rules', () => {
-    const { stream, words } = fold(opened(), cancel(), inboxEvent('CancelRequested', { by: 'bob' }));
+    const { stream, words } = fold(opened({ rules: 2 }), cancel(), inboxEvent('CancelRequested', { by: 'bob' }));
     expect(words).toEqual(['accepted', 'accepted', 'not-asked']);
     expect(stream).toMatchObject({
       status: 'open',

@@ -6,7 +6,7 @@
  */
 
 import { CorruptError } from './errors.ts';
-import { LIFECYCLE_RULES_VERSION } from './event.ts';
+import { LIFECYCLE_RULES_VERSION, SILENCE_RULES_VERSION } from './event.ts';
 import type { Generation, Offset, Partition, TaskId } from './ids.ts';
 import type { EffectState, Frontier, PartitionState, StreamState, TaskState } from './state.ts';
 import { TaskList } from './task-list.ts';
@@ -15,13 +15,17 @@ import { TaskList } from './task-list.ts';
 export const STATE_VERSION = 3;
 /** For streams whose rules have a lifecycle: an older release would run a paused or cancelled workflow. */
 const LIFECYCLE_STATE_VERSION = 4;
+/** For streams whose rules mark silent holders: an older release would drop the marks. */
+const SILENCE_STATE_VERSION = 5;
 
 /** Whether this process can read state of this version. */
 export const isReadableState = (version: unknown): boolean =>
-  version === STATE_VERSION || version === LIFECYCLE_STATE_VERSION;
+  version === STATE_VERSION || version === LIFECYCLE_STATE_VERSION || version === SILENCE_STATE_VERSION;
 
-const versionOf = ({ rules }: Pick<StreamState, 'rules'>): number =>
-  rules >= LIFECYCLE_RULES_VERSION ? LIFECYCLE_STATE_VERSION : STATE_VERSION;
+function versionOf({ rules }: Pick<StreamState, 'rules'>): number {
+  if (rules >= SILENCE_RULES_VERSION) return SILENCE_STATE_VERSION;
+  return rules >= LIFECYCLE_RULES_VERSION ? LIFECYCLE_STATE_VERSION : STATE_VERSION;
+}
 
 /** Every member of a state, present or not: without one of them nothing compiles. */
 type Declared<T> = { readonly [K in keyof Required<T>]: T[K] };

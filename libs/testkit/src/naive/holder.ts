@@ -110,7 +110,7 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
       const { continued } = event.control;
       if (continued !== undefined && !goOn(stream, continued)) return 'not-asked';
       const isHeard = stream.signals.length === 0 && !stream.tasks.some(({ cause }) => cause?.kind === 'signal');
-      if (continued === undefined && !isHeard) stream.reason = 'signals-unread';
+      if (stream.rules > 4 && continued === undefined && !isHeard) stream.reason = 'signals-unread';
       stream.status = 'completed';
       break;
     }

@@ -202,7 +202,7 @@ function revoke(stream: NaiveStream, event: Envelope<'LeaseRevoked'>): Outcome {
     for (const effect of effects) {
       if (effect.status === 'done' && effect.kind !== 'pure') effect.isSuspect = true;
       // Who is not known to have ended may come back in the midst of its call.
-      if (effect.status === 'intended' && isGone !== true) addSilent(effect, holder);
+      if (stream.rules > 4 && effect.status === 'intended' && isGone !== true) addSilent(effect, holder);
     }
   }
   if (reason !== 'asked') countCrash(stream, event.atMs);

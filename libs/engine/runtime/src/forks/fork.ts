@@ -9,14 +9,13 @@ import { canonicalJson, decodePayload, type ForkOrigin, type Payloads } from '@t
 import {
   ConflictError,
   type EffectState,
-  FORK_RULES_VERSION,
   type Fork,
   forkId,
   InvalidError,
   isSystemDefinition,
   type Json,
-  LIFECYCLE_RULES_VERSION,
   LimitError,
+  RULES_VERSION,
   type Sequence,
   type StreamState,
   streamFromJson,
@@ -32,7 +31,7 @@ import type { OpenRequest } from '../inbox/index.ts';
 import { FORK_DEPTH_MAX } from '../inbox/index.ts';
 import { digestOf, guardOf, type LamportClock, type Ports, SCHEDULE_SUFFIX } from '../kernel/index.ts';
 import { checkedWorkflowId, checkName, WORKFLOW_ID_MAX_CHARS } from '../lease/index.ts';
-import { needsLifecycle, traceHints } from '../run/index.ts';
+import { traceHints } from '../run/index.ts';
 import { answeredBefore } from './fork-answers.ts';
 import { chosenDefinition, contentOf, type ForkContent, type GivenContent } from './fork-content.ts';
 
@@ -115,7 +114,7 @@ export async function drawUpFork(
   const control = {
     definition: state.definition,
     version: content.version,
-    rules: needsLifecycle(tasks) ? LIFECYCLE_RULES_VERSION : FORK_RULES_VERSION,
+    rules: RULES_VERSION,
     inputDigest: digestOf(ports.digest, content.input),
     tasks,
     pinned: options.version !== undefined || state.pinned,

@@ -10,7 +10,6 @@ import {
   continuationId,
   InvalidError,
   type Json,
-  LIFECYCLE_RULES_VERSION,
   type StreamState,
   type WorkflowId,
 } from '@tidemark/core';
@@ -46,8 +45,7 @@ export function drawUpNext(
     ports,
   );
   // The time limit counts from the opening of the first run, so `completed` sets what is left of it.
-  const { timeoutMs: _, ...untimed } = control;
-  const opened = { ...untimed, rules: LIFECYCLE_RULES_VERSION };
+  const { timeoutMs: _, ...opened } = control;
   return { as, opening: { mode: definition.placement, control: opened as unknown as Json, ...payload } as NextOpening };
 }
 

@@ -11,7 +11,6 @@ import {
   InvalidError,
   type Json,
   type Lamport,
-  LIFECYCLE_RULES_VERSION,
   type Parent,
   RULES_VERSION,
   type Sequence,
@@ -27,7 +26,7 @@ import { checkedFragments } from '../agent/index.ts';
 import { checkedDispatch, type Definition, type StartOptions } from '../definition/index.ts';
 import { digestOf, type Ports } from '../kernel/index.ts';
 import { WORKFLOW_ID_MAX_CHARS } from '../lease/index.ts';
-import { type DeclaredTasks, declareTasks, needsLifecycle } from './declare-tasks.ts';
+import { type DeclaredTasks, declareTasks } from './declare-tasks.ts';
 
 export interface StartRequest
   extends Pick<StartOptions, 'pinned' | 'session' | 'user' | 'tags' | 'trace' | 'priority'> {
@@ -70,13 +69,12 @@ export function drawUpOpening(
   const children = childrenOf(declared, 0 as Sequence, { workflow: how.workflow, user: how.user }, { clock, digest });
   const dispatch = checkedDispatch(definition, parsed, how.priority);
   const fragments = checkedFragments(begun.fragments ?? [], `${definition.name} v${definition.version}, begin`);
-  const isTimed = timeoutMs !== undefined || how.parent !== undefined;
   return {
     atMs,
     control: {
       definition: definition.name,
       version: definition.version,
-      rules: isTimed || needsLifecycle(declared.tasks) ? LIFECYCLE_RULES_VERSION : RULES_VERSION,
+      rules: RULES_VERSION,
       inputDigest: digestOf(digest, parsed),
       tasks: withChildren(declared.tasks, how.workflow, 0 as Sequence),
       pinned: how.pinned ?? false,
