@@ -12,6 +12,7 @@ export {
   historyForgotten,
   OVERLAPS,
   PAUSED,
+  TASKS_DROPPED,
 } from './kernel/names.ts';
 export { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from './shadow/shadow-limits.ts';
 export { asShare } from './shadow/shadow-share.ts';

@@ -29,6 +29,7 @@ export {
   QUEUES_SUBJECT,
   RETENTION_SUBJECT,
   SCHEDULE_SUFFIX,
+  TASKS_DROPPED,
   UNREADABLE,
   workerHolder,
   workflowUnknown,

@@ -56,3 +56,6 @@ const WORKER_HEAD = 'worker-';
 
 export const workerHolder = (id: string): HolderId => holderId(`${WORKER_HEAD}${id}`);
 export const isWorker = (holder: HolderId): boolean => holder.startsWith(WORKER_HEAD);
+
+/** Action of the note in the last checkpoint's log that names the tasks which the end left undone. */
+export const TASKS_DROPPED = 'warning: pending tasks dropped';

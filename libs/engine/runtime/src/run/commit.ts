@@ -23,7 +23,7 @@ import type { Clock, Digest } from '@tidemark/ports';
 import { type CommitContext, endsHistory, NO_CONTEXT } from '../agent/index.ts';
 import { type Definition, ParkError, type StepDefinition, type StepResult } from '../definition/index.ts';
 import type { StreamContent } from '../history/index.ts';
-import { digestOf } from '../kernel/index.ts';
+import { digestOf, TASKS_DROPPED } from '../kernel/index.ts';
 import type { Draft } from '../lease/index.ts';
 import { drawUpNext, type Next } from './continuing.ts';
 import { declareTasks, NO_CHILD, needsLifecycle } from './declare-tasks.ts';
@@ -162,8 +162,7 @@ function loggedWith(
 ): { readonly log?: readonly LogNote[] } {
   const names = dropped.slice(0, DROPPED_TASKS_MAX_COUNT).map(({ id, step }) => `${id} (${step})`);
   const detail = { count: dropped.length, tasks: names };
-  const log =
-    dropped.length === 0 ? notes : [...notes, { atMs: nowMs, action: 'warning: pending tasks dropped', detail }];
+  const log = dropped.length === 0 ? notes : [...notes, { atMs: nowMs, action: TASKS_DROPPED, detail }];
   return log.length === 0 ? {} : { log };
 }
 

@@ -1,8 +1,26 @@
-/** Owns an event's summary in a few words. Pure. */
+/** Owns an event's summary in a few words, and what the end of a workflow left undone. Pure. */
 
-import type { Event } from '@tidemark/client';
+import type { Event, WorkflowView } from '@tidemark/client';
+import { TASKS_DROPPED } from '@tidemark/runtime/names';
+import { counted } from '../text/units.ts';
 
 const FORGOTTEN = '(forgotten)';
+
+interface Dropped {
+  readonly count: number;
+  readonly tasks: readonly string[];
+}
+
+function droppedWords({ count, tasks }: Dropped): string {
+  const more = count > tasks.length ? ` and ${count - tasks.length} more` : '';
+  return `${counted(count, 'pending task')} ${count === 1 ? 'was' : 'were'} dropped: ${tasks.join(', ')}${more}`;
+}
+
+/** As its last checkpoint says, with the names of the steps; undefined: nothing, or it may not be shown. */
+export function leftUndone({ last_checkpoint: last }: Pick<WorkflowView, 'last_checkpoint'>): string | undefined {
+  const detail = last?.log?.find(({ action }) => action === TASKS_DROPPED)?.detail as Dropped | null | undefined;
+  return Array.isArray(detail?.tasks) ? droppedWords(detail) : undefined;
+}
 
 /** The message of the error in an event's payload, or the reason of a request; forgotten or hidden ones have none. */
 export function wordsIn({ payload }: Pick<Event, 'payload'>): string {
@@ -52,9 +70,7 @@ export function eventWords(event: Event): string {
     case 'WorkflowCompleted':
       return [
         ...(control.continued === undefined ? [] : [`continues as ${control.continued}`]),
-        ...(control.dropped === undefined
-          ? []
-          : [`${(control.dropped as { count: number }).count} pending tasks dropped`]),
+        ...(control.dropped === undefined ? [] : [droppedWords(control.dropped as Dropped)]),
       ].join(', ');
     case 'RulesRaised':
       return `event rules version ${control.rules} from here on`;

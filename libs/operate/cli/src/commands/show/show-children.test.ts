@@ -33,6 +33,28 @@ it('children are told with what they are at', () => {
   expect(linesWith(200)).toContain('  … and more (tidemark children)');
 });
 
+it('tasks that the end left undone are told, with their steps', () => {
+  const log = (count: number, ...tasks: string[]) => [
+    { at: '', action: 'warning: pending tasks dropped', detail: { count, tasks } },
+  ];
+  const last = {
+    checkpoint_id: 'c',
+    sequence_number: 1,
+    task: '0.0',
+    at: '2026-03-01T12:00:00.000Z',
+    input_state_hash: '',
+  };
+  const linesWith = (notes: object) =>
+    linesOf(
+      viewOf('w', { status: 'completed', last_action: 'end', last_checkpoint: { ...last, log: notes } as never }),
+    );
+  expect(linesWith(log(1, '0.1 (look)'))).toContain('1 pending task was dropped: 0.1 (look).');
+  expect(linesWith(log(3, '0.1 (look)', '0.2 (wait)'))).toContain(
+    '3 pending tasks were dropped: 0.1 (look), 0.2 (wait) and 1 more.',
+  );
+  expect(linesWith([]).join(' ')).not.toMatch(/dropped/);
+});
+
 it('a fresh history is told from both sides', () => {
   const ended = viewOf('w~2', { status: 'completed', reason: 'continued', continues: 'w', continued_as: 'w~3' });
   expect(linesOf(ended)).toContain('continues w, as a new run');
