@@ -3,6 +3,12 @@
 import type { Mutations } from './mutation.ts';
 
 export const AROUND_MUTATIONS: Mutations = {
+  'dropped-tasks-untold': {
+    file: 'libs/operate/cli/src/views/history.ts',
+    edits: [['return Array.isArray(detail?.tasks) ? droppedWords(detail) : undefined;', 'return undefined;']],
+    caughtBy: 'libs/operate/cli/src/commands/show/show-children.test.ts',
+    breaks: 'People are told which tasks the end of a workflow dropped.',
+  },
   'credentials-in-failures': {
     file: 'libs/operate/cli/src/failures.ts',
     edits: [

@@ -90,6 +90,13 @@ describe('the timeline of a workflow', () => {
     expect(timeline.rows[0]).toMatchObject({ kind: 'note', title: 'Something New' });
   });
 
+  it('warns of tasks that the end dropped', () => {
+    const dropped = { count: 2, tasks: ['0.1', '0.2'] };
+    expect(timelineOf(history(['WorkflowCompleted', { dropped }])).rows).toMatchObject([
+      { title: 'Completed', detail: '2 pending tasks were dropped: 0.1, 0.2', tone: 'warn' },
+    ]);
+  });
+
   it('names the workflow that goes on and each child as they are, with what became of it', () => {
     const timeline = timelineOf(
       history(

@@ -324,6 +324,13 @@ function aboutOf({ type, control }: Moment): string | undefined {
   return id === '' ? undefined : id;
 }
 
+/** The pending tasks that the end dropped. */
+function undone(dropped: unknown): string {
+  const { count, tasks } = dropped as { readonly count: number; readonly tasks: readonly string[] };
+  const what = count === 1 ? '1 pending task was' : `${count} pending tasks were`;
+  return `${what} dropped: ${tasks.join(', ')}${count > tasks.length ? ` and ${count - tasks.length} more` : ''}`;
+}
+
 /** Title, detail and tone of anything but leases, effects and checkpoints. */
 function said({ type, control }: Moment): readonly [string, string, Tone] {
   const code = words(text(control.code));
@@ -353,7 +360,8 @@ function said({ type, control }: Moment): readonly [string, string, Tone] {
     case 'MemoryWritten':
       return ['Memory written', `${number(control.count)} added from outside`, 'plain'];
     case 'WorkflowCompleted':
-      return control.continued === undefined ? ['Completed', '', 'good'] : ['Continues', 'as', 'good'];
+      if (control.continued !== undefined) return ['Continues', 'as', 'good'];
+      return control.dropped === undefined ? ['Completed', '', 'good'] : ['Completed', undone(control.dropped), 'warn'];
     case 'ChildClosed':
       return [`Child ${CHILD_OUTCOMES[text(control.outcome)] ?? 'ended'}`, '', childTone(control.outcome)];
     case 'RulesRaised':
