@@ -70,7 +70,7 @@ export function eventWords(event: Event): string {
     case 'WorkflowCompleted':
       return [
         ...(control.continued === undefined ? [] : [`continues as ${control.continued}`]),
-        ...(control.dropped === undefined ? [] : [droppedWords(control.dropped as Dropped)]),
+        ...(control.dropped === undefined ? [] : [droppedWords(control.dropped as unknown as Dropped)]),
       ].join(', ');
     case 'RulesRaised':
       return `event rules version ${control.rules} from here on`;
