@@ -226,6 +226,25 @@ export const EDGE_MUTATIONS: Mutations = {
     test: 'a bomb of zstd is not unpacked: its records come out empty',
     breaks: 'A few bytes of a batch take no more memory than a batch of ours.',
   },
+  'unpacked-batches-uncounted': {
+    file: 'libs/adapters/log-kafka/src/record-batch.ts',
+    edits: [
+      [
+        'sink.leftBytes = Math.min(sink.leftBytes, leftBytes);',
+        'sink.leftBytes = Math.max(sink.leftBytes, leftBytes);',
+      ],
+    ],
+    caughtBy: 'libs/adapters/log-kafka/src/record-batch.test.ts',
+    test: 'what a batch unpacks to counts, whatever its values are, and no more of it is kept than they are',
+    breaks: 'What one read unpacks is bounded, whatever part of it are values.',
+  },
+  'small-values-keep-their-batch': {
+    file: 'libs/adapters/log-kafka/src/record-batch.ts',
+    edits: [['isUnpacked && length * VIEWED_SHARE < body.length ?', 'isUnpacked && length < 0 ?']],
+    caughtBy: 'libs/adapters/log-kafka/src/record-batch.test.ts',
+    test: 'what a batch unpacks to counts, whatever its values are, and no more of it is kept than they are',
+    breaks: 'A value of a byte does not keep sixteen megabytes in memory.',
+  },
   'opened-records-uncounted': {
     file: 'libs/engine/runtime/src/encryption/sealed-log.ts',
     edits: [['leftBytes -= whole.value.length;', 'leftBytes -= 1;']],

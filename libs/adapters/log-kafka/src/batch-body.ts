@@ -25,7 +25,8 @@ export function unpackedBody(body: Buffer, algorithm: number): Buffer | undefine
     return known.decompressSync(body);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return undefined;
-    throw error;
+    if (error instanceof CorruptError) throw error;
+    throw new CorruptError('log-damaged', `A batch can't be unpacked: ${(error as Error).message}.`, { cause: error });
   }
 }
 

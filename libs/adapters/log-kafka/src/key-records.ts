@@ -10,6 +10,7 @@ import { ConfigError, CorruptError } from '@tidemark/core';
 import type { KeyChange, LogRecord, StoredKey } from '@tidemark/ports';
 import type { PartitionBatch } from './append-client.ts';
 import { unpackedBody } from './batch-body.ts';
+import { BATCH_UNPACKED_MAX_BYTES } from './limits.ts';
 import { COMPRESSION_MASK, HEADER_BYTES, PREFIX_BYTES } from './record-batch.ts';
 
 /** Format of the values. A greater one was written by a newer Tidemark. */
@@ -57,34 +58,39 @@ const CONTROL_BIT = 0b100000;
 
 /**
  * Decodes the records of one partition, from the offset on; offsets may have gaps, and batches no records. A batch that is cut short at the
- * end is left for the next fetch. Throws `CorruptError` (`log-damaged`), `ConfigError` (`keys-newer`).
+ * end is left for the next fetch, and so is what follows when `BATCH_UNPACKED_MAX_BYTES` are unpacked. Throws `CorruptError`
+ * (`log-damaged`), `ConfigError` (`keys-newer`).
  */
 export function decodeChanges(bytes: Buffer, from: number): DecodedChanges {
   const changes: KeyChange[] = [];
   let next: number | undefined;
-  for (let at = 0; at + FRAME_BYTES <= bytes.length; ) {
+  let leftBytes = BATCH_UNPACKED_MAX_BYTES;
+  for (let at = 0; at + FRAME_BYTES <= bytes.length && leftBytes > 0; ) {
     const end = at + FRAME_BYTES + bytes.readInt32BE(at + 8);
     if (end > bytes.length) break;
-    next = Math.max(from, decodeBatch(bytes.subarray(at, end), from, changes));
+    const decoded = decodeBatch(bytes.subarray(at, end), from, changes);
+    next = Math.max(from, decoded.next);
+    leftBytes -= decoded.bytes;
     at = end;
   }
   return { changes, next };
 }
 
-/** Returns the offset after the batch. */
-function decodeBatch(bytes: Buffer, from: number, changes: KeyChange[]): number {
+/** Returns the offset after the batch, and the bytes to which it was unpacked. */
+function decodeBatch(bytes: Buffer, from: number, changes: KeyChange[]): { next: number; bytes: number } {
   const first = Number(bytes.readBigInt64BE(0));
   const checksum = crc32c(Writer.create().append(bytes.subarray(ATTRIBUTES_AT)).dynamicBuffer);
   if (checksum !== bytes.readUInt32BE(CRC_AT)) {
     throw new CorruptError('log-damaged', `The checksum of the keys at offset ${first} is wrong.`, { offset: first });
   }
-  const batch = readRecordsBatch(Reader.from(plainBatch(bytes, first)));
+  const plain = plainBatch(bytes, first);
+  const batch = readRecordsBatch(Reader.from(plain));
   const isControl = (batch.attributes & CONTROL_BIT) !== 0;
   for (const { offsetDelta, key, value } of isControl ? [] : batch.records) {
     const offset = first + offsetDelta;
     if (offset >= from) changes.push(changeOf(offset, key as Buffer | null, value as Buffer | null));
   }
-  return first + batch.lastOffsetDelta + 1;
+  return { next: first + batch.lastOffsetDelta + 1, bytes: plain.length };
 }
 
 /** The batch with its records unpacked: the library would unpack any amount. Passing over one would lose keys. */

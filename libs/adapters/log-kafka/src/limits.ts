@@ -51,7 +51,9 @@ export type KafkaLogLimits = Readonly<typeof defaultLimits>;
 
 /**
  * Bytes to which the records of one batch may unpack. No batch of ours has more than `batchMaxBytes`, also where the topic's configuration
- * compresses it.
+ * compresses it: then a payload of one letter shrinks ten thousand times, so a bound of the ratio would empty records of ours. What
+ * batches unpack to counts towards the bytes of a read instead. It may use up so much more than it has, and in a partition's first batch
+ * twice as much; a page of keys ends after so much.
  */
 export const BATCH_UNPACKED_MAX_BYTES = 16 * MIB;
 /** Records of one partition that one read returns: empty ones cost no bytes. */

@@ -33,7 +33,7 @@ export interface ReaderOptions {
 }
 
 /** What one partition of a read still lacks. */
-interface Wanted {
+export interface Wanted {
   readonly partition: number;
   readonly from: number;
   readonly to: number | undefined;
@@ -47,7 +47,7 @@ interface Failure {
   readonly errorCode: number;
 }
 
-interface Budget {
+export interface Budget {
   leftBytes: number;
 }
 
@@ -55,6 +55,8 @@ export class Reader {
   readonly #options: ReaderOptions;
   readonly #channels = new Map<string, Channel>();
   #closed = false;
+  /** Reads so far: each begins with another partition, so that none waits for ever behind one whose batches use up the budget. */
+  #turn = 0;
 
   constructor(options: ReaderOptions) {
     this.#options = options;
@@ -76,7 +78,8 @@ export class Reader {
       }
       targets.set(want.partition, want);
     }
-    let open: readonly Wanted[] = wanted;
+    const first = this.#turn++ % Math.max(1, wanted.length);
+    let open: readonly Wanted[] = [...wanted.slice(first), ...wanted.slice(0, first)];
     let partitionMaxBytes = maxBytes;
     // A broker promises a record only for the first partition that has one, so the others are requested again.
     while (open.length > 0) {
@@ -306,13 +309,14 @@ export class Reader {
   }
 }
 
-/** Takes what fits; returns false when a record did not fit into the answer. */
-function take(want: Wanted, answer: FetchAnswer, budget: Budget): boolean {
+/** Takes what fits; returns false when a record did not fit into the answer. A partition that is deferred is left for the next read. */
+export function take(want: Wanted, answer: FetchAnswer, budget: Budget): boolean {
   // A new leader may report an older end than the one that gave the offset.
   want.end = Math.max(want.from, answer.highWatermark);
   const sink: RecordSink = { records: [], leftBytes: budget.leftBytes, to: want.to };
   decodeBatches(answer.records, want.from, sink);
   want.records = sink.records;
   budget.leftBytes = sink.leftBytes;
+  if (sink.isDeferred) return true;
   return sink.records.length > 0 || Math.min(want.end, want.to ?? want.end) <= want.from;
 }

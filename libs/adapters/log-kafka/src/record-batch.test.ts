@@ -1,11 +1,12 @@
 /** Owns the tests of record batches: round trips, reading each other's batches with other clients, damage. */
 
-import { createRecordsBatch, Reader, readRecordsBatch, type Writer } from '@platformatic/kafka';
+import { crc32c, createRecordsBatch, Reader, readRecordsBatch, Writer } from '@platformatic/kafka';
 import type { LogRecord } from '@tidemark/ports';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeChanges, putRecord } from './key-records.ts';
 import { BATCH_UNPACKED_MAX_BYTES, READ_MAX_RECORDS } from './limits.ts';
+import { take, type Wanted } from './reader.ts';
 import {
   BATCH_OVERHEAD_BYTES,
   decodeBatches,
@@ -49,10 +50,12 @@ function decode(bytes: Buffer, from = 0, maxBytes = Number.POSITIVE_INFINITY) {
 }
 
 /** As the broker stores it: with the offset of its first record. */
-function at(base: number, batch: Buffer): Buffer {
-  const stored = Buffer.from(bare(batch));
-  writeInt64(stored, base, 0);
-  return stored;
+const at = (base: number, batch: Buffer): Buffer => stored(bare(batch), base);
+
+function stored(batch: Buffer, base: number): Buffer {
+  const bytes = Buffer.from(batch);
+  writeInt64(bytes, base, 0);
+  return bytes;
 }
 
 const simple = (count: number, from = 0): LogRecord[] =>
@@ -178,6 +181,40 @@ describe('decoding', () => {
     },
   );
 
+  test('what a batch unpacks to counts, whatever its values are, and no more of it is kept than they are', () => {
+    const foreign = { topic: 't', key: Buffer.alloc(BATCH_UNPACKED_MAX_BYTES - 1_000), value: Buffer.from('v') };
+    const one = (createRecordsBatch([foreign] as never, { compression: 'zstd' }) as unknown as Writer).buffer;
+    const three = Buffer.concat([0, 1, 2].map((base) => stored(one, base)));
+    const budget = { leftBytes: 1_000 };
+    const read = (partition: number, from: number) => {
+      const want: Wanted = { partition, from, to: undefined, records: [], end: from };
+      expect(take(want, { partition, errorCode: 0, highWatermark: 3, records: three }, budget)).toBe(true);
+      return want;
+    };
+    const { records } = read(0, 0);
+    expect(records.map(({ offset, value }) => [offset, String(value)])).toEqual([[0, 'v']]);
+    expect(records[0]!.value.buffer.byteLength).toBeLessThan(BATCH_UNPACKED_MAX_BYTES / 2);
+    expect(budget.leftBytes).toBeLessThan(2_100 - BATCH_UNPACKED_MAX_BYTES);
+    // The others get their record, until the read has used up a whole batch more than it may: then they come first another time.
+    expect(read(1, 1).records).toHaveLength(1);
+    expect(read(2, 1)).toMatchObject({ records: [], end: 3 });
+    budget.leftBytes = 1;
+    expect(read(2, 1).records).toMatchObject([{ offset: 1 }]);
+    const bomb = createRecordsBatch([{ topic: 't', value: Buffer.alloc(BATCH_UNPACKED_MAX_BYTES) }] as never, {
+      compression: 'zstd',
+    }) as unknown as Writer;
+    const sink: RecordSink = { records: [], leftBytes: 1_000 };
+    decodeBatches(Buffer.concat([0, 1].map((base) => stored(bomb.buffer, base))), 0, sink);
+    expect(sink).toMatchObject({ records: [{ offset: 0 }], leftBytes: 1_000 - BATCH_UNPACKED_MAX_BYTES });
+  });
+
+  test.each([1, 2, 4, 5])('a body that compression %i did not write is damage', (algorithm) => {
+    const batch = stored(bare(encodeBatch(0, simple(3), 0)), 0);
+    batch.writeInt16BE(algorithm, 21);
+    batch.writeUInt32BE(crc32c(Writer.create().append(batch.subarray(21)).dynamicBuffer), 17);
+    expect(() => decode(batch)).toThrow(expect.objectContaining({ code: 'log-damaged' }));
+  });
+
   test('a compressed batch of keys is read, and a bomb of them stops the reader', () => {
     const key = { id: 'k', tenant: 't', workflow: 'w', user: null, provider: 'p', wrappedBy: 'x', wrapped: 'y' };
     const batchOf = (value: Buffer) =>
@@ -187,6 +224,12 @@ describe('decoding', () => {
     expect(decodeChanges(buffer, 0).changes).toEqual([{ kind: 'put', key }]);
     const bomb = (batchOf(Buffer.alloc(BATCH_UNPACKED_MAX_BYTES)) as Writer).buffer;
     expect(() => decodeChanges(bomb, 0)).toThrow(expect.objectContaining({ code: 'log-damaged' }));
+    const large = createRecordsBatch(
+      [{ topic: 't', key: Buffer.alloc(BATCH_UNPACKED_MAX_BYTES - 100, 'k'), value: null }] as never,
+      { compression: 'zstd' },
+    ) as unknown as Writer;
+    const pages = Buffer.concat([0, 1, 2].map((base) => stored(large.buffer, base)));
+    expect(decodeChanges(pages, 0)).toMatchObject({ changes: [{ kind: 'destroyed' }, { kind: 'destroyed' }], next: 2 });
   });
 
   test('of records without bytes, no read takes more than so many', () => {

@@ -1,14 +1,15 @@
 /**
  * Owns the bytes of Kafka's record batches (magic 2, KIP-98): encoding appended records, decoding fetched ones. Writes neither compression
  * nor producer ids; reads compressed batches too, since a topic's configuration may compress. Must not do I/O. Decoded values are views of
- * the response: no copy, no object but the record itself (L1).
+ * the response: no copy, no object but the record itself (L1). Only small ones of a compressed batch are copied, since a view would keep
+ * all that it unpacked to.
  */
 
 import { crc32c, Writer } from '@platformatic/kafka';
 import { CorruptError, type Offset } from '@tidemark/core';
 import type { LogRecord, StoredRecord } from '@tidemark/ports';
 import { unpackedBody } from './batch-body.ts';
-import { READ_MAX_RECORDS } from './limits.ts';
+import { BATCH_UNPACKED_MAX_BYTES, READ_MAX_RECORDS } from './limits.ts';
 
 /** Base offset and length, which stand before the bytes that the length counts. */
 const FRAME_BYTES = 12;
@@ -155,8 +156,10 @@ export const readInt64 = (from: Buffer, at: number): number =>
 /** Collects records and stops at a budget of bytes, and at `READ_MAX_RECORDS`; always takes the first record. */
 export interface RecordSink {
   readonly records: StoredRecord[];
-  /** Value bytes that may still be taken; below zero nothing more is taken. */
+  /** Bytes that may still be taken, values or what a batch unpacks to, whichever is more; below zero nothing more is taken. */
   leftBytes: number;
+  /** No batch was unpacked for the first record, since other partitions of the read have used up far more than the budget. */
+  isDeferred?: boolean;
   /** Takes no record from this offset on; absent: takes all. */
   readonly to?: number | undefined;
 }
@@ -179,6 +182,8 @@ function readVarint(from: Buffer, cursor: Cursor): number {
 }
 
 const NOTHING = new Uint8Array(0);
+/** A value of less than one part in so many of what its batch unpacked to is copied. */
+const VIEWED_SHARE = 2;
 
 /**
  * Decodes the batches of one partition into the sink, from the offset `from` on. A batch cut short at the end is left
@@ -207,9 +212,28 @@ function decodeBatch(batch: Buffer, base: number, from: number, sink: RecordSink
     throw new CorruptError('log-damaged', `The checksum of the batch at offset ${base} is wrong.`, { offset: base });
   }
   const attributes = batch.readInt16BE(ATTRIBUTES_AT);
+  const packing = attributes & COMPRESSION_MASK;
+  if (packing === 0) return takeRecords(batch, batch.subarray(HEADER_BYTES), base, from, sink);
+  if (sink.leftBytes <= (sink.records.length > 0 ? 0 : -BATCH_UNPACKED_MAX_BYTES)) {
+    sink.isDeferred = sink.records.length === 0;
+    return false;
+  }
+  const body = unpackedBody(batch.subarray(HEADER_BYTES), packing);
+  const leftBytes = sink.leftBytes - (body?.length ?? BATCH_UNPACKED_MAX_BYTES);
+  const isAll =
+    body === undefined
+      ? takeEmpty(base, base + batch.readInt32BE(23), from, sink)
+      : takeRecords(batch, body, base, from, sink);
+  // Whatever of it was taken: keys and headers are unpacked, too.
+  sink.leftBytes = Math.min(sink.leftBytes, leftBytes);
+  return isAll;
+}
+
+/** Returns false as `decodeBatch` does. */
+function takeRecords(batch: Buffer, body: Buffer, base: number, from: number, sink: RecordSink): boolean {
+  const attributes = batch.readInt16BE(ATTRIBUTES_AT);
   const isControl = (attributes & CONTROL_BIT) !== 0;
-  const body = unpackedBody(batch.subarray(HEADER_BYTES), attributes & COMPRESSION_MASK);
-  if (body === undefined) return takeEmpty(base, base + batch.readInt32BE(23), from, sink);
+  const isUnpacked = (attributes & COMPRESSION_MASK) !== 0;
   const count = batch.readInt32BE(57);
   const cursor: Cursor = { at: 0 };
   for (let index = 0; index < count; index++) {
@@ -219,7 +243,7 @@ function decodeBatch(batch: Buffer, base: number, from: number, sink: RecordSink
     readVarint(body, cursor); // timestamp
     const offset = base + readVarint(body, cursor);
     if (sink.to !== undefined && offset >= sink.to) return false;
-    if (offset >= from && !take(sink, offset, isControl ? NOTHING : readValue(body, cursor))) return false;
+    if (offset >= from && !take(sink, offset, isControl ? NOTHING : readValue(body, cursor, isUnpacked))) return false;
     cursor.at = next;
   }
   return true;
@@ -241,11 +265,12 @@ function takeEmpty(base: number, last: number, from: number, sink: RecordSink): 
   return true;
 }
 
-function readValue(body: Buffer, cursor: Cursor): Uint8Array {
+function readValue(body: Buffer, cursor: Cursor, isUnpacked: boolean): Uint8Array {
   const keyLength = readVarint(body, cursor);
   if (keyLength > 0) cursor.at += keyLength;
   const length = readVarint(body, cursor);
   if (length < 0) return NOTHING;
   if (cursor.at + length > body.length) throw new CorruptError('log-damaged', 'A record is longer than its batch.');
-  return body.subarray(cursor.at, cursor.at + length);
+  const value = body.subarray(cursor.at, cursor.at + length);
+  return isUnpacked && length * VIEWED_SHARE < body.length ? Buffer.from(value) : value;
 }

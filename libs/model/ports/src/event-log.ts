@@ -101,7 +101,8 @@ export interface EventLog {
 
   /**
    * Reads several partitions, each from its offset; returns one result per request, in request order. Returns at most `maxBytes` in total,
-   * but at least one record of each partition that has one (from segments: of the first such partition). Does not wait for new records.
+   * but at least one record of each partition that has one (from segments, and from batches that unpack to far more than `maxBytes`: of
+   * the first such partition). Does not wait for new records.
    * Throws `CorruptError` with code `log-trimmed` when an offset is before the log's start (details: partition, from, start), and
    * `log-past-end` when it is past the end (the log was replaced).
    */
