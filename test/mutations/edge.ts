@@ -327,9 +327,29 @@ export const EDGE_MUTATIONS: Mutations = {
     caughtBy: 'libs/operate/host/src/state-folder.test.ts',
     breaks: 'A state folder that a git repository brought is not opened.',
   },
+  'state-without-an-index': {
+    file: 'libs/operate/host/src/git-index.ts',
+    edits: [['isShared || mayBringWithoutIndex(path.dirname(file)) ? undefined : false', 'false']],
+    caughtBy: 'libs/operate/host/src/state-folder.test.ts',
+    breaks: 'A state folder below a repository that has objects and no index is not opened.',
+  },
+  'look-alikes-of-state': {
+    file: 'libs/operate/host/src/git-index.ts',
+    edits: [
+      ['  if (/^[\\0-\\x7f]*$/.test(name)) return name.toLowerCase();\n', '  if (name) return name.toLowerCase();\n'],
+    ],
+    caughtBy: 'libs/operate/host/src/state-folder.test.ts',
+    breaks: 'A tracked name that a file system takes for one of the state counts.',
+  },
+  'deep-state-unjudged': {
+    file: 'libs/operate/host/src/state-folder.ts',
+    edits: [['      if (entry.isDirectory()) waiting.push(name);\n', '']],
+    caughtBy: 'libs/operate/host/src/state-folder.test.ts',
+    breaks: 'A file of the rows in which others may write is found however deep it lies.',
+  },
   'state-that-others-write': {
     file: 'libs/operate/host/src/state-folder.ts',
-    edits: [[' || (place.isInside && isOpenToOthers(place, own))', '']],
+    edits: [[' || isOpenToOthers(place, own)', '']],
     caughtBy: 'libs/operate/host/src/state-folder.test.ts',
     breaks: 'A state folder in which others may write is not opened.',
   },
