@@ -327,6 +327,12 @@ export const EDGE_MUTATIONS: Mutations = {
     caughtBy: 'libs/operate/host/src/state-folder.test.ts',
     breaks: 'A state folder that a git repository brought is not opened.',
   },
+  'failures-in-part-unrecorded': {
+    file: 'libs/operate/cli/src/place/admin-place.ts',
+    edits: [['    await writeChanged(codeOf(error));\n', '']],
+    caughtBy: 'libs/operate/cli/src/place/admin-place.test.ts',
+    breaks: 'What an administrator changed is in the audit also where it failed half-way.',
+  },
   'state-without-an-index': {
     file: 'libs/operate/host/src/git-index.ts',
     edits: [['isShared || mayBringWithoutIndex(path.dirname(file)) ? undefined : false', 'false']],

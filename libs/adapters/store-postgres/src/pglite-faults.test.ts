@@ -12,13 +12,15 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import os, { tmpdir } from 'node:os';
 import path from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { dump } from '@tidemark/testkit/contracts/projection-store';
 import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from './migrate.ts';
+import { MIGRATIONS } from './migrations.ts';
+import { cacheFolder } from './pglite/template.ts';
 import { assemblePglite, openPgliteStore } from './pglite-store.ts';
 import { once } from './sql-client.ts';
 
@@ -213,6 +215,23 @@ describe('PGlite folder', () => {
       if (before === undefined) delete process.env.XDG_CACHE_HOME;
       else process.env.XDG_CACHE_HOME = before;
     }
+  });
+
+  test('what a migration had applied before it failed is told', async () => {
+    const { store: mine, client } = assemblePglite({ memory: true });
+    const applied: string[] = [];
+    const more = { name: '9001-more', sql: 'alter table owners add column more text', phase: 'expand' } as const;
+    const migrations = [...MIGRATIONS, more, { ...more, name: '9002-again' }];
+    const onApplied = (name: string) => applied.push(name);
+    await expect(migrate(client, 'memory', { migrations, onApplied })).rejects.toThrow(/already exists/);
+    expect(applied.at(-1)).toBe('9001-more');
+    await mine.close();
+  });
+
+  test('the cache is never in the folder in which a command is given', () => {
+    const cache = (of: string) => path.relative(os.homedir(), cacheFolder({ XDG_CACHE_HOME: of }));
+    expect([cache('cache'), cache('./cache'), cache('')]).toEqual(Array(3).fill('.cache/tidemark'));
+    expect(cacheFolder({ XDG_CACHE_HOME: parent })).toBe(path.join(parent, 'tidemark'));
   });
 
   test('a database that has rows already becomes no template', async () => {
