@@ -24,8 +24,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
   'template-of-any-folder': {
     file: 'libs/adapters/store-postgres/src/pglite/template.ts',
     edits: [['caches !== undefined && path.isAbsolute(caches)', 'caches']],
-    caughtBy: 'libs/adapters/store-postgres/src/pglite-faults.test.ts',
-    test: 'the cache is never in the folder',
+    caughtBy: 'libs/adapters/store-postgres/src/pglite/folder.test.ts',
     breaks: 'No database is made from a file of the folder in which a command is given.',
   },
   'sessions-of-old-primary-stay': {

@@ -12,7 +12,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import os, { tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { dump } from '@tidemark/testkit/contracts/projection-store';
@@ -20,7 +20,6 @@ import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations.ts';
-import { cacheFolder } from './pglite/template.ts';
 import { assemblePglite, openPgliteStore } from './pglite-store.ts';
 import { once } from './sql-client.ts';
 
@@ -226,12 +225,6 @@ describe('PGlite folder', () => {
     await expect(migrate(client, 'memory', { migrations, onApplied })).rejects.toThrow(/already exists/);
     expect(applied.at(-1)).toBe('9001-more');
     await mine.close();
-  });
-
-  test('the cache is never in the folder in which a command is given', () => {
-    const cache = (of: string) => path.relative(os.homedir(), cacheFolder({ XDG_CACHE_HOME: of }));
-    expect([cache('cache'), cache('./cache'), cache('')]).toEqual(Array(3).fill('.cache/tidemark'));
-    expect(cacheFolder({ XDG_CACHE_HOME: parent })).toBe(path.join(parent, 'tidemark'));
   });
 
   test('a database that has rows already becomes no template', async () => {
