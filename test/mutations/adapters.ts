@@ -21,6 +21,12 @@ const POOL_CLIENT = 'libs/adapters/store-postgres/src/pool-client.ts';
 const SESSION_CHECK = 'libs/adapters/store-postgres/src/session-check.ts';
 
 export const ADAPTERS_MUTATIONS: Mutations = {
+  'template-of-any-folder': {
+    file: 'libs/adapters/store-postgres/src/pglite/template.ts',
+    edits: [['caches !== undefined && path.isAbsolute(caches)', 'caches']],
+    caughtBy: 'libs/adapters/store-postgres/src/pglite/folder.test.ts',
+    breaks: 'No database is made from a file of the folder in which a command is given.',
+  },
   'sessions-of-old-primary-stay': {
     file: POOL_CLIENT,
     edits: [

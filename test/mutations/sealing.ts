@@ -164,6 +164,25 @@ export const SEALING_MUTATIONS: Mutations = {
     test: 'each content of a caller',
     breaks: 'What a job says to workflows passes the policy on secrets.',
   },
+  'signals-of-jobs-unguarded': {
+    file: 'libs/engine/runtime/src/client/bulk.ts',
+    edits: [['guardOf(BULK_DEFINITION, [{}, ...meant], ports)', 'guardOf(BULK_DEFINITION, [], ports)']],
+    caughtBy: 'libs/testkit/src/secret-doors.test.ts',
+    test: 'the signal of a job',
+    breaks: 'The signal of a job is held to the strictest definition that it may find.',
+  },
+  'reasons-of-access-unguarded': {
+    file: 'libs/operate/access/src/access-records.ts',
+    edits: [
+      [
+        "guard.content('decision', 'why', checkName('why', why, 1_000))",
+        "guard.content('decision', 'why', '').as(() => checkName('why', why, 1_000))",
+      ],
+    ],
+    caughtBy: 'libs/testkit/src/secret-doors.test.ts',
+    test: 'each content of a caller',
+    breaks: 'Why a key is revoked or a tenant suspended passes the policy on secrets.',
+  },
   'found-secrets-are-stored': {
     file: 'libs/engine/runtime/src/kernel/secret-guard.ts',
     edits: [

@@ -4,6 +4,7 @@
  */
 
 import { type Partition, tenantId } from '@tidemark/core';
+import { accessRecords, type Host } from '@tidemark/host';
 import { noTelemetry } from '@tidemark/ports';
 import type { OnSecret } from '@tidemark/runtime';
 import { approval, defineWorkflow, signal, task } from '@tidemark/sdk';
@@ -30,6 +31,8 @@ const waits = defineWorkflow({
   steps: { wait: () => ({}), ask: () => ({ done: null }) },
 });
 
+const strict = { ...waits, name: 'strict', onSecret: 'refuse' } as const;
+
 /** The token that one operation is given, in a text, and the world that takes it. */
 interface Given {
   readonly world: TestWorld;
@@ -43,6 +46,8 @@ type Take = (given: Given) => Promise<unknown>;
 const asked = { by: 'ana', why: 'it is late' };
 const filter = { tenant: TENANT, definition: 'waits', text: 'nobody' };
 const job = { ...asked, act: 'signal', filter, signal: { name: 'go', value: null } } as const;
+const access = ({ client, ports }: TestWorld) => accessRecords({ client, ports } as unknown as Host);
+const key = { ...asked, tenant: TENANT, name: 'of CI', roles: ['viewer'], expiresMs: null } as const;
 const schedule = { cron: '0 0 1 1 *', tenant: TENANT };
 
 /** Every operation of a client by which content of a caller comes to be stored. */
@@ -74,6 +79,11 @@ const CONTENTS: Readonly<Record<string, Take>> = {
   },
   'the reason of a hold': ({ world, id, text }) =>
     world.client.memory.hold(TENANT, { id, workflow: null, by: 'ana', why: text }),
+  'why of a suspension': ({ world, id, text }) => access(world).suspendTenant(id, true, { ...asked, why: text }),
+  'why of a revoked key': async ({ world, text }) => {
+    const made = await access(world).createKey(key);
+    return access(world).revokeKey(made.key.id, { ...asked, why: text });
+  },
 };
 
 /** The same for names and keys. */
@@ -99,6 +109,10 @@ const NAMES: Readonly<Record<string, Take>> = {
     }),
   'the key of a memory': ({ world, id, token }) =>
     world.client.memory.remember([{ subject: `user:${id}`, kind: 'fact', key: token, value: 'v' }], { tenant: TENANT }),
+  'the name of an API key': ({ world, token }) => access(world).createKey({ ...key, name: token }),
+  'a tenant': ({ world, token }) => access(world).createTenant(token, 'ana'),
+  'the id of a hold': ({ world, token }) =>
+    world.client.memory.hold(TENANT, { id: token, workflow: null, by: 'ana', why: 'a lawsuit' }),
   'the id of a fork': async ({ world, id, token }) => {
     await world.client.pin(id, { ...asked, pinned: true });
     return world.client.fork(id, { at: 0, effects: 'replay', by: 'ana', id: `fork-${token}`, definitions: [waits] });
@@ -153,6 +167,23 @@ describe.each(['report', 'mask', 'refuse'] as const)('by the policy %s', (onSecr
   it('each content of a caller', async () => {
     const outcome = { report: 'taken, stored', mask: 'taken', refuse: 'secret-found' }[onSecret];
     expect(await taken(CONTENTS)).toEqual(each(CONTENTS, outcome));
+  });
+
+  it('the signal of a job, as the strictest definition that it may find says', async () => {
+    const given = { ...job, definitions: [waits, strict] };
+    const text = { ...filter, definition: undefined };
+    const [named, any, other]: readonly Take[] = [
+      { ...given, filter: { ...filter, definition: 'strict' } },
+      { ...given, filter: text },
+      given,
+    ].map(
+      (request): Take =>
+        ({ world, id, text }) =>
+          world.client.bulk.start({ ...request, id, signal: { name: 'go', value: { text } } } as never),
+    );
+    const usual = { report: 'taken, stored', mask: 'taken', refuse: 'secret-found' }[onSecret];
+    const all = { named: named!, any: any!, other: other! };
+    expect(await taken(all)).toEqual({ named: 'secret-found', any: 'secret-found', other: usual });
   });
 
   it('each name that a caller chooses', async () => {

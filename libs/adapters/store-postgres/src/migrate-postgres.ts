@@ -8,7 +8,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { UnavailableError } from '@tidemark/core';
 import { connectionOf, parseAddress, type StoreAddress } from './address.ts';
 import { faultOf } from './faults.ts';
-import { migrate } from './migrate.ts';
+import { type MigrateOptions, migrate } from './migrate.ts';
 import { MIGRATIONS, type Migration, type MigrationPhase } from './migrations.ts';
 import { CLIENT_NAME, PoolClient } from './pool-client.ts';
 import { createDatabase, isMissingDatabase } from './postgres-database.ts';
@@ -22,6 +22,7 @@ export interface MigratePostgresOptions {
   readonly mayContract: boolean;
   /** Changes nothing, and creates no database. */
   readonly isDryRun: boolean;
+  readonly onApplied?: MigrateOptions['onApplied'];
   readonly migrations?: readonly Migration[];
 }
 
@@ -44,7 +45,7 @@ export interface MigrationReport {
  * `older-running`).
  */
 export async function migratePostgres(options: MigratePostgresOptions): Promise<MigrationReport> {
-  const { url, tls, mayContract, isDryRun, migrations = MIGRATIONS } = options;
+  const { url, tls, mayContract, isDryRun, onApplied, migrations = MIGRATIONS } = options;
   const address = parseAddress(url, tls);
   const client = new PoolClient({ ...connectionOf(address), max: 1 });
   try {
@@ -54,7 +55,10 @@ export async function migratePostgres(options: MigratePostgresOptions): Promise<
     const { deferred, unknown } = plan;
     const done = isDryRun
       ? plan.due
-      : await appliedNow(() => migrate(client, address.shown, { migrations, mayContract, refuseOlder }), migrations);
+      : await appliedNow(
+          () => migrate(client, address.shown, { migrations, mayContract, refuseOlder, onApplied }),
+          migrations,
+        );
     return { applied: done.map(named), deferred: deferred.map(named), unknown };
   } catch (error) {
     throw faultOf(error, address.shown);

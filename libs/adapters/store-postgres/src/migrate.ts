@@ -22,6 +22,8 @@ export interface MigrateOptions {
   readonly mayContract?: boolean;
   /** Throws where a process runs here that doesn't know the migration. Called in the transaction of a contraction, before it. */
   readonly refuseOlder?: (runner: SqlRunner, migration: Migration) => Promise<void>;
+  /** Called with the name of each that was applied, also where a later one then fails. */
+  readonly onApplied?: ((name: string) => void) | undefined;
 }
 
 /**
@@ -31,7 +33,7 @@ export interface MigrateOptions {
 export async function migrate(
   client: SqlClient,
   address: string,
-  { migrations = MIGRATIONS, mayContract = false, refuseOlder }: MigrateOptions = {},
+  { migrations = MIGRATIONS, mayContract = false, refuseOlder, onApplied }: MigrateOptions = {},
 ): Promise<readonly string[]> {
   const applied: string[] = [];
   const apply = async (wanted: readonly Migration[]): Promise<void> => {
@@ -59,6 +61,7 @@ export async function migrate(
         await runner.run([COMMIT]);
       });
       applied.push(...names);
+      for (const name of names) onApplied?.(name);
     });
   };
   const { due } = planOf(await readSchema(client), address, migrations, mayContract);

@@ -19,6 +19,7 @@ import { dump } from '@tidemark/testkit/contracts/projection-store';
 import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from './migrate.ts';
+import { MIGRATIONS } from './migrations.ts';
 import { assemblePglite, openPgliteStore } from './pglite-store.ts';
 import { once } from './sql-client.ts';
 
@@ -213,6 +214,17 @@ describe('PGlite folder', () => {
       if (before === undefined) delete process.env.XDG_CACHE_HOME;
       else process.env.XDG_CACHE_HOME = before;
     }
+  });
+
+  test('what a migration had applied before it failed is told', async () => {
+    const { store: mine, client } = assemblePglite({ memory: true });
+    const applied: string[] = [];
+    const more = { name: '9001-more', sql: 'alter table owners add column more text', phase: 'expand' } as const;
+    const migrations = [...MIGRATIONS, more, { ...more, name: '9002-again' }];
+    const onApplied = (name: string) => applied.push(name);
+    await expect(migrate(client, 'memory', { migrations, onApplied })).rejects.toThrow(/already exists/);
+    expect(applied.at(-1)).toBe('9001-more');
+    await mine.close();
   });
 
   test('a database that has rows already becomes no template', async () => {

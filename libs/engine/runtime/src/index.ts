@@ -117,7 +117,7 @@ export { overridden } from './kernel/overridden.ts';
 export { Pace } from './kernel/pace.ts';
 export { type ColdHistory, LamportClock, type Ports } from './kernel/ports.ts';
 export type { RetryPolicy } from './kernel/retry.ts';
-export type { OnSecret, SecretPolicy, StoredSecret } from './kernel/secret-guard.ts';
+export type { Guarded, OnSecret, SecretPolicy, StoredSecret } from './kernel/secret-guard.ts';
 export { storableText } from './kernel/storable-text.ts';
 export { sha256Digest, systemClock, systemPrng } from './kernel/system.ts';
 export {

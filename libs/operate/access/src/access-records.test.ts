@@ -5,14 +5,29 @@ import type { MemoryQuery } from '@tidemark/ports';
 import { expect, it } from 'vitest';
 import { AccessRecords, type AccessRecordsOptions } from './access-records.ts';
 
+interface StoredRecord {
+  readonly key: string;
+  readonly value: Json;
+}
+
+/** As a guard that finds nothing. */
+const guarded = (_field: string, value: unknown): object => ({
+  value,
+  as: (shape: (value: unknown) => unknown) => guarded('', shape(value)),
+});
+
 it('a tenant that is suspended stays so where its creation comes late', async () => {
   const rows = new Map<string, Json>();
   let hold: Promise<void> | undefined;
   const options = {
     clock: { nowMs: () => 1 },
     memory: {
-      keepOwn: async (_tenant: TenantId, _subject: string, records: readonly { key: string; value: Json }[]) => {
-        for (const { key, value } of records) rows.set(key, value);
+      guardOwn: () => ({
+        names: guarded,
+        content: (_where: string, field: string, value: Json) => guarded(field, value),
+      }),
+      keepOwn: async (_tenant: TenantId, _subject: string, records: { readonly value: readonly StoredRecord[] }) => {
+        for (const { key, value } of records.value) rows.set(key, value);
       },
     },
     store: {

@@ -6,7 +6,7 @@
 
 import { CorruptError, InvalidError, type Json, SYSTEM_TENANT, type TenantId } from '@tidemark/core';
 import type { AccessChanged, Clock, Digest, MemoryRow, ProjectionStore, Role } from '@tidemark/ports';
-import { ACCESS_SUBJECT, type ClientMemory, checkName, memoryWorkflow } from '@tidemark/runtime';
+import { ACCESS_SUBJECT, type ClientMemory, checkName, type Guarded, memoryWorkflow } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type ApiKey, apiKeyText, hashOfSecret, isKeyId, newApiKey } from './api-key.ts';
 import { ACCESS_NAME_MAX_CHARS, ACCESS_PAGE_COUNT, KEY_LIFE_MAX_MS, KEY_USED_AT_ONCE } from './limits.ts';
@@ -51,7 +51,7 @@ export interface StoredTenant {
 }
 
 export interface AccessRecordsOptions {
-  readonly memory: Pick<ClientMemory, 'keepOwn'>;
+  readonly memory: Pick<ClientMemory, 'guardOwn' | 'keepOwn'>;
   readonly store: Pick<ProjectionStore, 'memories' | 'workflow' | 'ready'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly digest: Digest;
@@ -93,7 +93,9 @@ export class AccessRecords {
       by: checkName('by', request.by, ACCESS_NAME_MAX_CHARS),
       createdMs,
     };
-    await this.#write(KEYS, `${made.id}${KEY}`, { ...stored, hash: hashOfSecret(made.secret) });
+    const { tenant, name, by } = stored;
+    const record = this.#names('key', { tenant, name, by }).as(() => ({ ...stored, hash: hashOfSecret(made.secret) }));
+    await this.#write(KEYS, `${made.id}${KEY}`, record);
     return { key: { ...stored, id: made.id, revoked: null, usedMs: null }, text: apiKeyText(made) };
   }
 
@@ -115,17 +117,18 @@ export class AccessRecords {
     if (known === undefined) throw new InvalidError('key-unknown', `No key has the id '${id.slice(0, 100)}'.`, { id });
     const { hash: _, ...key } = known;
     if (key.revoked !== null) return key;
-    const revoked = { by: checkName('by', by), why: checkName('why', why, 1_000), atMs: this.#options.clock.nowMs() };
+    const revoked = this.#said(by, why);
     await this.#write(KEYS, `${id}${REVOKED}`, revoked);
     this.#options.onChanged?.({ key: id });
-    return { ...key, revoked };
+    return { ...key, revoked: revoked.value };
   }
 
   /** Stores when keys were used last. */
   async noteUsed(used: ReadonlyMap<string, number>): Promise<void> {
     const records = Array.from(used, ([id, atMs]) => ({ key: `${id}${USED}`, value: { atMs } }));
     for (let at = 0; at < records.length; at += KEY_USED_AT_ONCE) {
-      await this.#options.memory.keepOwn(SYSTEM_TENANT, KEYS, records.slice(at, at + KEY_USED_AT_ONCE));
+      const some = records.slice(at, at + KEY_USED_AT_ONCE);
+      await this.#options.memory.keepOwn(SYSTEM_TENANT, KEYS, this.#names('keys', some));
     }
   }
 
@@ -160,7 +163,11 @@ export class AccessRecords {
     const known = await this.tenant(tenant);
     if (known !== undefined) return known;
     const made = { createdMs: this.#options.clock.nowMs(), by: checkName('by', by), suspended: null };
-    await this.#write(TENANTS, tenant, made);
+    await this.#write(
+      TENANTS,
+      tenant,
+      this.#names('tenant', { tenant, by }).as(() => made),
+    );
     return { tenant, ...made };
   }
 
@@ -170,18 +177,33 @@ export class AccessRecords {
     suspended: boolean,
     { by, why }: { readonly by: string; readonly why: string },
   ): Promise<StoredTenant> {
+    const said = this.#said(by, why);
     const { tenant, ...known } = await this.createTenant(name, by);
     if ((known.suspended !== null) === suspended) return { tenant, ...known };
-    const atMs = this.#options.clock.nowMs();
-    const said = { by: checkName('by', by), why: checkName('why', why, 1_000), atMs };
-    const changed = { suspended: suspended ? said : null };
+    const changed = said.as((stored) => ({ suspended: suspended ? stored : null }));
     await this.#write(TENANTS, `${SUSPENDED}${tenant}`, changed);
     this.#options.onChanged?.({ tenant });
-    return { tenant, ...known, ...changed };
+    return { tenant, ...known, ...changed.value };
   }
 
-  async #write(subject: string, key: string, value: Json): Promise<void> {
-    await this.#options.memory.keepOwn(SYSTEM_TENANT, subject, [{ key, value }]);
+  async #write(subject: string, key: string, value: Guarded<Json>): Promise<void> {
+    await this.#options.memory.keepOwn(
+      SYSTEM_TENANT,
+      subject,
+      value.as((stored) => [{ key, value: stored }]),
+    );
+  }
+
+  #names<T>(field: string, names: T): Guarded<T> {
+    return this.#options.memory.guardOwn(ACCESS_SUBJECT).names(field, names);
+  }
+
+  /** Who does it now, and why. */
+  #said(by: string, why: string): Guarded<{ readonly by: string; readonly why: string; readonly atMs: number }> {
+    const [who, atMs] = [checkName('by', by), this.#options.clock.nowMs()];
+    this.#names('by', who);
+    const guard = this.#options.memory.guardOwn(ACCESS_SUBJECT);
+    return guard.content('decision', 'why', checkName('why', why, 1_000)).as((said) => ({ by: who, why: said, atMs }));
   }
 
   #page(subject: string, where: { readonly prefix?: string | undefined; readonly after?: string | undefined }) {

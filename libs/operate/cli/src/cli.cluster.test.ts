@@ -84,7 +84,12 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
     const done = async () => (await json('audit', '--tenant', '~tidemark', '--action', 'migrate')).entries;
     await expect.poll(async () => (await done()).length).toBeGreaterThan(0);
     expect(await done()).toMatchObject([
-      { action: 'migrate', outcome: 'done', subject: expect.stringMatching(/^admin /) },
+      {
+        action: 'migrate',
+        outcome: 'done',
+        target: expect.stringMatching(/^\d{4}-/),
+        subject: expect.stringMatching(/^admin /),
+      },
     ]);
     const begun = await call(
       'run',

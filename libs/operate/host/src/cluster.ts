@@ -8,6 +8,7 @@ import type { KeyIndex, KeyTopic, StoredKey } from '@tidemark/ports';
 import { ProjectedKeyStore, SealedWatch, systemClock } from '@tidemark/runtime';
 import {
   checkSession,
+  type MigratePostgresOptions,
   type MigrationReport,
   migratePostgres,
   openPostgresRebuild,
@@ -133,5 +134,5 @@ export { checkSession as checkPostgresSession };
 /** Brings the tables to this release by command; processes add what is missing by themselves, and never contract. Throws as `migratePostgres` does. */
 export const migrateCluster = (
   { postgresUrl, tls }: Pick<ClusterConfig, 'postgresUrl' | 'tls'>,
-  options: { readonly mayContract: boolean; readonly isDryRun: boolean },
+  options: Pick<MigratePostgresOptions, 'mayContract' | 'isDryRun' | 'onApplied'>,
 ): Promise<MigrationReport> => migratePostgres({ url: postgresUrl, tls: tls.postgres, ...options });

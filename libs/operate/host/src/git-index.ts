@@ -3,7 +3,7 @@
  * run nothing, and must not trust the file: an index that isn't understood counts as one that tracks the folder.
  */
 
-import { lstatSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { GIT_FILE_MAX_BYTES, GIT_INDEX_MAX_BYTES } from './state-folder-limits.ts';
 
@@ -14,7 +14,7 @@ const LONG_FLAGS = 0x4000;
 
 /**
  * The repository whose index has the folder itself (as a link, a file or a repository of its own), or one of the names in it or below;
- * undefined: none has. Names are compared without regard to case, as some file systems do.
+ * undefined: none has. Names are compared as the most lenient file systems do.
  */
 export function trackingRepository(folder: string, names: readonly string[]): string | undefined {
   for (const start of new Set([folder, realpathSync.native(folder)])) {
@@ -42,11 +42,11 @@ function indexOf(folder: string): string | undefined {
 /** Undefined: the index isn't understood. `own`: the folder's name in the repository; empty: it is the repository itself. */
 function tracks(file: string, own: string, names: readonly string[], isShared = false): boolean | undefined {
   const stats = lstatSync(file, { throwIfNoEntry: false });
-  if (stats === undefined) return false;
+  if (stats === undefined) return isShared || mayBringWithoutIndex(path.dirname(file)) ? undefined : false;
   if (!stats.isFile() || stats.size > GIT_INDEX_MAX_BYTES) return undefined;
-  const prefix = own === '' ? '' : `${own.toLowerCase()}/`;
+  const prefix = own === '' ? '' : `${folded(own)}/`;
   const isWanted = (name: string): boolean => {
-    const tracked = name.toLowerCase();
+    const tracked = folded(name);
     if (tracked === prefix.slice(0, -1)) return true;
     if (!tracked.startsWith(prefix)) return false;
     const [first] = tracked.slice(prefix.length).split('/');
@@ -61,6 +61,35 @@ function tracks(file: string, own: string, names: readonly string[], isShared = 
   }
   return undefined;
 }
+
+/** Some file systems disregard case, forms of a letter (`ſ`, `ｓ`) and characters without a width. */
+function folded(name: string): string {
+  if (/^[\0-\x7f]*$/.test(name)) return name.toLowerCase();
+  const seen = name.normalize('NFKD').replace(/\p{Default_Ignorable_Code_Point}/gu, '');
+  return seen.toUpperCase().toLowerCase().normalize('NFKD');
+}
+
+/**
+ * Whether a repository (its `.git`) has anything that it could have brought: `git clone -n` makes no index, and files may be restored without
+ * one. A bare repository has no files.
+ */
+function mayBringWithoutIndex(git: string): boolean {
+  if (statSync(git, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
+  // A further work tree: the objects are its repository's.
+  if (existsSync(path.join(git, 'commondir'))) return true;
+  const config = path.join(git, 'config');
+  const bytes = statSync(config, { throwIfNoEntry: false })?.size ?? 0;
+  if (bytes > 0 && bytes <= GIT_FILE_MAX_BYTES && /^\s*bare\s*=\s*true\s*$/m.test(readFileSync(config, 'utf8')))
+    return false;
+  const objects = path.join(git, 'objects');
+  return (
+    namesIn(objects).some((name) => name !== 'info' && name !== 'pack') ||
+    namesIn(path.join(objects, 'pack')).length > 0 ||
+    existsSync(path.join(objects, 'info', 'alternates'))
+  );
+}
+
+const namesIn = (folder: string): readonly string[] => (existsSync(folder) ? readdirSync(folder) : []);
 
 interface Read {
   readonly isFound: boolean;

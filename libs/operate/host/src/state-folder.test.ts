@@ -79,9 +79,17 @@ describe('the owner', () => {
     expect(judged(link)).toBe('state-foreign');
   });
 
-  it('lets nobody else write what is opened; the folder around it may be shared', () => {
+  it('lets nobody else write what is opened, however deep, nor the folder itself', () => {
     chmodSync(state, 0o777);
+    expect(judged()).toBe('state-exposed');
+    chmodSync(state, 0o755);
+    const rows = path.join(state, 'rows/data/base/1');
+    mkdirSync(rows, { recursive: true, mode: 0o700 });
+    writeFileSync(path.join(rows, '1255'), 'functions', { mode: 0o600 });
     expect(judged()).toBe('taken');
+    chmodSync(path.join(rows, '1255'), 0o606);
+    expect(judged()).toBe('state-exposed');
+    rmSync(path.join(state, 'rows'), { recursive: true });
     chmodSync(path.join(state, 'log', 'log.db'), 0o666);
     expect(judged()).toBe('state-exposed');
     chmodSync(path.join(state, 'log', 'log.db'), 0o600);
@@ -178,10 +186,44 @@ describe('a repository that tracks it', () => {
       writeFileSync(index, broken);
       expect(judged()).toBe('state-tracked');
     }
-    rmSync(index);
-    expect(judged()).toBe('taken');
     expect(() => readFileSync(ran)).toThrow('ENOENT');
   });
+
+  it('counts where it has objects and no index, as after `clone -n`, until it has one', () => {
+    git('init', '-q', '.');
+    expect(judged()).toBe('taken');
+    git('commit', '-q', '--allow-empty', '-m', 'nothing');
+    git('clone', '-q', '-n', '.', 'copy');
+    mkdirSync(path.join(root, 'copy/.tidemark'), { mode: 0o700 });
+    const copied = (): string => judged(path.join(root, 'copy/.tidemark'));
+    expect(copied()).toBe('state-tracked');
+    git('-C', 'copy', 'reset', '-q');
+    expect(copied()).toBe('taken');
+    rmSync(path.join(root, 'copy/.git'), { recursive: true });
+    // Its work trees lie beside it.
+    git('clone', '-q', '--bare', '.', 'copy/.git');
+    expect(copied()).toBe('taken');
+  });
+
+  it('opens by the remedy where its index is split', () => {
+    git('init', '-q', '.');
+    git('add', '-f', '.');
+    git('update-index', '--split-index');
+    git('rm', '-q', '-r', '--cached', '.tidemark');
+    expect(judged()).toBe('state-tracked');
+    git('update-index', '--no-split-index');
+    expect(judged()).toBe('taken');
+  });
+
+  it.each(['rowſ', 'ｒows', 'BLOB\u017f', 'ro\u200bws'])(
+    'counts by what is its name to some file system: %s',
+    (name) => {
+      git('init', '-q', '.');
+      const written = git('hash-object', '-w', '.tidemark/log/log.db').trim();
+      git('update-index', '--add', '--cacheinfo', `100644,${written},.tidemark/${name}/x`);
+      expect(judged()).toBe('state-tracked');
+    },
+  );
 
   it('is named with the remedy by whoever opens the folder', async () => {
     git('init', '-q', '.');

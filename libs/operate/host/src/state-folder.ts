@@ -5,15 +5,25 @@
  * name.
  */
 
-import { lstatSync, mkdtempSync, readdirSync, realpathSync, rmdirSync, type Stats, statSync } from 'node:fs';
+import {
+  type Dirent,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmdirSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import path from 'node:path';
 import { ConfigError } from '@tidemark/core';
 import { isForeign, isOpenToOthers } from '@tidemark/ports';
 import { trackingRepository } from './git-index.ts';
+import { STATE_FILES_MAX_COUNT } from './state-folder-limits.ts';
 
 /** What Tidemark puts into a state folder. */
 const NAMES = ['log', 'rows', 'archive', 'blobs', 'blobs-aside', 'api.sock'] as const;
-/** Of these the single files count too: locks and databases are opened by their names. */
+/** Of these all that is below counts too: locks and databases are opened by their names. */
 const OPENED_BY_NAME: ReadonlySet<string> = new Set(['log', 'rows']);
 
 /**
@@ -27,15 +37,14 @@ export function refuseForeignState(folder: string, shown = folder): void {
   if (repository === undefined) return;
   throw new ConfigError(
     'state-tracked',
-    `${shown} came with the git repository ${repository}, which tracks it or whose index can't be read, so its author could run code here. Nothing was opened. Name another folder (--state); or, where you yourself committed it: git rm -r --cached ${shown}, and list it in .gitignore.`,
+    `${shown} came with the git repository ${repository}, which tracks it or whose index is missing or can't be read, so its author could run code here. Nothing was opened. Name another folder (--state); or, where you yourself committed it: git rm -r --cached ${shown}, then git update-index --no-split-index, and list it in .gitignore. A missing index: git reset.`,
     { folder, repository },
   );
 }
 
 function refuseOthers(folder: string, shown: string): void {
   const own = process.geteuid?.();
-  const isOdd = (place: Place): boolean => isForeign(place, own) || (place.isInside && isOpenToOthers(place, own));
-  const odd = placesIn(folder).filter(isOdd);
+  const odd = placesIn(folder, shown).filter((place) => isForeign(place, own) || isOpenToOthers(place, own));
   if (odd.length === 0) return;
   // Some file systems keep neither owners nor modes: what this process makes there itself then looks as odd.
   const made = statsOfNew(folder);
@@ -53,30 +62,49 @@ function refuseOthers(folder: string, shown: string): void {
 
 interface Place {
   readonly file: string;
-  /** Not the folder itself: what it holds is judged by its own owner, and its mode may be the user's wish. */
-  readonly isInside: boolean;
   readonly uid: number;
   /** 0 of a link. */
   readonly mode: number;
 }
 
-function placesIn(folder: string): readonly Place[] {
+function placesIn(folder: string, shown: string): readonly Place[] {
   const within = NAMES.map((name) => path.join(folder, name));
-  const files = NAMES.filter((name) => OPENED_BY_NAME.has(name)).flatMap((name) => entriesOf(path.join(folder, name)));
+  const files = NAMES.filter((name) => OPENED_BY_NAME.has(name)).flatMap((name) => {
+    const below = namesBelow(path.join(folder, name));
+    if (below.length > STATE_FILES_MAX_COUNT) {
+      const message = `${path.join(shown, name)} has more than ${STATE_FILES_MAX_COUNT} files, more than are looked at to see whose they are. Nothing was opened. Name another folder (--state).`;
+      throw new ConfigError('state-exposed', message, { folder });
+    }
+    return below.map((file) => path.join(folder, name, file));
+  });
   return [folder, ...within, ...files].flatMap((file) => {
+    const stats = statsOf(() => lstatSync(file));
+    if (stats === undefined) return [];
+    if (!stats.isSymbolicLink()) return [{ file, uid: stats.uid, mode: stats.mode & 0o777 }];
     // A link has an owner, and so has what it leads to.
-    const both = [statsOf(() => lstatSync(file)), statsOf(() => statSync(file))];
-    return both.flatMap((stats) =>
-      stats === undefined
-        ? []
-        : [{ file, isInside: file !== folder, uid: stats.uid, mode: stats.isSymbolicLink() ? 0 : stats.mode & 0o777 }],
-    );
+    const target = statsOf(() => statSync(file));
+    const link = { file, uid: stats.uid, mode: 0 };
+    return target === undefined ? [link] : [link, { file, uid: target.uid, mode: target.mode & 0o777 }];
   });
 }
 
-function entriesOf(folder: string): readonly string[] {
+/** At most one more than the limit. */
+function namesBelow(folder: string): readonly string[] {
+  const found: string[] = [];
+  for (const waiting = ['']; waiting.length > 0 && found.length <= STATE_FILES_MAX_COUNT; ) {
+    const at = waiting.pop()!;
+    for (const entry of entriesOf(path.join(folder, at))) {
+      const name = path.join(at, entry.name);
+      found.push(name);
+      if (entry.isDirectory()) waiting.push(name);
+    }
+  }
+  return found;
+}
+
+function entriesOf(folder: string): readonly Dirent[] {
   try {
-    return readdirSync(folder).map((name) => path.join(folder, name));
+    return readdirSync(folder, { withFileTypes: true });
   } catch {
     // Missing, no folder, or another user's, whose owner is judged by itself.
     return [];

@@ -132,7 +132,9 @@ describe('a request', () => {
       OTEL_EXPORTER_OTLP_HEADERS: 'x-team=a',
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example:4318',
     };
-    expect(() => collectorOf(set, undefined, signal)).toThrow(/HEADERS.*in clear/);
+    expect(() => collectorOf(set, undefined, signal)).toThrow(
+      /HEADERS.*to collector\.example:4318 in clear.*https:\/\/.*localhost.*unset/,
+    );
     const own = { [`OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`]: 'http://collector.example:4317' };
     expect(() => collectorOf({ ...set, ...own, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, undefined, signal)).toThrow(
       /clear/,

@@ -45,7 +45,7 @@ export function collectorOf(env: Env, endpoint?: string, signal: Signal = 'trace
   const url = named === undefined ? signalUrl(base!, signal, protocol) : checkedUrl(named, name('ENDPOINT')).href;
   const headers = env[name('HEADERS')] || env.OTEL_EXPORTER_OTLP_HEADERS || '';
   if (headers !== '' && isInClear(new URL(url))) {
-    const message = `${name('HEADERS')} or OTEL_EXPORTER_OTLP_HEADERS: what they hold, a key say, would cross the network in clear. Name a collector by https://, or one on this machine, which adds them.`;
+    const message = `${name('HEADERS')} or OTEL_EXPORTER_OTLP_HEADERS: what they hold, a key say, would cross the network to ${new URL(url).host} in clear, also within a cluster. Give that collector a certificate and name it by https://; or send by http:// to one on this machine or in the same pod (localhost), which adds them; or unset them.`;
     throw new ConfigError('setting-invalid', message);
   }
   return {

@@ -17,9 +17,11 @@ import { TEMPLATE_MAX_BYTES } from '../limits.ts';
 /** Raised when databases are created in another way. */
 const TEMPLATE = 3;
 
-/** In the user's folder of caches. */
-const cacheFolder = (): string =>
-  path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'tidemark');
+/** In the user's folder of caches. A relative one would be in whatever folder the command is given in, a clone say, whose file it would open. */
+export function cacheFolder({ XDG_CACHE_HOME: caches }: NodeJS.ProcessEnv = process.env): string {
+  const own = caches !== undefined && path.isAbsolute(caches) ? caches : path.join(os.homedir(), '.cache');
+  return path.join(own, 'tidemark');
+}
 
 function templateFile(tables: string): string {
   const versions = [versionOf('@electric-sql/pglite'), versionOf('@electric-sql/pglite-pgvector')];

@@ -33,6 +33,8 @@ export interface BulkRequest extends Omit<BulkInput, 'begunAtMs'> {
   readonly tenant?: TenantId | undefined;
   /** Confirms that all workflows (of the filter's tenant) are meant; a filter that selects all of them is refused without it. */
   readonly everything?: boolean | undefined;
+  /** What is known here: the signal is held to the policy on secrets of those that the filter can find. */
+  readonly definitions?: readonly Definition[] | undefined;
 }
 
 export interface BulkQuery {
@@ -78,6 +80,20 @@ function refuseSystems({ definition = '' }: BulkInput['filter']): void {
   throw new InvalidError('definition-unknown', "definition: the system's own workflows can't be steered.");
 }
 
+/**
+ * As the strictest policy leaves it of the definitions that the filter names, or of all that are known where it names none, and of the
+ * deployment: the job is stored before it is known whom it finds.
+ */
+function guardedSignal(
+  { signal, filter }: Pick<BulkInput, 'signal' | 'filter'>,
+  definitions: readonly Definition[],
+  ports: SecretPorts,
+): BulkInput['signal'] {
+  if (signal === null) return null;
+  const meant = definitions.filter(({ name }) => filter.definition === undefined || name === filter.definition);
+  return { ...signal, value: guardOf(BULK_DEFINITION, [{}, ...meant], ports).take('signal', 'signal', signal.value) };
+}
+
 /** Digits of the digest of a tenant's name: enough to keep tenants apart. */
 const TENANT_DIGITS = 16;
 
@@ -105,6 +121,7 @@ export class Bulk {
     id,
     tenant: owner,
     everything,
+    definitions = [],
     ...input
   }: BulkRequest): Promise<{ readonly id: string; readonly created: boolean }> {
     checkedWorkflowId(id);
@@ -119,12 +136,13 @@ export class Bulk {
     refuseSystems(input.filter);
     checkMeant(input.filter, everything);
     // What the job says to workflows is held to the policy with its input.
-    const { by, filter, signal } = input;
+    const { by, filter } = input;
+    const signal = guardedSignal(input, definitions, this.#ports);
     guardOf(BULK_DEFINITION, [], this.#ports).names('job', { id, by, filter, signal: signal?.name ?? null });
     // Bounds the job's own filter, so that it never finds workflows that open later, however long it runs.
     const begunAtMs = this.#clock.nowMs();
     const openedToMs = Math.min(input.filter.openedToMs ?? Number.POSITIVE_INFINITY, begunAtMs);
-    const asked = { ...input, filter: { ...input.filter, openedToMs }, begunAtMs };
+    const asked = { ...input, signal, filter: { ...input.filter, openedToMs }, begunAtMs };
     const tenant = owner ?? input.filter.tenant ?? DEFAULT_TENANT;
     const definition = bulkDefinition(bulkHost(this.#client, this.#store, []));
     const run = await this.#client.startDerived(definition, asked, { id: this.workflowOf(id, tenant), tenant });

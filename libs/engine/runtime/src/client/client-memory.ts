@@ -63,6 +63,7 @@ import {
   ownContent,
   type Ports,
   QUEUES_SUBJECT,
+  type SecretGuard,
 } from '../kernel/index.ts';
 import { checkName } from '../lease/index.ts';
 import { PAUSED_RESUMED_MAX_COUNT, SESSIONS_LIST_MAX_COUNT } from './limits.ts';
@@ -259,7 +260,12 @@ export class ClientMemory {
    */
   async outlast(tenant: TenantId, entries: readonly OutlastingEntry[]): Promise<void> {
     const writes = entries.map((entry) => anyWrite({ ...entry, source: 'forgetting' }, 'entry'));
-    await this.#writeInto(retentionSubject(tenant), ownContent(writes), { tenant });
+    await this.#writeInto(retentionSubject(tenant), ownContent('stored', writes), { tenant });
+  }
+
+  /** The policy on secrets for what callers say in the system's own records. */
+  guardOwn(subject: string): SecretGuard {
+    return guardOf(subject, [], this.#options.ports);
   }
 
   /**
@@ -269,13 +275,15 @@ export class ClientMemory {
   async keepOwn(
     tenant: TenantId,
     subject: string,
-    records: readonly { readonly key: string; readonly value?: Json }[],
+    records: Guarded<readonly { readonly key: string; readonly value?: Json }[]>,
   ): Promise<void> {
     const isOwn = subject.startsWith(ACCESS_SUBJECT) || subject === QUEUES_SUBJECT;
     invariant(isOwn, "the system's records have subjects of their own", { subject });
     const source = subject.slice(0, subject.indexOf(':'));
-    const writes = records.map((record) => anyWrite({ subject, kind: 'record', ...record, source }, source));
-    await this.#writeOne(ownContent(writes), { tenant });
+    const writes = records.as((all) =>
+      all.map((record) => anyWrite({ subject, kind: 'record', ...record, source }, source)),
+    );
+    await this.#writeOne(writes, { tenant });
   }
 
   /** Records that a policy deletes the segment; resolves once rows show it. The same deletion again changes nothing. */
@@ -285,7 +293,7 @@ export class ClientMemory {
     const [row] = await this.#options.ports.store.memories({ tenant, subject, kind, key, limit: 1 });
     if (row === undefined || canonicalJson(JSON.parse(row.value)) !== canonicalJson(write.value as Json)) {
       // Two processes may write it at once; it counts once.
-      await this.#writeOne(ownContent([write]), { tenant, key: `${key}/${deletion.manifest}` });
+      await this.#writeOne(ownContent('system', [write]), { tenant, key: `${key}/${deletion.manifest}` });
     }
   }
 

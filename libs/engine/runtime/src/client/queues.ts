@@ -24,7 +24,7 @@ import {
 } from '../control/index.ts';
 import type { Definition } from '../definition/index.ts';
 import type { LifecycleAsk } from '../inbox/index.ts';
-import { guardOf, type Ports, QUEUES_SUBJECT, SCHEDULE_SUFFIX, type SecretPorts } from '../kernel/index.ts';
+import { type Guarded, type Ports, QUEUES_SUBJECT, SCHEDULE_SUFFIX, type SecretPorts } from '../kernel/index.ts';
 import { checkName, checkText } from '../lease/index.ts';
 import type { ClientMemory } from './client-memory.ts';
 import {
@@ -67,10 +67,13 @@ const RESUMED_PREFIX = 'resumed:';
 
 export class Queues {
   readonly #ports: Pick<Ports, 'store' | 'clock' | 'digest'> & SecretPorts;
-  readonly #memory: Pick<ClientMemory, 'keepOwn'>;
+  readonly #memory: Pick<ClientMemory, 'guardOwn' | 'keepOwn'>;
   readonly #held: QueuePauses;
 
-  constructor(ports: Pick<Ports, 'store' | 'clock' | 'digest'> & SecretPorts, memory: Pick<ClientMemory, 'keepOwn'>) {
+  constructor(
+    ports: Pick<Ports, 'store' | 'clock' | 'digest'> & SecretPorts,
+    memory: Pick<ClientMemory, 'guardOwn' | 'keepOwn'>,
+  ) {
     this.#ports = ports;
     this.#memory = memory;
     this.#held = new QueuePauses(ports);
@@ -83,14 +86,19 @@ export class Queues {
    */
   async pause(queue: QueueName, ask: LifecycleAsk, scope?: QueueScope): Promise<QueueChanged> {
     checkAsk(queue, ask);
-    const { by, why } = this.#guarded(ask);
+    const asked = this.#guarded(ask);
     const { clock } = this.#ports;
     const { all } = await this.#held.poll();
     if (all.some((held) => isSame(held, queue))) return { ...queue, changed: false, held: true };
     if (scope !== undefined && scope.isFuture !== true) await this.#requireKnown(queue, scope);
     checkRoom(queue, all);
     const { definition, tenant } = queue;
-    await this.#write(queue, HELD_PREFIX, { definition, tenant, by, why, sinceMs: clock.nowMs() });
+    const sinceMs = clock.nowMs();
+    await this.#write(
+      queue,
+      HELD_PREFIX,
+      asked.as((said) => ({ definition, tenant, ...said, sinceMs })),
+    );
     // A process that read the rows before they showed it may still claim for this long.
     await clock.sleep(QUEUES_KNOWN_MS);
     return { ...queue, changed: true, held: true };
@@ -110,26 +118,33 @@ export class Queues {
   /** Resumes a queue. Throws what `pause` throws. */
   async resume(queue: QueueName, ask: LifecycleAsk): Promise<QueueChanged> {
     checkAsk(queue, ask);
-    const { by, why } = this.#guarded(ask);
+    const asked = this.#guarded(ask);
     const { all } = await this.#held.poll();
     const others = all.filter(({ definition, tenant }) => definition === queue.definition && tenant === null);
     if (!all.some((held) => isSame(held, queue))) return { ...queue, changed: false, held: others.length > 0 };
     const { definition, tenant } = queue;
-    await this.#write(queue, RESUMED_PREFIX, { definition, tenant, by, why, atMs: this.#ports.clock.nowMs() });
+    const atMs = this.#ports.clock.nowMs();
+    await this.#write(
+      queue,
+      RESUMED_PREFIX,
+      asked.as((said) => ({ definition, tenant, ...said, atMs })),
+    );
     return { ...queue, changed: true, held: tenant !== null && others.length > 0 };
   }
 
   /** It becomes part of a record of the system's own, which no policy touches. */
-  #guarded({ by, why }: LifecycleAsk): LifecycleAsk {
-    const guard = guardOf(QUEUES_SUBJECT, [], this.#ports);
-    return { by: guard.names('by', by).value, why: guard.take('decision', 'why', why) };
+  #guarded({ by, why }: LifecycleAsk): Guarded<Pick<LifecycleAsk, 'by' | 'why'>> {
+    const guard = this.#memory.guardOwn(QUEUES_SUBJECT);
+    guard.names('by', by);
+    return guard.content('decision', 'why', why).as((said) => ({ by, why: said }));
   }
 
   /** Writes one event: the pause, or its end with the person who resumed it. */
-  async #write(queue: QueueName, prefix: string, value: Json): Promise<void> {
+  async #write(queue: QueueName, prefix: string, value: Guarded<Json>): Promise<void> {
     const name = this.#ports.digest.sha256(JSON.stringify([queue.definition, queue.tenant])).slice(0, 32);
     const gone = prefix === HELD_PREFIX ? [] : [{ key: `${HELD_PREFIX}${name}` }];
-    await this.#memory.keepOwn(SYSTEM_TENANT, QUEUES_SUBJECT, [...gone, { key: `${prefix}${name}`, value }]);
+    const records = value.as((said) => [...gone, { key: `${prefix}${name}`, value: said }]);
+    await this.#memory.keepOwn(SYSTEM_TENANT, QUEUES_SUBJECT, records);
   }
 
   /** The pauses; for a tenant, those that apply to its work. */

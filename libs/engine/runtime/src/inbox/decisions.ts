@@ -184,7 +184,7 @@ export class Decisions {
     const responseDigest = digestOf(this.#options.ports.digest, content);
     const control = { token, outcome, responseDigest } as const;
     // The token is the receiver's, and the history has it already.
-    const head = ownContent({ id: eventId(`confirm:${effect.pending!.id}:${responseDigest}`), control });
+    const head = ownContent('stored', { id: eventId(`confirm:${effect.pending!.id}:${responseDigest}`), control });
     if (await this.#inbox.write(row, 'EffectConfirmed', head, payload)) return;
     if (await this.#wasConfirmed(row, token, confirmation, effects)) return;
     throw new ConflictError('already-confirmed', `The outcome of '${token}' was decided otherwise meanwhile.`, {
@@ -263,8 +263,8 @@ export class Decisions {
     if (lease === null) return null;
     const { epoch, holder } = lease;
     const control = { epoch, holder, reason: 'asked' } as const;
-    const head = ownContent({ id: eventId(`revoke:${epoch}:asked`), control });
-    const isTaken = await this.#inbox.write(row, 'LeaseRevoked', head, ownContent(null));
+    const head = ownContent('system', { id: eventId(`revoke:${epoch}:asked`), control });
+    const isTaken = await this.#inbox.write(row, 'LeaseRevoked', head, ownContent('system', null));
     return isTaken ? lease : null;
   }
 

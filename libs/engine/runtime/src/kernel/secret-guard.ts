@@ -87,8 +87,11 @@ export class Guarded<T> {
   }
 }
 
-/** What no caller wrote: words of the code itself, records of the system, and what was stored before. */
-export const ownContent = <T>(value: T): Guarded<T> => pass(value);
+/**
+ * What no caller wrote. Each use says whose it is, so that nobody takes it for the way past the guard: `system` is what the code itself made,
+ * `stored` is what the log has already.
+ */
+export const ownContent = <T>(_whose: 'system' | 'stored', value: T): Guarded<T> => pass(value);
 
 export class SecretGuard {
   readonly #definition: string;

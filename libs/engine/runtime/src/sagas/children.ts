@@ -116,7 +116,7 @@ export class Children {
       mode,
       name: (control as unknown as Opening['control']).definition,
       isPlain: true,
-      opening: ownContent({
+      opening: ownContent('stored', {
         lamport: this.#options.lamport.stamp(),
         atMs: this.#options.ports.clock.nowMs(),
         control: control as unknown as Opening['control'],

@@ -104,7 +104,7 @@ export class Continuations {
       mode: next.mode,
       name: (next.control as unknown as Opening['control']).definition,
       isPlain: true,
-      opening: ownContent({ lamport: lamport.stamp(), ...opening }),
+      opening: ownContent('stored', { lamport: lamport.stamp(), ...opening }),
     });
     return true;
   }

@@ -116,7 +116,7 @@ export const startJob = route({
     const tenant = tenantToChange(principal, body.filter.tenant, SYSTEM_TENANT);
     const { created } = await backend.client.bulk.start({
       ...{ id, act, by: principal.subject, why, tenant },
-      ...{ filter: search, everything },
+      ...{ filter: search, everything, definitions: backend.definitions },
       signal: signal === undefined ? null : { name: signal.name, value: (signal.value ?? null) as Json },
     });
     return { status: 202 as const, body: { job: id, created } };

@@ -5,7 +5,7 @@ import { UnavailableError } from '@tidemark/core';
 import { type MigrationReport, migrateCluster, type NamedMigration } from '@tidemark/host';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { MIGRATE_AGAIN_MS } from '../limits.ts';
-import { type AdminOptions, adminTarget, writeDown } from '../place/admin-place.ts';
+import { type AdminOptions, adminTarget, recorded, writeDown } from '../place/admin-place.ts';
 import type { Session } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -31,10 +31,19 @@ export async function migrate(session: Session, options: MigrateCommandOptions):
     return EXIT.ok;
   }
   const isDryRun = options.dryRun === true;
-  const report = await patiently(terminal, options.wait ?? 0, () =>
-    migrateCluster(target.config, { isDryRun, mayContract: options.contract === true }),
+  // Attempts that failed may have applied some.
+  let newest: string | undefined;
+  const onApplied = (name: string): void => {
+    newest = name;
+  };
+  const report = await recorded(
+    () =>
+      patiently(terminal, options.wait ?? 0, () =>
+        migrateCluster(target.config, { isDryRun, mayContract: options.contract === true, onApplied }),
+      ),
+    () => (newest === undefined ? undefined : { action: 'migrate', target: newest }),
+    (changed, code) => writeDown(session, target, changed, code),
   );
-  if (!isDryRun && report.applied.length > 0) await writeDown(session, target, { action: 'migrate' });
   reportMigration(terminal, report, isDryRun);
   return EXIT.ok;
 }

@@ -3,7 +3,7 @@
 import { EXIT } from '@tidemark/host/exit-codes';
 import type { RebuildProgress } from '@tidemark/runtime';
 import { noState, outlivedReporter } from '../failures.ts';
-import { type AdminOptions, adminTarget, openRebuild, writeDown } from '../place/admin-place.ts';
+import { type AdminOptions, adminTarget, openRebuild, recorded, writeDown } from '../place/admin-place.ts';
 import { exists } from '../place/folder.ts';
 import type { Session } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
@@ -29,14 +29,20 @@ export async function rebuild(session: Session, options: RebuildOptions): Promis
     },
     onError: (error) => report('rebuild', error),
   });
-  try {
-    await opened.rows.switchOver({ isFromNothing: options.fromNothing === true });
-  } finally {
-    terminal.status('');
-    await opened.close();
-  }
-  const ms = performance.now() - startedMs;
-  await writeDown(session, target, { action: 'rebuild' });
+  const switchOver = async (): Promise<number> => {
+    try {
+      await opened.rows.switchOver({ isFromNothing: options.fromNothing === true });
+    } finally {
+      terminal.status('');
+      await opened.close();
+    }
+    return performance.now() - startedMs;
+  };
+  const ms = await recorded(
+    switchOver,
+    () => ({ action: 'rebuild' }),
+    (changed, code) => writeDown(session, target, changed, code),
+  );
   terminal.answer({ log_entries: foldedCount, seconds: ms / 1_000 });
   terminal.line(
     foldedCount === 0

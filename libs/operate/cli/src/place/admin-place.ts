@@ -58,23 +58,45 @@ export async function atHost<T>(
     return done;
   } catch (error) {
     // It may have been done in part.
-    const code = error instanceof TidemarkError ? error.code : 'internal';
-    if (changes !== undefined) await written(session, host, changes, code);
+    if (changes !== undefined) await written(session, host, changes, codeOf(error));
     throw error;
   } finally {
     await host.close();
   }
 }
 
-/** Records changes of a cluster that were made without an open host. */
-export async function writeDown(session: Session, target: AdminTarget, changed: Changed): Promise<void> {
+const codeOf = (error: unknown): string => (error instanceof TidemarkError ? error.code : 'internal');
+
+/** Does `work` without an open host, and records what it has changed, also where it fails. `changed` undefined: nothing. Throws what `work` throws. */
+export async function recorded<T>(
+  work: () => Promise<T>,
+  changed: () => Changed | undefined,
+  write: (changed: Changed, code?: string) => Promise<void>,
+): Promise<T> {
+  const writeChanged = async (code?: string): Promise<void> => {
+    const done = changed();
+    if (done !== undefined) await write(done, code);
+  };
+  let done: T;
+  try {
+    done = await work();
+  } catch (error) {
+    await writeChanged(codeOf(error));
+    throw error;
+  }
+  await writeChanged();
+  return done;
+}
+
+/** Records changes of a cluster that were made without an open host. `code`: of the error with which they ended. */
+export async function writeDown(session: Session, target: AdminTarget, changed: Changed, code?: string): Promise<void> {
   if (target.kind === 'embedded') return;
   try {
     const host = await openCluster(target.config);
     try {
       // Before any coordinator has seen that the log is empty, or has rebuilt the rows, nothing can begin, and so no entry.
       if (!(await host.ports.store.ready())) await host.startCoordinator();
-      await written(session, host, changed);
+      await written(session, host, changed, code);
     } finally {
       await host.close();
     }
