@@ -40,14 +40,17 @@ export const ADAPTERS_MUTATIONS: Mutations = {
   },
   'pooler-of-transactions-is-used': {
     file: SESSION_CHECK,
-    edits: [['if (!isOwn) throw pooled(client);', 'if (isOwn === null) throw pooled(client);']],
+    edits: [['own : others)) throw pooled(client);', 'own : others)) return;']],
     caughtBy: POOL_CLIENT_TEST,
     breaks: 'A pooler that gives each transaction another session is refused before anything is set.',
   },
   'changed-process-is-not-seen': {
     file: SESSION_CHECK,
-    edits: [['own !== others && (await processOf(client)) === own &&', 'own !== others &&']],
-    caughtBy: POOL_CLIENT_TEST,
+    edits: [
+      ['[holder, holder, free]', '[holder, free]'],
+      ['[holder, free, free]', '[free]'],
+    ],
+    caughtBy: 'libs/adapters/store-postgres/src/session-check.test.ts',
     breaks: 'A pooler that gives each transaction another session is refused, also where its processes take turns.',
   },
   'connection-to-replica-stays': {
