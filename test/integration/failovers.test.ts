@@ -128,11 +128,15 @@ describe('PgBouncer', () => {
     return pooler.url;
   };
 
+  /** Two connections that ask in turn would each meet their own server for ever. */
+  const TWO_BY_TURNS = ['pool_mode = transaction', 'server_round_robin = 1', 'default_pool_size = 2'] as const;
+
   const refused = { name: 'ConfigError', code: 'store-pooled', message: /PgBouncer.*pool_mode/s };
 
   test.for([
     ['transactions', ['pool_mode = transaction']],
     ['transactions, servers by turns', ['pool_mode = transaction', 'server_round_robin = 1', 'min_pool_size = 3']],
+    ['transactions, two servers by turns', TWO_BY_TURNS],
     ['statements', ['pool_mode = statement']],
   ] as const)(
     'that pools %s is refused by name, and no setting stays in its sessions',

@@ -46,14 +46,17 @@ export const ADAPTERS_MUTATIONS: Mutations = {
   },
   'pooler-of-transactions-is-used': {
     file: SESSION_CHECK,
-    edits: [['if (!isOwn) throw pooled(client);', 'if (isOwn === null) throw pooled(client);']],
+    edits: [['own : others)) throw pooled(client);', 'own : others)) return;']],
     caughtBy: POOL_CLIENT_TEST,
     breaks: 'A pooler that gives each transaction another session is refused before anything is set.',
   },
   'changed-process-is-not-seen': {
     file: SESSION_CHECK,
-    edits: [['own !== others && (await processOf(client)) === own &&', 'own !== others &&']],
-    caughtBy: POOL_CLIENT_TEST,
+    edits: [
+      ['[holder, holder, free]', '[holder, free]'],
+      ['[holder, free, free]', '[free]'],
+    ],
+    caughtBy: 'libs/adapters/store-postgres/src/session-check.test.ts',
     breaks: 'A pooler that gives each transaction another session is refused, also where its processes take turns.',
   },
   'connection-to-replica-stays': {
@@ -62,6 +65,12 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     caughtBy: 'libs/adapters/queue-bullmq/src/connection.test.ts',
     failsWith: 'READONLY',
     breaks: 'After a failover of Redis a connection to the old primary is closed.',
+  },
+  'cluster-is-not-seen-without-info': {
+    file: 'libs/adapters/queue-bullmq/src/connection.ts',
+    edits: [["(await asked(redis.cluster('INFO'))) !== undefined", 'false']],
+    caughtBy: 'libs/adapters/queue-bullmq/src/connection.test.ts',
+    breaks: 'A Redis in cluster mode is refused also where the user may not ask for INFO.',
   },
   'linked-folder-is-followed': {
     file: FOLDER_ROOT,

@@ -86,6 +86,18 @@ export const AROUND_MUTATIONS: Mutations = {
     caughtBy: 'libs/author/files/src/export.test.ts',
     breaks: "Another program's file of a name of ours is refused, and not touched.",
   },
+  'output-of-another-program-is-replaced': {
+    file: 'libs/author/files/src/keeper.ts',
+    edits: [['now === text || this.#state.isWritten(file, now)', "now !== ''"]],
+    caughtBy: 'libs/author/files/src/export.test.ts',
+    breaks: 'An output whose content was not written here is refused, and not touched.',
+  },
+  'state-of-another-run-is-replaced': {
+    file: 'libs/author/files/src/others.ts',
+    edits: [['return isAnyRun || isKnown(read.value.pipeline_id) ?', "return read.value.pipeline_id !== '' ?"]],
+    caughtBy: 'libs/author/files/src/export.test.ts',
+    breaks: "Another run's state is refused also where the folder shows a run.",
+  },
   'names-in-capitals-collide': {
     file: 'libs/author/files/src/documents.ts',
     edits: [['plain === name && !/[A-Z]/.test(plain) && ', 'plain === name && ']],

@@ -25,32 +25,70 @@ describe('an address of Redis', () => {
   });
 });
 
-describe('a server that takes no writes', () => {
-  /** Speaks as much of Redis's protocol as a client needs to be ready; the first connections are to a replica. */
-  async function fakeRedis(answerOf: (connection: number) => string) {
-    let count = 0;
-    const server = createServer((socket) => {
-      const index = count;
-      count += 1;
-      socket.on('error', () => {});
-      socket.on('data', (chunk) => {
-        for (const [, command = ''] of chunk.toString().matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g)) {
-          if (command === 'hello') socket.write('%0\r\n');
-          else if (command === 'info') socket.write('$9\r\nloading:0\r\n');
-          else socket.write(answerOf(index));
-        }
-      });
+/** Speaks as much of Redis's protocol as a client needs to be ready. */
+async function fakeRedis(answerOf: (connection: number, command: string) => string | undefined) {
+  let count = 0;
+  const server = createServer((socket) => {
+    const index = count;
+    count += 1;
+    socket.on('error', () => {});
+    socket.on('data', (chunk) => {
+      for (const [, command = ''] of chunk.toString().matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g)) {
+        if (command === 'hello') socket.write('%0\r\n');
+        else socket.write(answerOf(index, command) ?? '$9\r\nloading:0\r\n');
+      }
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return { url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
-  }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
+}
 
+describe('a server in cluster mode', () => {
+  const NO_RIGHT = '-NOPERM User has no permissions to run this command\r\n';
+
+  test.each([
+    ['tells it', { info: '$17\r\ncluster_enabled:1\r\n' }],
+    ['tells it to who may not ask for INFO', { info: NO_RIGHT, cluster: '$16\r\ncluster_state:ok\r\n' }],
+    ['tells it to who may not ask, by a command', { info: NO_RIGHT, cluster: NO_RIGHT, set: '-MOVED 1 h:1\r\n' }],
+  ])('is refused by name: it %s', async (_how, answers: Readonly<Record<string, string>>) => {
+    const server = await fakeRedis((_, command) => answers[command]);
+    const connection = openConnection({ url: server.url, patience: 'briefly', silenceMs: 60_000 });
+    try {
+      const write = connection
+        .whenReady(60_000)
+        .then(() => connection.bounded(60_000, () => connection.redis.set('a', '1')));
+      await expect(write).rejects.toMatchObject({ code: 'redis-cluster' });
+    } finally {
+      connection.close();
+      server.close();
+    }
+  });
+
+  test('is told from others also by a user who may not ask for INFO', async () => {
+    const answers: Readonly<Record<string, string>> = {
+      info: NO_RIGHT,
+      cluster: '-ERR This instance has cluster support disabled\r\n',
+      set: '+OK\r\n',
+    };
+    const server = await fakeRedis((_, command) => answers[command]);
+    const connection = openConnection({ url: server.url, patience: 'briefly', silenceMs: 60_000 });
+    await connection.whenReady(60_000);
+    expect(await connection.bounded(60_000, () => connection.redis.set('a', '1'))).toBe('OK');
+    connection.close();
+    server.close();
+  });
+});
+
+describe('a server that takes no writes', () => {
   test.each([
     "-READONLY You can't write against a read only replica.\r\n",
     "-ERR Error running script: @user_script:3: -READONLY You can't write against a read only replica.\r\n",
     '-NOREPLICAS Not enough good replicas to write.\r\n',
   ])('loses its connection, so that the next command finds who takes them: %j', async (refusal) => {
-    const server = await fakeRedis((connection) => (connection === 0 ? refusal : '+OK\r\n'));
+    const server = await fakeRedis((connection, command) => {
+      if (command === 'info') return undefined;
+      return connection === 0 ? refusal : '+OK\r\n';
+    });
     const connection = openConnection({ url: server.url, patience: 'briefly', silenceMs: 60_000 });
     const write = async (): Promise<unknown> => {
       await connection.whenReady(60_000);

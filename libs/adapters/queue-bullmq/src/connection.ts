@@ -22,7 +22,7 @@ export interface Connection {
    */
   whenReady(timeoutMs: number): Promise<void>;
   /**
-   * Returns the result of the work, or throws `UnavailableError` when it fails or takes longer. An unanswered command may have run. After a
+   * Returns the result of the work, or throws `UnavailableError` when it fails or takes longer (`ConfigError` as above). An unanswered command may have run. After a
    * time-out the connection is reopened, so that nothing piles up behind a stuck one.
    */
   bounded<T>(timeoutMs: number, work: () => Promise<T>): Promise<T>;
@@ -87,6 +87,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       try {
         return await Promise.race([result, late]);
       } catch (error) {
+        if (error instanceof ReplyError && OF_CLUSTER.test((error as Error).message)) throw clusterError(address);
         throw error instanceof TidemarkError ? error : unavailable(address, error);
       } finally {
         clearTimeout(timer);
@@ -97,19 +98,29 @@ export function openConnection(options: ConnectionOptions): Connection {
   return connection;
 }
 
-/** Scripts use keys that a cluster would place on several nodes. A user who may not ask is let through. */
+/** Scripts use keys that a cluster would place on several nodes. To a user who may ask for neither the first command says so (see `bounded`). */
 async function refuseCluster(redis: Redis, address: string): Promise<void> {
-  const info = await redis.info('cluster').catch((error: unknown) => {
-    if (error instanceof ReplyError) return '';
-    throw error;
-  });
-  if (!info.includes('cluster_enabled:1')) return;
-  throw new ConfigError(
+  const asked = (answer: Promise<unknown>): Promise<string | undefined> =>
+    answer.then(String).catch((error: unknown) => {
+      if (error instanceof ReplyError) return undefined;
+      throw error;
+    });
+  const info = await asked(redis.info('cluster'));
+  // A server without cluster mode answers the second with an error.
+  const isCluster =
+    info === undefined ? (await asked(redis.cluster('INFO'))) !== undefined : info.includes('cluster_enabled:1');
+  if (isCluster) throw clusterError(address);
+}
+
+/** Answers that only a server in cluster mode gives. */
+const OF_CLUSTER = /(^|-)(MOVED|ASK|CROSSSLOT|CLUSTERDOWN) /;
+
+const clusterError = (address: string): ConfigError =>
+  new ConfigError(
     'redis-cluster',
     `Redis at ${address} runs with cluster-enabled yes, which Tidemark can't use: its scripts need all keys on one node. Name a Redis without cluster mode, with a replica behind the same name if it must survive its machine.`,
     { address },
   );
-}
 
 /** The part of a client that ending needs; BullMQ's wrappers have it as well. */
 export interface Endable {

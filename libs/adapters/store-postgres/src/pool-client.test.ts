@@ -148,7 +148,7 @@ describe('a pooler', () => {
     const server = await fakePostgres({ greeting: (index) => 9_000 + index, process });
     const client = clientOf(server, 1);
     await expect(write(client)).rejects.toMatchObject(refused);
-    expect(server.scripts).toEqual([]);
+    expect(server.scripts.filter((script) => script.includes('set '))).toEqual([]);
     await expect.poll(() => server.standing.size).toBe(0);
   });
 

@@ -3,9 +3,10 @@
  * transactions (PgBouncer with pool_mode transaction or statement) would spread the statements of a connection over sessions that other
  * clients use as well, and leave this library's settings in them.
  *
- * A pooler greets with a process id of its own instead of the server's. One that pools sessions does so too, so two connections then ask in
- * turn which process serves them: in sessions of their own each always gets the same answer. Where transactions are pooled, the process that
- * answered the one is free to answer the other.
+ * A pooler greets with a process id of its own instead of the server's. One that pools sessions does so too, so two connections then ask which
+ * process serves them: in sessions of their own each always gets the same answer. Where transactions are pooled, the process that answered
+ * the one is free to answer the other. Asked in turn, two connections over two servers that serve in turn would each meet its own for ever,
+ * so each is asked several times in a row, and also while the other holds a session by a transaction.
  */
 
 import { ConfigError } from '@tidemark/core';
@@ -38,9 +39,18 @@ async function checkPooler(client: Greeted, other: pg.Client): Promise<void> {
   try {
     await other.connect();
     const [own, others] = [await processOf(client), await processOf(other)];
+    // A pool of one session: a transaction of one connection would keep the other waiting.
+    if (own === others) throw pooled(client);
+    const expectOwn = async (asked: pg.ClientBase): Promise<void> => {
+      if ((await processOf(asked)) !== (asked === client ? own : others)) throw pooled(client);
+    };
     for (let round = 0; round < POOLER_ROUNDS_MAX; round += 1) {
-      const isOwn = own !== others && (await processOf(client)) === own && (await processOf(other)) === others;
-      if (!isOwn) throw pooled(client);
+      const [holder, free] = round % 2 === 0 ? [client, other] : [other, client];
+      // First: a pooler of statements answers `begin` with an error.
+      for (const asked of [holder, holder, free]) await expectOwn(asked);
+      await holder.query('begin');
+      for (const asked of [holder, free, free]) await expectOwn(asked);
+      await holder.query('commit');
     }
   } finally {
     await other.end().catch(() => {});

@@ -337,8 +337,9 @@ describe('another workflow', () => {
 describe('a folder that is not as it should be', () => {
   const shown = { workflow: 'content-1' };
   const put = async (name: string, text: string): Promise<void> => {
-    await mkdir(world.folder, { recursive: true });
-    await writeFile(path.join(world.folder, name), text);
+    const file = path.join(world.folder, name);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, text);
   };
 
   it.each([
@@ -354,7 +355,8 @@ describe('a folder that is not as it should be', () => {
     const whole = await read(name);
     await put(name, text);
     await exportFiles({ ...common, shown });
-    expect(await read(name)).toBe(whole);
+    const parsed = (content: string): unknown => (name.startsWith('.') ? JSON.parse(content) : content);
+    expect(parsed(await read(name))).toEqual(parsed(whole));
     const aside = (await readdir(world.folder)).filter((file) => file.startsWith(`${name}.corrupt-`));
     expect(aside).toHaveLength(1);
     expect(await read(aside[0] as string)).toBe(text);
@@ -382,14 +384,23 @@ describe('a folder that is not as it should be', () => {
     ['execution_log.jsonl', '{"level":"info","msg":"started"}\n'],
     ['execution_log.jsonl', '{"ts":"2026-01-01T00:00:00Z","step":"x","action":"x"}\n'],
     ['handoff.md', '# Handoff\n\nWhat the next engineer must know.\n'],
+    ['handoff.md', '# Notes\n\n## Alice → Bob Handoff\n\nhello\n'],
+    ['handoff.md', '## Alice → Bob Handoff\n\nhello\n\n## Other\n'],
+    ['outputs/content-1/collect.json', '{"theirs":true}'],
+    ['outputs/content-1/format.txt', 'their text'],
   ])("has another program's %s (%j): refused by its name, and nothing is touched", async (name, text) => {
     await put(name, text);
     const refused = { code: 'files-foreign', message: expect.stringContaining(name) };
+    const names = async (): Promise<readonly string[]> => {
+      const found = await readdir(world.folder, { recursive: true, withFileTypes: true });
+      const files = found.filter((file) => file.isFile() && !file.name.startsWith('.tidemark-files.'));
+      return files.map((file) => path.relative(world.folder, path.join(file.parentPath, file.name)));
+    };
     await expect(exportFiles({ ...common, shown })).rejects.toMatchObject(refused);
-    expect(await readdir(world.folder)).toEqual([name]);
+    expect(await names()).toEqual([name]);
     const mirror = await mirrorFiles({ ...common, shown });
     await expect(mirror.ended).rejects.toMatchObject(refused);
-    expect((await readdir(world.folder)).filter((file) => !file.startsWith('.tidemark-files.'))).toEqual([name]);
+    expect(await names()).toEqual([name]);
     expect(await read(name)).toBe(text);
   });
 
@@ -397,7 +408,19 @@ describe('a folder that is not as it should be', () => {
     await exportFiles({ ...common, shown });
     for (const [name, text] of [
       ['run_state.json', '{"version": 3}'],
+      ['run_state.json', '{"pipeline_id":"theirs","status":"new","steps":{}}'],
+      ['run_state.json', '{"pipeline_id":"theirs","phase":"x"}'],
+      ['run_state.json', '{"seed": 123456789012345678901234567890}'],
+      ['run_state.json', '{"a":1,"a":2}'],
+      ['run_state.json', 'phase: review\n'],
       ['last_success.json', 'null'],
+      ['last_success.json', '{"pipeline_id":"theirs","outputs":{}}'],
+      ['dedupe_index.json', '{"entries":[1]}'],
+      ['dedupe_index.json', '{"https://example.com": {"title": "seen"}}'],
+      ['execution_log.jsonl', 'time=12 level=info\n'],
+      ['execution_log.jsonl', '{"ts":"2026-01-01T00:00:00Z","action":"x"}\n'],
+      ['handoff.md', '# Handoff\n\nWhat the next engineer must know.\n'],
+      ['outputs/content-1/collect.json', '{"theirs":true}'],
     ] as const) {
       const ours = await read(name);
       await put(name, text);
@@ -408,7 +431,36 @@ describe('a folder that is not as it should be', () => {
       expect(await read(name)).toBe(text);
       await put(name, ours);
     }
+    expect((await readdir(world.folder)).filter((name) => name.includes('corrupt'))).toEqual([]);
     await exportFiles({ ...common, shown });
+  });
+
+  it('is one of ours, to which a script of the run adds: what it says in the same form stays', async () => {
+    await exportFiles({ ...common, shown });
+    const { pipeline_id, ...state } = JSON.parse(await read('run_state.json'));
+    await put('run_state.json', JSON.stringify({ owner: 'a script', ...state, pipeline_id }));
+    const log = await read('execution_log.jsonl');
+    await put('execution_log.jsonl', `${log}{"ts":"2026-01-01T00:00:00Z","action":"theirs"}\n`);
+    await put('handoff.md', `# Ours\n${await read('handoff.md')}\n## x → y Handoff\n\ntheirs\n`);
+    await exportFiles({ ...common, shown });
+    expect(await read('run_state.json')).toContain('a script');
+    expect(await read('execution_log.jsonl')).toBe(log);
+    expect(await read('handoff.md')).toContain('theirs');
+  });
+
+  it('has a state that a script is still writing, before the first export: it is waited for', async () => {
+    const whole = JSON.stringify({ ...theirs, pipeline_id: 'content-1', owner: 'a script' });
+    await put('run_state.json', '');
+    const exported = exportFiles({ ...common, shown });
+    await put('run_state.json', whole.slice(0, 40));
+    await put('run_state.json', whole);
+    await exported;
+    expect(await read('run_state.json')).toContain('a script');
+    // The control: one that stays so is another program's.
+    await rm(world.folder, { recursive: true });
+    await put('run_state.json', '');
+    await expect(exportFiles({ ...common, shown })).rejects.toMatchObject({ code: 'files-foreign' });
+    expect(await readdir(world.folder)).toEqual(['run_state.json']);
   });
 
   it('has the files of a script that kept this run: its log and hand-overs stay', async () => {

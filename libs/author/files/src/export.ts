@@ -5,6 +5,7 @@ import { InvalidError } from '@tidemark/core';
 import { type FolderOptions, openFolder, readIn } from './folder.ts';
 import { FOLDER_STATE } from './folder-state.ts';
 import { Keeper, type ReadRecords } from './keeper.ts';
+import { SETTLE_MS } from './limits.ts';
 import { refuseOthers } from './others.ts';
 import { type OnReport, Reports } from './reports.ts';
 import type { RunView } from './run-view.ts';
@@ -39,7 +40,7 @@ export async function exportFiles(options: ExportOptions): Promise<RunView> {
   }
   // Before anything of ours is in the folder.
   const there = { path: options.folder, read: (name: string) => readIn(options.folder, name) };
-  if ((await there.read(FOLDER_STATE)) === undefined) await refuseOthers(there, row.workflow);
+  if ((await there.read(FOLDER_STATE)) === undefined) await refuseOthers(there, row.workflow, SETTLE_MS);
   const folder = await openFolder(options.folder, options);
   try {
     const reports = new Reports(options.onReport);

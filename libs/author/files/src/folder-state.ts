@@ -1,29 +1,59 @@
 /**
- * Owns what a folder records of itself beside the five files: the run that it shows, and what was taken over from outside. This saves work
- * and distinguishes runs; the keys of what is taken over prevent doubles.
+ * Owns what a folder records of itself beside the five files: the run that it shows, what was taken over from outside, and what was last
+ * written here. This saves work and distinguishes runs; the keys of what is taken over prevent doubles, and the digests of what was written
+ * tell our files from another program's of the same names.
  */
 
 import { ConfigError, parseJson } from '@tidemark/core';
 import { z } from 'zod';
-import type { FilesFolder } from './folder.ts';
+import { digestOf, type FilesFolder } from './folder.ts';
 import { jsonText } from './formats.ts';
-import { TAKEN_MAX_COUNT } from './limits.ts';
+import { DIGEST_CHARS, TAKEN_MAX_COUNT, WRITTEN_MAX_COUNT } from './limits.ts';
 
 export const FOLDER_STATE = '.tidemark-files.json';
 const VERSION = 1;
 
-const schema = z.object({ version: z.literal(VERSION), run: z.string().nullable(), taken: z.array(z.string()) });
+const schema = z.object({
+  version: z.literal(VERSION),
+  run: z.string().nullable(),
+  taken: z.array(z.string()),
+  written: z.record(z.string(), z.string()).default({}),
+});
 
 export class FolderState {
   readonly #folder: FilesFolder;
   /** The run of these files. */
   run: string | null;
   readonly #taken: Set<string>;
+  /** The digest of each file's last content. */
+  readonly #written: Map<string, string>;
+  #isSaved = true;
 
-  constructor(folder: FilesFolder, run: string | null, taken: readonly string[]) {
+  constructor(folder: FilesFolder, run: string | null, taken: readonly string[], written: object = {}) {
     this.#folder = folder;
     this.run = run;
     this.#taken = new Set(taken);
+    this.#written = new Map(Object.entries(written));
+  }
+
+  /** The file's content is what was last written here. */
+  isWritten(file: string, text: string): boolean {
+    return this.#written.get(file) === shortDigest(text);
+  }
+
+  /** Kept with the next `saveWritten`: after a crash before that, the content that is written again is the same. */
+  wrote(file: string, text: string): void {
+    if (this.isWritten(file, text)) return;
+    this.#isSaved = false;
+    // At the end: the oldest go first.
+    this.#written.delete(file);
+    this.#written.set(file, shortDigest(text));
+    const [oldest] = this.#written.keys();
+    if (this.#written.size > WRITTEN_MAX_COUNT) this.#written.delete(oldest as string);
+  }
+
+  async saveWritten(): Promise<void> {
+    if (!this.#isSaved) await this.save();
   }
 
   has(mark: string): boolean {
@@ -42,9 +72,16 @@ export class FolderState {
   }
 
   async save(): Promise<void> {
-    await this.#folder.write(FOLDER_STATE, jsonText({ version: VERSION, run: this.run, taken: [...this.#taken] }));
+    const written = Object.fromEntries(this.#written);
+    await this.#folder.write(
+      FOLDER_STATE,
+      jsonText({ version: VERSION, run: this.run, taken: [...this.#taken], written }),
+    );
+    this.#isSaved = true;
   }
 }
+
+const shortDigest = (text: string): string => digestOf(text).slice(0, DIGEST_CHARS);
 
 /** Undefined for an unreadable one. Throws `ConfigError` (`files-newer`). */
 export async function loadState(folder: FilesFolder): Promise<FolderState | 'corrupt'> {
@@ -62,5 +99,6 @@ export async function loadState(folder: FilesFolder): Promise<FolderState | 'cor
     throw new ConfigError('files-newer', message, { folder: folder.path, version });
   }
   const parsed = schema.safeParse(json);
-  return parsed.success ? new FolderState(folder, parsed.data.run, parsed.data.taken) : 'corrupt';
+  if (!parsed.success) return 'corrupt';
+  return new FolderState(folder, parsed.data.run, parsed.data.taken, parsed.data.written);
 }

@@ -5,7 +5,7 @@
 
 import { isoTime } from '@tidemark/core';
 import { doneKey, doneSchema, pipelineSubject } from '@tidemark/sdk';
-import { pathName, runDocuments } from './documents.ts';
+import { pathName, type RunDocuments, runDocuments } from './documents.ts';
 import { digestOf, type FilesFolder } from './folder.ts';
 import { FOLDER_STATE, FolderState, loadState } from './folder-state.ts';
 import {
@@ -26,7 +26,7 @@ import {
   runStateSchema,
 } from './formats.ts';
 import { readHandoffs, withHandoffs } from './handoff-text.ts';
-import { foreign, refuseOthers } from './others.ts';
+import { foreign, refuseOthers, unfit } from './others.ts';
 import { readWithin, resolveOutput } from './outputs.ts';
 import type { Reports } from './reports.ts';
 import type { RunView, Workflow } from './run-view.ts';
@@ -52,12 +52,8 @@ export interface KeeperOptions {
   readonly nowMs: () => number;
 }
 
-/** Files that belong to the log alone, and how each is read. */
-const OWN: Readonly<Record<string, (text: string) => Read<unknown>>> = {
-  [RUN_STATE]: (text) => readJson(text, runStateSchema),
-  [EXECUTION_LOG]: readLog,
-  [LAST_SUCCESS]: (text) => readJson(text, lastSuccessFileSchema),
-};
+/** The five files. */
+const SHARED_NAMES = [RUN_STATE, EXECUTION_LOG, LAST_SUCCESS, DEDUPE_INDEX, HANDOFF];
 
 export class Keeper {
   readonly #options: KeeperOptions;
@@ -83,6 +79,7 @@ export class Keeper {
     // The file that names its run decides whose the files are.
     const read = readJson((await folder.read(RUN_STATE)) ?? '', runStateSchema);
     keeper.#state.run = read.ok ? read.value.pipeline_id : null;
+    if (read.ok) await keeper.#adopt();
     await keeper.#state.save();
     return keeper;
   }
@@ -97,10 +94,58 @@ export class Keeper {
     const withheld = withhold(await reader.view(row), find);
     for (const place of withheld.places)
       reports.report('withheld', `${place}: looks like a secret; it is not written.`);
+    const documents = runDocuments(withheld);
+    const recorded = await this.#recorded(withheld.view);
+    if (!(await this.#checkFiles(withheld, documents, recorded))) return withheld.view;
     await this.#begin(withheld.view);
     await this.#keepHandoffs(withheld.view);
-    await this.#keepRun(withheld);
+    await this.#keepRun(withheld, documents, recorded);
+    await this.#state.saveWritten();
     return withheld.view;
+  }
+
+  /** False: somebody seems to be writing one. Throws `InvalidError` (`files-foreign`) before any is touched; ours that are broken are set aside. */
+  async #checkFiles({ view }: Withheld, { texts, dedupe }: RunDocuments, recorded: DedupeIndex): Promise<boolean> {
+    const { folder } = this.#options;
+    const { run: shown } = this.#state;
+    const before = shown === null || shown === view.workflow ? undefined : shown;
+    const keys = new Set([...Object.keys(dedupe), ...Object.keys(recorded)]);
+    const own = { run: view.workflow, before, firstLogLine: texts.get(EXECUTION_LOG)?.split('\n')[0], keys };
+    const broken: [string, string][] = [];
+    let isWaiting = false;
+    for (const file of shown === null ? [] : SHARED_NAMES) {
+      const text = await folder.read(file);
+      const found = text === undefined || this.#state.isWritten(file, text) ? undefined : unfit(file, text, own);
+      if (found === undefined) this.#unsettled.delete(file);
+      else if (found.isForeign && !found.isBroken) throw foreign(folder.path, file, found.problem);
+      else if (!(await this.#isSettled(file, text as string))) isWaiting = true;
+      else if (found.isForeign) throw foreign(folder.path, file, found.problem);
+      else broken.push([file, found.problem]);
+    }
+    for (const [file, text] of texts) if (file !== EXECUTION_LOG) await this.#refuseForeign(file, text);
+    if (isWaiting) return false;
+    for (const [file, problem] of broken) await this.#setAside(file, problem);
+    return true;
+  }
+
+  /** Before a file is replaced whose content doesn't say whose it is. */
+  async #refuseForeign(file: string, text: string): Promise<void> {
+    const now = await this.#options.folder.read(file);
+    if (now === undefined || now === text || this.#state.isWritten(file, now)) return;
+    throw foreign(this.#options.folder.path, file, 'its content is not what was last written here');
+  }
+
+  async #write(file: string, text: string): Promise<void> {
+    await this.#options.folder.write(file, text);
+    this.#state.wrote(file, text);
+  }
+
+  /** What is there belongs to the run. */
+  async #adopt(): Promise<void> {
+    for (const file of SHARED_NAMES) {
+      const text = await this.#options.folder.read(file);
+      if (text !== undefined && adoptable(file, text)) this.#state.wrote(file, text);
+    }
   }
 
   /** A run that the folder hasn't shown: the existing files belong to the previous one, or to a script that kept this one. */
@@ -108,8 +153,10 @@ export class Keeper {
     const { folder, reports } = this.#options;
     if (this.#state.run === view.workflow) return;
     const before = this.#state.run;
-    if (before === null) await refuseOthers(folder, view.workflow);
-    else await this.#takeLast(before, view);
+    if (before === null) {
+      await refuseOthers(folder, view.workflow, this.#options.settleMs);
+      await this.#adopt();
+    } else await this.#takeLast(before, view);
     // Where a script has kept this run, the lines of its log aren't in ours.
     for (const file of [...(before === null ? [] : [HANDOFF]), EXECUTION_LOG]) {
       if ((await folder.read(file)) === undefined) continue;
@@ -136,61 +183,58 @@ export class Keeper {
 
   async #keepHandoffs(view: RunView): Promise<void> {
     const { folder, back, find, reports } = this.#options;
-    let text = (await folder.read(HANDOFF)) ?? '';
-    if (/[\0\uFFFD]/.test(text)) {
-      if (!(await this.#isSettled(HANDOFF, text))) return;
-      await this.#setAside(HANDOFF, 'it is not text');
-      text = '';
-    }
-    this.#unsettled.delete(HANDOFF);
+    const text = (await folder.read(HANDOFF)) ?? '';
     const outside = { folder, state: this.#state, back, find, reports };
     await takeHandoffs(outside, view, readHandoffs(text), view.handoffs);
-    await folder.replace(HANDOFF, (now) => withHandoffs(now ?? '', view.handoffs));
+    let written = '';
+    await folder.replace(HANDOFF, (now) => {
+      written = withHandoffs(now ?? '', view.handoffs);
+      return written;
+    });
+    this.#state.wrote(HANDOFF, written);
   }
 
-  async #keepRun(withheld: Withheld): Promise<void> {
+  async #keepRun(withheld: Withheld, documents: RunDocuments, recorded: DedupeIndex): Promise<void> {
     const { folder, reader } = this.#options;
-    const documents = runDocuments(withheld);
-    for (const file of Object.keys(OWN)) await this.#checkOwn(file);
     // Outputs first: a reader of their path in another file finds them.
-    for (const [file, text] of documents.texts) await folder.write(file, text);
-    await this.#keepKeys(withheld, documents.dedupe);
+    for (const [file, text] of documents.texts) await this.#write(file, text);
+    await this.#keepKeys(withheld, documents.dedupe, recorded);
     let last = documents.lastSuccess;
     if (last === undefined && (await folder.read(LAST_SUCCESS)) === undefined) {
       const view = await reader.lastSuccess(withheld.view.definition, withheld.view.tenant);
       const earlier = view && runDocuments(withhold(view, this.#options.find));
-      for (const [file, text] of earlier?.texts ?? []) if (file !== EXECUTION_LOG) await folder.write(file, text);
+      for (const [file, text] of earlier?.texts ?? []) {
+        if (file === EXECUTION_LOG) continue;
+        await this.#refuseForeign(file, text);
+        await this.#write(file, text);
+      }
       last = earlier?.lastSuccess;
     }
-    if (last !== undefined) await folder.write(LAST_SUCCESS, jsonText(last));
+    if (last !== undefined) {
+      await this.#refuseOtherSuccess(withheld.view.workflow, jsonText(last));
+      await this.#write(LAST_SUCCESS, jsonText(last));
+    }
     // Last, so that a reader that waits for its status finds all the others.
-    await folder.write(
+    await this.#write(
       RUN_STATE,
       jsonText(withOthersFields(await folder.read(RUN_STATE), documents.runState, withheld.view)),
     );
   }
 
-  async #checkOwn(file: string): Promise<void> {
-    const text = await this.#options.folder.read(file);
-    const read = text === undefined ? undefined : OWN[file]?.(text);
-    if (read?.ok !== false) return;
-    // JSON that names no run is whole, and was never ours.
-    const isOthers = file !== EXECUTION_LOG && read.found !== undefined && !namesRun(read.found);
-    if (isOthers) throw foreign(this.#options.folder.path, file, read.problem);
-    await this.#setAside(file, read.problem);
+  /** One of another run than this, which was not written here. */
+  async #refuseOtherSuccess(run: string, text: string): Promise<void> {
+    const read = readJson((await this.#options.folder.read(LAST_SUCCESS)) ?? '', lastSuccessFileSchema);
+    if (read.ok && read.value.pipeline_id !== run) await this.#refuseForeign(LAST_SUCCESS, text);
   }
 
-  async #keepKeys({ view }: Withheld, own: DedupeIndex): Promise<void> {
+  async #keepKeys({ view }: Withheld, own: DedupeIndex, recorded: DedupeIndex): Promise<void> {
     const { folder, back, find, reports } = this.#options;
     const text = await folder.read(DEDUPE_INDEX);
     const read: Read<DedupeIndex> =
       text === undefined ? { ok: true, value: {}, overlooked: [] } : readJson(text, dedupeIndexSchema as never);
-    if (!read.ok) {
-      if (!(await this.#isSettled(DEDUPE_INDEX, text as string))) return;
-      await this.#setAside(DEDUPE_INDEX, read.problem);
-    }
-    const written = read.ok ? read.value : {};
-    const recorded = await this.#recorded(view);
+    // Somebody has begun to write it since it was checked.
+    if (!read.ok) return void (await this.#isSettled(DEDUPE_INDEX, text as string));
+    const written = read.value;
     const known = new Set([...Object.keys(own), ...Object.keys(recorded)]);
     await takeKeys({ folder, state: this.#state, back, find, reports }, view, written, known);
     /** Of others, in their own words: with the same output, or one that can't be read here to compare. */
@@ -205,12 +249,11 @@ export class Keeper {
         reports.report('refused', `key ${JSON.stringify(key)}: it is done with another output, which is kept.`);
       }
     }
-    if (read.ok) this.#unsettled.delete(DEDUPE_INDEX);
     const ours = Object.entries({ ...recorded, ...own });
     await this.#state.take(...ours.map(([key, entry]) => keyMark(view, key, entry)));
     // Somebody may have rewritten it since it was read: then the next pass takes that over first.
-    if ((await folder.read(DEDUPE_INDEX)) === text || !read.ok) {
-      await folder.write(
+    if ((await folder.read(DEDUPE_INDEX)) === text) {
+      await this.#write(
         DEDUPE_INDEX,
         jsonText({ ...recorded, ...written, ...overlap(recorded, written), ...own, ...Object.fromEntries(theirs) }),
       );
@@ -263,21 +306,24 @@ export class Keeper {
   }
 }
 
-const namesRun = (found: unknown): boolean =>
-  typeof found === 'object' && found !== null && 'pipeline_id' in found && typeof found.pipeline_id === 'string';
+/** A log and a last success say nothing of their run that could be compared later; the other files do, and are compared again. */
+const adoptable = (file: string, text: string): boolean =>
+  (file === EXECUTION_LOG && readLog(text).ok) ||
+  (file === LAST_SUCCESS && readJson(text, lastSuccessFileSchema).ok) ||
+  (file === HANDOFF && !/[\0\uFFFD]/.test(text));
 
 /** The run's state with others' fields in its file, of the whole and of each step; their times of steps that this run has skipped count. */
 function withOthersFields(text: string | undefined, own: RunState, { done }: RunView): RunState {
   const read = readJson(text ?? '', runStateSchema);
   if (!read.ok || read.value.pipeline_id !== own.pipeline_id) return own;
-  const { steps: theirs, ...rest } = read.value;
+  const { steps: theirs } = read.value;
   const skipped = new Set(done.filter(({ isSkipped }) => isSkipped).map(({ step }) => step));
   const steps = Object.entries(own.steps).map(([name, step]) => {
     const { started_at, finished_at } = theirs[name] ?? {};
     const times = skipped.has(name) ? { ...(started_at && { started_at }), ...(finished_at && { finished_at }) } : {};
     return [name, { ...theirs[name], ...step, ...times }] as const;
   });
-  return { ...rest, ...own, steps: Object.fromEntries(steps) };
+  return { ...read.value, ...own, steps: Object.fromEntries(steps) };
 }
 
 /** The log's entry contradicts the written one. */

@@ -30,5 +30,10 @@ export const REST_FACTOR = 5;
 export const SETTLE_MS = 1_000;
 /** Hand-overs and keys from outside that the folder records as taken over. */
 export const TAKEN_MAX_COUNT = 10_000;
+/** Files whose last written content the folder records, and the characters of its digest. */
+export const WRITTEN_MAX_COUNT = 50_000;
+export const DIGEST_CHARS = 32;
+/** Period at which a file that somebody seems to be writing is read again, in milliseconds. */
+export const SETTLE_PERIOD_MS = 50;
 /** Longest name of a record's source, in characters. */
 export const SOURCE_MAX_CHARS = 200;

@@ -1,9 +1,9 @@
 /**
- * Owns whose the files are in a folder that Tidemark has not written to: those of the run that is shown here, as a script keeps them, or
- * another program's. Common names, such as `run_state.json`, are in many repositories. Another program's file is refused by its name, and
- * neither renamed nor replaced nor added to.
+ * Owns whose the files are: those of the run that is shown here, as we or a script keep them, or another program's. Common names, such as
+ * `run_state.json`, are in many repositories. Another program's file is refused by its name, and neither renamed nor replaced nor added to.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { InvalidError } from '@tidemark/core';
 import {
   DEDUPE_INDEX,
@@ -13,12 +13,14 @@ import {
   HANDOFF,
   LAST_SUCCESS,
   lastSuccessFileSchema,
+  type Read,
   RUN_STATE,
   readJson,
   readLog,
   runStateSchema,
 } from './formats.ts';
 import { readHandoffs } from './handoff-text.ts';
+import { SETTLE_PERIOD_MS } from './limits.ts';
 
 /** Why a file is another program's; undefined: it isn't. */
 type Why = string | undefined;
@@ -26,8 +28,7 @@ type Why = string | undefined;
 /** A file whose place has no run_state.json of this run says by itself whether it is meant for it. */
 const BY_THEMSELVES: Readonly<Record<string, (text: string) => Why>> = {
   [DEDUPE_INDEX]: whyIndex,
-  [HANDOFF]: (text) =>
-    text.trim() === '' || readHandoffs(text).length > 0 ? undefined : 'it has no heading `## FROM → TO Handoff`',
+  [HANDOFF]: whyHandoff,
   [EXECUTION_LOG]: () => `there is no ${RUN_STATE} of this run beside it`,
   [LAST_SUCCESS]: () => `there is no ${RUN_STATE} of this run beside it`,
 };
@@ -38,11 +39,22 @@ const BESIDE_ITS_STATE: Readonly<Record<string, (text: string) => Why>> = {
   [LAST_SUCCESS]: (text) => whyNot(readJson(text, lastSuccessFileSchema)),
 };
 
-/** Throws `InvalidError` (`files-foreign`) for the first file of another program. */
+/**
+ * Throws `InvalidError` (`files-foreign`) for the first file of another program. A state that somebody seems to be writing is read again
+ * until it has stayed the same for so long.
+ */
 export async function refuseOthers(
   folder: { readonly path: string; read(name: string): Promise<string | undefined> },
   run: string,
+  settleMs: number,
 ): Promise<void> {
+  for (let [text, sinceMs] = [await folder.read(RUN_STATE), performance.now()]; ; ) {
+    const isBegun = text !== undefined && !readJson(text, runStateSchema).ok && beginsAsOurs(text, run);
+    if (!isBegun || performance.now() - sinceMs >= settleMs) break;
+    await sleep(SETTLE_PERIOD_MS);
+    const now = await folder.read(RUN_STATE);
+    if (now !== text) [text, sinceMs] = [now, performance.now()];
+  }
   const refuse = async (file: string, whyOf: (text: string) => Why): Promise<boolean> => {
     const text = await folder.read(file);
     const why = text === undefined ? undefined : whyOf(text);
@@ -66,14 +78,140 @@ function whyState(text: string, run: string): Why {
   return read.value.pipeline_id === run ? undefined : 'its pipeline_id is not this run';
 }
 
+const hasEntryField = (entry: unknown): boolean =>
+  typeof entry === 'object' &&
+  entry !== null &&
+  ['executed_at', 'output', 'checksum'].some((field) => Object.hasOwn(entry, field));
+
 /** Entries of any shape are objects; ours have a time, an output or a checksum. */
 function whyIndex(text: string): Why {
   const read = readJson<DedupeIndex>(text, dedupeIndexSchema as never);
   if (!read.ok) return read.problem;
-  const isOurs = Object.values(read.value).every((entry) =>
-    ['executed_at', 'output', 'checksum'].some((field) => Object.hasOwn(entry, field)),
-  );
-  return isOurs ? undefined : 'an entry has neither executed_at nor output nor checksum';
+  return Object.values(read.value).every(hasEntryField)
+    ? undefined
+    : 'an entry has neither executed_at nor output nor checksum';
+}
+
+/** Nothing but hand-overs: a document of another program may have such a heading among others. */
+function whyHandoff(text: string): Why {
+  if (text.trim() === '') return undefined;
+  if (readHandoffs(text).length === 0) return NO_HANDOFF;
+  const headings = text.split(/\r?\n/).filter((line) => /^##? /.test(line));
+  const isOurs = /^##? /.test(text.trimStart()) && headings.every((line) => readHandoffs(line).length > 0);
+  return isOurs ? undefined : 'it has text or headings beside its hand-overs';
+}
+
+const NO_HANDOFF = 'it has no heading `## FROM → TO Handoff`';
+
+/** What tells the files of a run from others', where their content isn't what was last written. */
+export interface Own {
+  readonly run: string;
+  /** The run that the folder has shown until now, if it is another. */
+  readonly before: string | undefined;
+  readonly firstLogLine: string | undefined;
+  /** Of the dedupe index. */
+  readonly keys: ReadonlySet<string>;
+}
+
+export interface Unfit {
+  readonly problem: string;
+  readonly isForeign: boolean;
+  /** Somebody may be writing it. */
+  readonly isBroken: boolean;
+}
+
+/** What is wrong with a file in a folder that shows a run. Others' programs add to these files, and rewrite them in the same form. */
+export function unfit(file: string, text: string, own: Own): Unfit | undefined {
+  const of = UNFIT[file];
+  if (of === undefined) return undefined;
+  const isBlank = text.replaceAll('\0', '').trim() === '';
+  if (isBlank && file !== RUN_STATE && file !== LAST_SUCCESS && file !== DEDUPE_INDEX) return undefined;
+  return isBlank ? { problem: 'it is empty', isForeign: false, isBroken: true } : of(text, own);
+}
+
+const UNFIT: Readonly<Record<string, (text: string, own: Own) => Unfit | undefined>> = {
+  [RUN_STATE]: (text, own) => unfitJson(readJson(text, runStateSchema), text, own, false),
+  // An earlier run may be the last that succeeded; a whole one that is to be replaced must be ours.
+  [LAST_SUCCESS]: (text, own) => unfitJson(readJson(text, lastSuccessFileSchema), text, own, true),
+  [EXECUTION_LOG]: unfitLog,
+  [DEDUPE_INDEX]: unfitIndex,
+  [HANDOFF](text) {
+    if (readHandoffs(text).length === 0) return foreignWhole(NO_HANDOFF);
+    return /[\0\uFFFD]/.test(text) ? { problem: 'it is not text', isForeign: false, isBroken: true } : undefined;
+  },
+};
+
+const foreignWhole = (problem: string): Unfit => ({ problem, isForeign: true, isBroken: false });
+
+function unfitJson(
+  read: Read<{ readonly pipeline_id: string }>,
+  text: string,
+  { run, before }: Own,
+  isAnyRun: boolean,
+): Unfit | undefined {
+  const isKnown = (id: unknown): boolean => id === run || (before !== undefined && id === before);
+  if (read.ok) {
+    return isAnyRun || isKnown(read.value.pipeline_id) ? undefined : foreignWhole('its pipeline_id is not this run');
+  }
+  const found = read.found ?? plainJson(text);
+  if (found === undefined) {
+    const isOurs = beginsAsOurs(text, run) || (before !== undefined && beginsAsOurs(text, before));
+    return { problem: read.problem, isForeign: !isOurs, isBroken: true };
+  }
+  const id = typeof found === 'object' && found !== null && 'pipeline_id' in found ? found.pipeline_id : undefined;
+  const isOurs = isKnown(id) || (isAnyRun && typeof id === 'string');
+  return { problem: read.problem, isForeign: !isOurs, isBroken: false };
+}
+
+/** JSON that isn't read here, since a number would be rounded or a name is there twice, is whole all the same. */
+function plainJson(text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Empty, or cut off within or behind the run's name, with which such a file begins. */
+function beginsAsOurs(text: string, run: string): boolean {
+  const [begun, whole] = [text, `{"pipeline_id":${JSON.stringify(run)}`].map((each) => each.replace(/[\s\0]/g, '')) as [
+    string,
+    string,
+  ];
+  return whole.startsWith(begun) || begun.startsWith(whole);
+}
+
+function unfitLog(text: string, { firstLogLine, before }: Own): Unfit | undefined {
+  const [first = ''] = text.trimStart().split('\n');
+  const read = readLog(text);
+  const isBegun = firstLogLine?.startsWith(first.trim()) === true;
+  // Of the run before, it is kept in the archive.
+  if (read.ok) return isBegun || before !== undefined ? undefined : foreignWhole('its first line is not of this run');
+  const line = plainJson(first);
+  const hasFields =
+    typeof line === 'object' && line !== null && LOG_FIELDS.every((field) => Object.hasOwn(line, field));
+  return { problem: read.problem, isForeign: !isBegun && !hasFields, isBroken: true };
+}
+
+const LOG_FIELDS = ['ts', 'step', 'action', 'tokens', 'result'];
+
+function unfitIndex(text: string, { keys }: Own): Unfit | undefined {
+  const read = readJson<DedupeIndex>(text, dedupeIndexSchema as never);
+  if (read.ok) {
+    const why = whyIndex(text);
+    return why === undefined || Object.keys(read.value).some((key) => keys.has(key)) ? undefined : foreignWhole(why);
+  }
+  const found = read.found ?? plainJson(text);
+  if (found === undefined) {
+    const begun = /^\s*\{\s*(?:"([^"]*))?/.exec(text);
+    const isOurs = begun !== null && (begun[1] === undefined || [...keys].some((key) => key.startsWith(begun[1]!)));
+    return { problem: read.problem, isForeign: !isOurs, isBroken: true };
+  }
+  const isOurs =
+    typeof found === 'object' &&
+    found !== null &&
+    Object.entries(found).some(([key, entry]) => keys.has(key) || hasEntryField(entry));
+  return { problem: read.problem, isForeign: !isOurs, isBroken: false };
 }
 
 const whyNot = (read: { readonly ok: true } | { readonly ok: false; readonly problem: string }): Why =>

@@ -14,7 +14,7 @@ import { z } from 'zod';
 import { openEmbedded, openEmbeddedRebuild } from './embedded.ts';
 import { FolderFixture } from './folder-fixture.ts';
 import type { Host } from './host.ts';
-import { folderKeysFromEnv } from './keys.ts';
+import { folderKeysFromEnv, refuseTemporary } from './keys.ts';
 
 /** Starting PGlite takes seconds, on a busy machine many. */
 const SECRET = 'the-secret-of-the-client';
@@ -188,6 +188,13 @@ describe('with a key', () => {
         await expect(openEmbedded({ folder, ...keys })).rejects.toMatchObject({ code: 'key-file-temporary' });
       }
       expect(existsSync(path.join(at.root, 'keys.json'))).toBe(false);
+      for (const file of ['/run/other/key.json', '/tmp/key.json']) {
+        expect(() => refuseTemporary('TIDEMARK_KEYS_URL', `file://${file}`, folder)).toThrow(file);
+      }
+      // Where containers' secrets are mounted.
+      for (const file of ['/run/secrets/key.json', '/var/run/secrets/tidemark/key.json']) {
+        refuseTemporary('TIDEMARK_KEYS_URL', `file://${file}`, folder);
+      }
     } finally {
       await rm(folder, { recursive: true });
     }

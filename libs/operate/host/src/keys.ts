@@ -134,13 +134,17 @@ export function refuseTemporary(setting: string, address: string, folder: string
   throw new ConfigError('key-file-temporary', message, { setting, file });
 }
 
+/** Docker, Podman and Kubernetes mount secrets below `/run/secrets` from a place that stays. */
 function isTemporary(place: string): boolean {
   const found = realPath(path.resolve(place));
-  return [os.tmpdir(), '/tmp', '/var/tmp', '/dev/shm', '/run'].some((folder) => {
+  const isBelow = (folder: string): boolean => {
     const inside = path.relative(realPath(folder), found);
     return inside === '' || !(inside.startsWith('..') || path.isAbsolute(inside));
-  });
+  };
+  return [os.tmpdir(), '/tmp', '/var/tmp', '/dev/shm', '/run'].some(isBelow) && !MOUNTED.some(isBelow);
 }
+
+const MOUNTED = ['/run/secrets', '/var/run/secrets'];
 
 /** Of what exists of it. */
 function realPath(place: string): string {

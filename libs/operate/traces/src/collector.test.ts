@@ -249,6 +249,28 @@ describe('spans that are more than a collector takes at once', () => {
     const sent = requests.send([span(0)], () => Promise.reject(busy));
     await expect(sent).rejects.toMatchObject({ code: 'collector-away' });
   });
+
+  test('are sent whole, and again many at once, after a collector was busy', async () => {
+    const cuts: string[] = [];
+    const requests = new SpanRequests(({ message }) => cuts.push(message));
+    const busy = () => Promise.reject(new LimitError('collector-too-large', 'busy', { mayBeBusy: true }));
+    const waiting = Array.from({ length: 60 }, (_, at) => large(at, 30_000));
+    const failed = async (): Promise<void> => {
+      for (;;) await requests.send(waiting, busy);
+    };
+    await expect(failed()).rejects.toMatchObject({ code: 'collector-away' });
+    const alone = [large(60, 100_000)];
+    await expect(requests.send(alone, busy)).rejects.toMatchObject({ code: 'collector-away' });
+    await requests.send(alone, async ([sent]) => expect(sent!.attributes).toEqual(large(60, 100_000).attributes));
+    let most = 0;
+    while (waiting.length > 0) {
+      const { count } = await requests.send(waiting, async () => {});
+      waiting.splice(0, count);
+      most = Math.max(most, count);
+    }
+    expect(most).toBeGreaterThan(10);
+    expect(cuts).toEqual([]);
+  });
 });
 
 describe('the settings', () => {

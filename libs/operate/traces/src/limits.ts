@@ -10,6 +10,8 @@ export const HISTORY_READ_MAX_BYTES = 4 * 1024 * 1024;
 export const SPANS_PER_REQUEST_MAX = 2_048;
 /** Bytes of one request, at most, by an estimate: half of the 4 MiB that collectors take over gRPC unless they are told otherwise. */
 export const REQUEST_MAX_BYTES = 2 * 1_024 * 1_024;
+/** After one that was refused for its size, each one that is taken lets the next be larger by this. */
+export const REQUEST_GROWTH_FACTOR = 1.25;
 /** A request of at most so many bytes is not refused for its size. */
 export const REQUEST_SMALL_BYTES = 65_536;
 /** Of a span that is cut because it alone is too large: attributes, and characters of each text, at most. */

@@ -1,12 +1,14 @@
 /**
- * Owns how many spans one request to a collector takes: as many as fit its largest message by an estimate, and half of that each time it
- * refuses one for its size. A single span that is too large is cut, counted and named, so that none is sent again for ever.
+ * Owns how many spans one request to a collector takes: as many as fit its largest message by an estimate, half of that each time it
+ * refuses one for its size, and more again as it takes them. A single span that it has refused alone is cut, counted and named, so that
+ * none is sent again for ever.
  */
 
 import { InvalidError, LimitError, UnavailableError } from '@tidemark/core';
 import {
   CUT_ATTRIBUTES_MAX_COUNT,
   CUT_TEXT_MAX_CHARS,
+  REQUEST_GROWTH_FACTOR,
   REQUEST_MAX_BYTES,
   REQUEST_SMALL_BYTES,
   SPANS_PER_REQUEST_MAX,
@@ -26,6 +28,9 @@ export interface Sent {
 export class SpanRequests {
   readonly #onCut: (error: InvalidError) => void;
   #maxBytes = REQUEST_MAX_BYTES;
+  /** The span that the collector refused alone; and one that it did, perhaps since it was busy. */
+  #refused: TraceSpan | undefined;
+  #suspect: TraceSpan | undefined;
 
   constructor(onCut: (error: InvalidError) => void) {
     this.#onCut = onCut;
@@ -36,17 +41,22 @@ export class SpanRequests {
     const batch = this.#first(waiting);
     try {
       await send(batch);
+      // It may have refused since it was busy.
+      this.#maxBytes = Math.min(REQUEST_MAX_BYTES, this.#maxBytes * REQUEST_GROWTH_FACTOR);
       return { count: batch.length };
     } catch (error) {
       if (error instanceof UnavailableError) throw error;
       if (!(error instanceof LimitError) || error.code !== TOO_LARGE) return { count: batch.length, refusal: error };
       const bytes = batch.reduce((sum, span) => sum + spanBytes(span), 0);
-      // gRPC has one code for both. So small a request fits every collector.
-      if (bytes <= REQUEST_SMALL_BYTES && error.details.mayBeBusy === true) {
+      // gRPC has one code for both. So small a request fits every collector; a larger span alone is sent once more before it is cut.
+      const isAlone = batch.length === 1 && this.#suspect !== batch[0];
+      if ((bytes <= REQUEST_SMALL_BYTES || isAlone) && error.details.mayBeBusy === true) {
+        if (isAlone) this.#suspect = batch[0];
         throw new UnavailableError('collector-away', error.message, { cause: error });
       }
       if (batch.length === 1 && isCut(batch[0]!)) return { count: 1, refusal: error };
-      this.#maxBytes = Math.min(this.#maxBytes, bytes) / 2;
+      if (batch.length === 1) this.#refused = batch[0];
+      else this.#maxBytes = Math.min(this.#maxBytes, bytes) / 2;
       return { count: 0 };
     }
   }
@@ -54,15 +64,15 @@ export class SpanRequests {
   #first(waiting: TraceSpan[]): readonly TraceSpan[] {
     let bytes = 0;
     let count = 0;
+    const [first] = waiting;
+    if (first !== undefined && first === this.#refused) {
+      waiting[0] = cutSpan(first);
+      this.#onCut(tooLarge(first, spanBytes(first)));
+    }
     while (count < waiting.length && count < SPANS_PER_REQUEST_MAX) {
       bytes += spanBytes(waiting[count]!);
       if (bytes > this.#maxBytes) break;
       count++;
-    }
-    const [first] = waiting;
-    if (count === 0 && first !== undefined && !isCut(first)) {
-      waiting[0] = cutSpan(first);
-      this.#onCut(tooLarge(first, bytes));
     }
     return waiting.slice(0, Math.max(1, count));
   }
