@@ -121,7 +121,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'recorded-first': {
     file: USES,
     edits: [
-      ['return this.#others(use).length === 0 ? this.fresh(operation) : undefined;', 'return this.fresh(operation);'],
+      ['return same === undefined && this.#others(use).length === 0 ? this.fresh(operation) : undefined;', 'return this.fresh(operation);'],
     ],
     seed: 1,
     faults: ['crash'],

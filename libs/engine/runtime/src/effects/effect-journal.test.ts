@@ -152,16 +152,26 @@ describe('an effect', () => {
     expect((await foldLog(log)).rejected).toEqual([]);
   });
 
-  it.each([
-    ['with a recorded outcome', async () => 'paid'],
-    [
-      'certainly not done',
-      () => {
-        throw new NotDoneError('refused');
+  it('makes another call where the first was certainly not done', async () => {
+    let attempts = 0;
+    const pay = paying({
+      retry: RETRY_AT_ONCE,
+      call: async (request: unknown) => {
+        if (JSON.stringify(request).includes('1')) throw new NotDoneError('refused');
+        return 'paid';
       },
-    ],
-  ])('parks when the same key asks for something else: %s', async (_, call) => {
-    const pay = paying({ call, retry: RETRY_AT_ONCE });
+    });
+    const definition = one(async (context) => ({ done: await context.effect(pay, { attempt: ++attempts }) }));
+    const { runner, ports } = await heldRun(log, definition);
+    await runner.run();
+    await fireRetry(log, ports);
+    const next = await claimedRun(log, definition, { ports });
+    expect(await next.runner.run()).toBe('closed');
+    expect(next.stream.confirmed.status).toBe('completed');
+  });
+
+  it('parks when the same key asks for something else, and lets nothing be called after it', async () => {
+    const pay = paying({ call: async () => 'paid', retry: RETRY_AT_ONCE });
     let attempts = 0;
     const definition = definitionOf({
       steps: {
@@ -170,7 +180,7 @@ describe('an effect', () => {
           run: async (context) => {
             attempts++;
             // A step that catches the refusal is stopped all the same.
-            await context.effect(pay, { attempt: attempts }).catch(() => {});
+            await context.effect(pay, { attempt: attempts }).catch(() => context.effect(pay, { attempt: 'another' }));
             if (attempts === 1) throw new Error('after the effect');
             return { done: null };
           },

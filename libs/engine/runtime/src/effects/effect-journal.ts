@@ -15,6 +15,7 @@ import {
   type Json,
   LimitError,
   type ProbeAnswer,
+  type Sha256,
   type TaskId,
 } from '@tidemark/core';
 import {
@@ -64,7 +65,12 @@ export class EffectJournal {
   get #uses(): EffectUses {
     this.#made ??= new EffectUses(
       (operation, end) => effectKey(this.#parts.stream.confirmed.workflow, this.#task, operation, end),
-      this.#run.effectsOf(this.#task),
+      {
+        recorded: this.#run.effectsOf(this.#task),
+        outcomes: this.#parts.content.outcomes(),
+        clock: this.#parts.ports.clock,
+        signal: this.#signal,
+      },
     );
     return this.#made;
   }
@@ -85,44 +91,93 @@ export class EffectJournal {
   /** `request`: what identifies the closure, if it isn't its place in the code of the step. */
   async run(name: string, body: (signal: AbortSignal) => unknown, options: RunOptions, request?: Json): Promise<Json> {
     this.#signal.throwIfAborted();
-    const { digest, clock } = this.#parts.ports;
+    const { digest } = this.#parts.ports;
     const operation = `run.${name}`;
     const asked = request === undefined ? undefined : digestOf(digest, request);
     const path = pathOf(this, digest, operation, options.name, asked);
-    const use: Use = { operation, name: options.name, requestDigest: asked ?? path };
-    if (asked === undefined && options.name === undefined && this.#isUnordered(use)) {
-      throw await this.#unordered(name, use);
-    }
-    const key = this.#uses.claim(use) ?? (await this.#uses.claimed(use, clock, this.#signal));
-    const call = { task: this.#task, key, operation, kind: 'pure', requestDigest: use.requestDigest } as const;
-    return this.#uses.inTurn(key, async () => {
+    const inPlace: Use = { operation, name: options.name, requestDigest: asked ?? path };
+    const isPlaced = asked === undefined && options.name === undefined;
+    if (isPlaced && this.#isUnordered(inPlace)) throw this.#uses.refuse(await this.#unordered(name, inPlace));
+    const use = isPlaced ? this.#closureIn(inPlace) : inPlace;
+    const found = await this.#closure(name, body, use, path, asked === undefined);
+    // It waited for its turn, and the step has taken another way: the place is not the one that was recorded.
+    if (!isPlaced || !found.isRecorded || !this.#uses.order.isLost) return found.value;
+    return (await this.#closure(name, body, this.#closureIn(inPlace), path, false)).value;
+  }
+
+  async #closure(
+    name: string,
+    body: (signal: AbortSignal) => unknown,
+    use: Use,
+    path: Sha256,
+    isOnce: boolean,
+  ): Promise<{ readonly value: Json; readonly isRecorded: boolean }> {
+    const { digest, clock } = this.#parts.ports;
+    const key = this.#uses.claim(use) ?? (await this.#uses.claimed(use));
+    if (isOnce) this.#uses.nameOnce(key, name);
+    const { operation, requestDigest } = use;
+    const call = { task: this.#task, key, operation, kind: 'pure', requestDigest } as const;
+    let isRecorded = true;
+    const value = await this.#uses.inTurn(key, async () => {
       const known = this.#recorded(key);
       if (known !== undefined) return known;
-      const replayed = await this.#parts.replay?.closure(call);
+      const replayed = await this.#replayedClosure(call);
+      isRecorded = replayed !== undefined;
       const startedAtMs = clock.nowMs();
       enterBody(this, path);
-      const value = replayed === undefined ? await body(this.#signal) : replayed.response;
-      this.#signal.throwIfAborted();
-      const response = toJson(value ?? null, `result of ctx.run('${name}')`);
+      const response = await this.#result(name, key, () =>
+        replayed === undefined ? body(this.#signal) : replayed.response,
+      );
+      this.#uses.order.recording(key);
       await this.#parts.flushing.writeStaged([resolvedDraft(digest, call, response, undefined, startedAtMs)]);
       this.#parts.content.journaled(key, { status: 'done', response });
       return response;
     });
+    return { value, isRecorded };
   }
 
   async effect(effect: EffectDefinition, input: unknown, options: RunOptions): Promise<Json> {
     this.#signal.throwIfAborted();
-    const { digest, clock } = this.#parts.ports;
+    const { digest } = this.#parts.ports;
     const request = effect.parseRequest(input);
     const use: Use = { operation: effect.operation, name: options.name, requestDigest: digestOf(digest, request) };
     pathOf(this, digest, use.operation, use.name, use.requestDigest);
     const { asked } = effect;
     // The record doesn't have what was masked, so it can't tell two requests apart that differ in nothing else.
     if (asked !== undefined && use.name === undefined && this.#uses.isAmbiguous(use, digestOf(digest, asked))) {
-      throw unordered(`ctx.effect(${use.operation})`, use, 'their requests differ in secrets alone, which are masked');
+      const why = 'their requests differ in secrets alone, which are masked';
+      throw this.#uses.refuse(unordered(`ctx.effect(${use.operation})`, use, why));
     }
-    const key = this.#uses.claim(use) ?? (await this.#uses.claimed(use, clock, this.#signal));
+    const key = this.#uses.claim(use) ?? (await this.#uses.claimed(use));
     return this.#parts.gate.pass(this.#signal, () => this.#uses.calling(key, () => this.#effect(effect, key, request)));
+  }
+
+  async #replayedClosure(call: EffectCall): Promise<{ readonly response: Json } | undefined> {
+    const { replay } = this.#parts;
+    if (replay === undefined) return undefined;
+    await this.#uses.expect(() => replay.outcomes(this.#task));
+    const found = await replay.closure(call);
+    if (found !== undefined) this.#uses.order.answeredBy(call.key, found.key);
+    return found;
+  }
+
+  async #result(name: string, key: EffectKey, body: () => unknown): Promise<Json> {
+    try {
+      const value = await body();
+      this.#signal.throwIfAborted();
+      return toJson(value ?? null, `result of ctx.run('${name}')`);
+    } catch (error) {
+      // The step may try it again, by the same name.
+      this.#uses.failed(key);
+      throw error;
+    }
+  }
+
+  /** Once the step has taken another way, its places say nothing about what is recorded: its closures run again. */
+  #closureIn(use: Use): Use {
+    const { digest } = this.#parts.ports;
+    if (!this.#uses.order.isLost) return { ...use, formerDigest: digestOf(digest, null) };
+    return { ...use, requestDigest: digestOf(digest, [use.requestDigest, this.#parts.newCheckpoint()]) };
   }
 
   /** Whether this attempt or an earlier one had another closure in the same place. */
@@ -148,10 +203,17 @@ export class EffectJournal {
   }
 
   async #effect(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json> {
-    refuseOther(this.#stateOf(key), key, request, this.#parts.ports.digest);
+    try {
+      refuseOther(this.#stateOf(key), key, request, this.#parts.ports.digest);
+    } catch (error) {
+      throw this.#uses.refuse(error as Error);
+    }
     const { replay } = this.#parts;
-    const place = { task: this.#task, signal: this.#signal };
-    if (replay !== undefined) return replayedEffect(this.#run, replay, place, effect, key, request);
+    if (replay !== undefined) {
+      await this.#uses.expect(() => replay.outcomes(this.#task));
+      const place = { task: this.#task, signal: this.#signal, order: this.#uses.order };
+      return replayedEffect(this.#run, replay, place, effect, key, request);
+    }
     let isClear = true;
     for (;;) {
       const left = this.#stateOf(key);
@@ -261,6 +323,7 @@ export class EffectJournal {
       );
     }
     const call = this.#asked(effect, key, request);
+    this.#uses.order.recording(key);
     await this.#parts.flushing.writeStaged([
       resolvedDraft(this.#parts.ports.digest, call, response, undefined, startedAtMs),
     ]);
@@ -401,6 +464,7 @@ export class EffectJournal {
     spent = effect.lostOf?.(error),
   ): Promise<void> {
     const [note, call] = [errorNote(error), this.#asked(effect, key, request)];
+    this.#uses.order.recording(key);
     await this.#parts.flushing.write([notDoneDraft(this.#parts.ports.digest, call, note, spent)]);
     this.#parts.content.journaled(key, { status: 'failed', error: note });
   }
@@ -412,6 +476,7 @@ export class EffectJournal {
   /** Appends the response, and then journals it here: an effect whose outcome could not be appended is not resolved. */
   async #resolve(effect: EffectDefinition, key: EffectKey, request: Json, response: Json): Promise<void> {
     const call = this.#asked(effect, key, request);
+    this.#uses.order.recording(key);
     try {
       await this.#parts.flushing.write([resolvedDraft(this.#parts.ports.digest, call, response, effect.spentOf)]);
     } catch (error) {

@@ -12,7 +12,7 @@ const recorded = (
   asks: string,
   kind: EffectKind = 'idempotent',
   operation = 'pay',
-): EffectState => ({ key: keyOf(operation, end), operation, kind, requestDigest: asks }) as EffectState;
+): EffectState => ({ key: keyOf(operation, end), operation, kind, requestDigest: asks, status: 'done' }) as EffectState;
 const asking = (asks: string, name?: string, operation = 'pay'): Use => ({
   operation,
   name,
@@ -20,10 +20,12 @@ const asking = (asks: string, name?: string, operation = 'pay'): Use => ({
 });
 const QUIET_MS = RECORD_CLAIM_PERIODS * RECORD_CLAIM_PERIOD_MS;
 const never = new AbortController().signal;
+const usesOf = (effects: readonly EffectState[], clock = new SimulatedClock(), signal = never): EffectUses =>
+  new EffectUses(keyOf, { recorded: effects, outcomes: [], clock, signal });
 
 describe('a use without a name', () => {
   it('claims the record that asks the same, in whatever order they arrive; equal ones by their order', () => {
-    const uses = new EffectUses(keyOf, [recorded(10, 'x'), recorded(2, 'x'), recorded(0, 'a'), recorded(1, 'b')]);
+    const uses = usesOf([recorded(10, 'x'), recorded(2, 'x'), recorded(0, 'a'), recorded(1, 'b')]);
     expect(['b', 'x', 'a', 'x'].map((asks) => uses.claim(asking(asks)))).toEqual(
       [1, 2, 0, 10].map((ordinal) => keyOf('pay', ordinal)),
     );
@@ -31,7 +33,7 @@ describe('a use without a name', () => {
   });
 
   it('has no key while something that was called is not asked for again; what is pure does not count', () => {
-    const uses = new EffectUses(keyOf, [recorded(0, 'a'), recorded(0, 'a', 'pure', 'look')]);
+    const uses = usesOf([recorded(0, 'a'), recorded(0, 'a', 'pure', 'look')]);
     expect(uses.claim(asking('b'))).toBeUndefined();
     expect(uses.claim(asking('b', undefined, 'look'))).toBe(keyOf('look', 1));
     expect(uses.claim(asking('a'))).toBe(keyOf('pay', 0));
@@ -40,8 +42,8 @@ describe('a use without a name', () => {
 
   it('waits for it, as long as other calls begin, run or end', async () => {
     const clock = new SimulatedClock();
-    const uses = new EffectUses(keyOf, [recorded(0, 'a'), recorded(1, 'b')]);
-    const late = uses.claimed(asking('c'), clock, never);
+    const uses = usesOf([recorded(0, 'a'), recorded(1, 'b')], clock);
+    const late = uses.claimed(asking('c'));
     await clock.run(QUIET_MS - 1);
     const { promise, resolve } = Promise.withResolvers<null>();
     const calling = uses.calling(uses.claim(asking('a'))!, () => promise);
@@ -55,19 +57,19 @@ describe('a use without a name', () => {
 
   it('comes in its place when nothing does: it is a changed request', async () => {
     const clock = new SimulatedClock();
-    const uses = new EffectUses(keyOf, [recorded(0, 'a'), recorded(1, 'b')]);
+    const uses = usesOf([recorded(0, 'a'), recorded(1, 'b')], clock);
     expect(uses.claim(asking('a'))).toBe(keyOf('pay', 0));
-    const changed = uses.claimed(asking('c'), clock, never);
+    const changed = uses.claimed(asking('c'));
     await clock.run(QUIET_MS);
     expect(await changed).toBe(keyOf('pay', 1));
   });
 
   it('is not made once its step has ended, or its attempt is over', async () => {
     const clock = new SimulatedClock();
-    const uses = new EffectUses(keyOf, [recorded(0, 'a')]);
     const over = new AbortController();
-    const aborted = uses.claimed(asking('c'), clock, over.signal);
-    const left = uses.claimed(asking('c'), clock, never);
+    const aborted = usesOf([recorded(0, 'a')], clock, over.signal).claimed(asking('c'));
+    const uses = usesOf([recorded(0, 'a')], clock);
+    const left = uses.claimed(asking('c'));
     over.abort(new Error('over'));
     await expect(aborted).rejects.toThrow('over');
     await uses.close();
@@ -77,7 +79,7 @@ describe('a use without a name', () => {
 
 describe('a use with a name', () => {
   it('has the key of its name, whatever else is recorded, and never that of an ordinal', () => {
-    const uses = new EffectUses(keyOf, [recorded(0, 'a'), recorded('n', 'a')]);
+    const uses = usesOf([recorded(0, 'a'), recorded('n', 'a')]);
     expect(uses.claim(asking('z', 'other'))).toBe(keyOf('pay', 'other'));
     expect(uses.claim(asking('z', 'n'))).toBe(keyOf('pay', 'n'));
     expect(uses.claim(asking('z', '0'))).toBe(keyOf('pay', '=0'));
@@ -90,15 +92,15 @@ describe('a use with a name', () => {
     ['lost it since', 'n', undefined],
   ])('is that call when nothing else asks the same: it %s', async (_, end, name) => {
     const clock = new SimulatedClock();
-    const uses = new EffectUses(keyOf, [recorded(end, 'a')]);
+    const uses = usesOf([recorded(end, 'a')], clock);
     expect(uses.claim(asking('a', name))).toBeUndefined();
-    const renamed = uses.claimed(asking('a', name), clock, never);
+    const renamed = uses.claimed(asking('a', name));
     await clock.run(QUIET_MS);
     expect(await renamed).toBe(keyOf('pay', end));
   });
 
   it('is refused when it makes the key of another operation', () => {
-    const uses = new EffectUses(keyOf, [recorded('b:0', 'a', 'pure', 'run.a')]);
+    const uses = usesOf([recorded('b:0', 'a', 'pure', 'run.a')]);
     expect(() => uses.claim(asking('a', undefined, 'run.a:b'))).not.toThrow();
     expect(uses.claim(asking('a', undefined, 'run.a:b'))).toBe(keyOf('run.a:b', 2));
     expect(() => uses.claim(asking('x', '1', 'run.a:b'))).not.toThrow();

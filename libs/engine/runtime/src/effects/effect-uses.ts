@@ -11,12 +11,15 @@ import { type EffectKey, type EffectState, InvalidError, type Json, type Sha256 
 import type { Clock } from '@tidemark/ports';
 import { WOKEN } from '../kernel/index.ts';
 import { RECORD_CLAIM_PERIOD_MS, RECORD_CLAIM_PERIODS } from './limits.ts';
+import { OutcomeOrder } from './outcome-order.ts';
 
 /** One use of an effect, a model or a closure. */
 export interface Use {
   readonly operation: string;
   readonly name: string | undefined;
   readonly requestDigest: Sha256;
+  /** Of a closure: the digest under which the release before recorded it. */
+  readonly formerDigest?: Sha256 | undefined;
 }
 
 /** A name that could be taken for an ordinal is set apart from them. */
@@ -38,16 +41,48 @@ export class EffectUses {
   readonly #secrets = new Map<string, Sha256 | undefined>();
   /** The latest use of each key, for which the next one waits: two uses at once would call twice. */
   readonly #last = new Map<EffectKey, Promise<unknown>>();
+  /** Keys of closures of this attempt that run or have a result. */
+  readonly #closures = new Set<EffectKey>();
   /** Intentions for which it is not decided yet whether the call is made. */
   readonly #deciding = new Set<Promise<void>>();
   /** Uses that wait until each record is claimed. */
   readonly #waiting = new Set<AbortController>();
+  readonly order: OutcomeOrder;
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  /** Questions of what this run itself recorded before this attempt. */
+  readonly #own: readonly string[];
+  #expected: Promise<void> | undefined;
+  #refusal: Error | undefined;
   #callingCount = 0;
   #isClosed = false;
 
-  /** `recorded`: the task's effects before this attempt. */
-  constructor(keyOf: (operation: string, end: string | number) => EffectKey, recorded: readonly EffectState[]) {
+  /** `recorded`: the task's effects before this attempt; `outcomes`: keys of the stream's recorded outcomes, in the order of the log. */
+  constructor(
+    keyOf: (operation: string, end: string | number) => EffectKey,
+    {
+      recorded,
+      outcomes,
+      clock,
+      signal,
+    }: {
+      readonly recorded: readonly EffectState[];
+      readonly outcomes: readonly EffectKey[];
+      readonly clock: Clock;
+      readonly signal: AbortSignal;
+    },
+  ) {
     this.#keyOf = keyOf;
+    this.#clock = clock;
+    this.#signal = signal;
+    const own = new Set(recorded.map(({ key }) => key));
+    this.#own = recorded.map(questionOf);
+    this.order = new OutcomeOrder(
+      clock,
+      signal,
+      outcomes.filter((key) => own.has(key)),
+      (key) => !this.#unclaimed.has(key),
+    );
     for (const effect of recorded) {
       this.#operations.set(effect.key, effect.operation);
       this.#unclaimed.set(effect.key, effect);
@@ -68,6 +103,7 @@ export class EffectUses {
    * for again (U2). Throws `InvalidError` (`effect-key-too-long`, `effect-key-taken`).
    */
   claim(use: Use): EffectKey | undefined {
+    if (this.#refusal !== undefined) throw this.#refusal;
     this.#wake();
     return this.#keyFor(use);
   }
@@ -78,9 +114,41 @@ export class EffectUses {
       const key = this.#keyOf(operation, String(name).replace(LIKE_ORDINAL, '=$&'));
       return this.#operations.has(key) || this.#others(use).length === 0 ? this.#take(key, operation) : undefined;
     }
-    const [same] = this.#asked.get(questionOf(use)) ?? [];
-    if (same !== undefined && Number.isFinite(this.#ordinalOf(same))) return this.#take(same.key, operation);
-    return this.#others(use).length === 0 ? this.fresh(operation) : undefined;
+    const same = this.#unnamed(questionOf(use)) ?? this.#former(use);
+    // One that was certainly not done is called again, so it is as a new one (U2).
+    if (same !== undefined && (same.status !== 'failed' || this.#others(use).length === 0)) {
+      return this.#take(same.key, operation);
+    }
+    return same === undefined && this.#others(use).length === 0 ? this.fresh(operation) : undefined;
+  }
+
+  /** From now on the attempt makes no call: it is stopped, whatever its step catches. */
+  refuse<T extends Error>(refusal: T): T {
+    this.#refusal ??= refusal;
+    return refusal;
+  }
+
+  /** What the base of a fork recorded comes in its order too, without what the fork has recorded itself. */
+  expect(outcomes: () => Promise<readonly Pick<EffectState, 'key' | 'operation' | 'requestDigest'>[]>): Promise<void> {
+    this.#expected ??= outcomes().then((found) => {
+      const own = [...this.#own];
+      const further = found.filter((one) => {
+        const at = own.indexOf(questionOf(one));
+        if (at !== -1) own.splice(at, 1);
+        return at === -1;
+      });
+      this.order.expect(further.map(({ key }) => key));
+    });
+    return this.#expected;
+  }
+
+  #unnamed(question: string): EffectState | undefined {
+    return this.#asked.get(question)?.find((one) => Number.isFinite(this.#ordinalOf(one)));
+  }
+
+  #former({ operation, formerDigest }: Use): EffectState | undefined {
+    if (formerDigest === undefined) return undefined;
+    return this.#unnamed(questionOf({ operation, requestDigest: formerDigest }));
   }
 
   /**
@@ -88,15 +156,16 @@ export class EffectUses {
    * what is recorded. After `RECORD_CLAIM_PERIODS` in which none did, the use gets the key of what was recorded in its place: unless it asks
    * the same, it is a changed request.
    */
-  async claimed(use: Use, clock: Clock, signal: AbortSignal): Promise<EffectKey> {
+  async claimed(use: Use): Promise<EffectKey> {
     for (let quiet = 0; ; ) {
       const key = this.#keyFor(use);
       if (key !== undefined) return key;
       const woken = new AbortController();
       this.#waiting.add(woken);
-      await clock.sleep(RECORD_CLAIM_PERIOD_MS, AbortSignal.any([signal, woken.signal]));
+      await this.#clock.sleep(RECORD_CLAIM_PERIOD_MS, AbortSignal.any([this.#signal, woken.signal]));
       this.#waiting.delete(woken);
-      signal.throwIfAborted();
+      this.#signal.throwIfAborted();
+      if (this.#refusal !== undefined) throw this.#refusal;
       if (this.#isClosed) throw new InvalidError('step-ended', `The step ended before its call of ${use.operation}.`);
       quiet = woken.signal.aborted || this.#callingCount > 0 ? 0 : quiet + 1;
       const [instead] = this.#others(use);
@@ -134,7 +203,9 @@ export class EffectUses {
   /** What was called, is not asked for again yet, and may be what this use has come for. A name says that a call is another one. */
   #others({ operation, name, requestDigest }: Use): readonly EffectState[] {
     if (this.#unclaimed.size === 0) return [];
-    const called = [...this.#unclaimed.values()].filter((one) => one.operation === operation && one.kind !== 'pure');
+    const called = [...this.#unclaimed.values()].filter(
+      (one) => one.operation === operation && one.kind !== 'pure' && one.status !== 'failed',
+    );
     const unnamed = called.filter((one) => Number.isFinite(this.#ordinalOf(one)));
     const same = (name === undefined ? called : unnamed).filter((one) => one.requestDigest === requestDigest);
     return same.length > 0 || name !== undefined ? same : unnamed;
@@ -152,10 +223,20 @@ export class EffectUses {
     return key;
   }
 
+  /** Throws `InvalidError` (`call-name-taken`) when another closure of the attempt has this key: it would get that one's result. */
+  nameOnce(key: EffectKey, name: string): void {
+    if (this.#closures.has(key)) throw nameTaken(name, key);
+    this.#closures.add(key);
+  }
+
+  failed(key: EffectKey): void {
+    this.#closures.delete(key);
+  }
+
   /** Runs one use of the key after the other. Two uses of a key are one effect: the second finds what the first recorded. */
   async inTurn(key: EffectKey, use: () => Promise<Json>): Promise<Json> {
     const before = this.#last.get(key);
-    const using = before === undefined ? use() : before.then(use, use);
+    const using = this.order.inOrder(key, before === undefined ? use() : before.then(use, use));
     this.#last.set(key, using);
     try {
       return await using;
@@ -192,6 +273,7 @@ export class EffectUses {
   /** Resolves once every intention is decided and no use is running. A use that still waits is never made. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.order.end();
     this.#wake();
     await Promise.all(this.#deciding);
     await Promise.allSettled(this.#last.values());
@@ -205,6 +287,13 @@ const keyTooLong = (operation: string, key: EffectKey): InvalidError =>
   new InvalidError(
     'effect-key-too-long',
     `${operation}: its key has ${key.length} characters, at most ${NAME_MAX_CHARS} are allowed. Shorten the name of the call, or the workflow's id.`,
+  );
+
+const nameTaken = (name: string, key: EffectKey): InvalidError =>
+  new InvalidError(
+    'call-name-taken',
+    `ctx.run('${name}'): another call of this step has the same name (${key}), and would have given this one its result. Give each call a name of its own: ctx.run('${name}', …, { name: id }).`,
+    { key },
   );
 
 /** A colon in both a name and an operation can make two keys one. */

@@ -14,6 +14,7 @@ import type { Draft } from '../lease/index.ts';
 import { type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import { fitting } from './effect-recovery.ts';
 import type { EffectRun } from './effect-run.ts';
+import type { OutcomeOrder } from './outcome-order.ts';
 
 /** A recorded failure, with the name and code by which its policy decides about a retry. */
 class RecordedError extends TidemarkError {
@@ -32,7 +33,7 @@ class RecordedError extends TidemarkError {
 export async function replayedEffect(
   run: EffectRun,
   replay: Replay,
-  { task, signal }: { readonly task: TaskId; readonly signal: AbortSignal },
+  { task, signal, order }: { readonly task: TaskId; readonly signal: AbortSignal; readonly order: OutcomeOrder },
   effect: EffectDefinition,
   key: EffectKey,
   request: Json,
@@ -44,6 +45,7 @@ export async function replayedEffect(
   const { digest } = run.ports;
   const call: EffectCall = { task, key, operation, kind, requestDigest: digestOf(digest, request) };
   const recorded = await replay.find(call);
+  if (recorded !== undefined) order.answeredBy(key, recorded.key);
   signal.throwIfAborted();
   const prepared = await effect.prepare?.(key, own?.status === 'intended' ? own.bundle : undefined);
   signal.throwIfAborted();

@@ -238,9 +238,20 @@ export class StreamContent {
     if (!this.#tokens.has(token)) this.#tokens.set(token, key);
   }
 
+  /** Keys of the effects that are recorded as done, in the order of the log. */
+  outcomes(): readonly EffectKey[] {
+    return [...this.#journal].flatMap(([key, { status }]) => (status === 'done' ? [key] : []));
+  }
+
+  /** Behind all that were known before. */
+  #setOutcome(key: EffectKey, entry: JournalEntry): void {
+    this.#journal.delete(key);
+    this.#journal.set(key, entry);
+  }
+
   /** `hasContext`: the effect's event has context, so rows have the text of its answer. */
   journaled(key: EffectKey, entry: JournalEntry, hasContext = false): void {
-    this.#journal.set(key, entry);
+    this.#setOutcome(key, entry);
     if (entry.status !== 'done' || !hasContext) return;
     const text = answerText(entry, SHARED_TEXT_MIN_CHARS);
     if (text !== undefined) this.context.keep(text);
@@ -255,15 +266,15 @@ export class StreamContent {
     const key = this.#tokens.get(token);
     if (key === undefined) return;
     this.#tokens.delete(token);
-    this.#journal.set(key, journalEntry(outcome, payload));
+    this.#setOutcome(key, journalEntry(outcome, payload));
   }
 
   #decide(resolution: Resolution, payload: Uint8Array): void {
     const key = this.#questionKey;
     this.#questionKey = null;
     if (key === null) return;
-    if (resolution === 'done') this.#journal.set(key, journalEntry('done', payload));
-    else if (resolution === 'not-done') this.#journal.set(key, journalEntry('failed', payload));
+    if (resolution === 'done') this.#setOutcome(key, journalEntry('done', payload));
+    else if (resolution === 'not-done') this.#setOutcome(key, journalEntry('failed', payload));
   }
 
   #open(payload: Payloads['WorkflowOpened'], version: number): void {

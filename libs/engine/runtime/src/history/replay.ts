@@ -77,7 +77,7 @@ export class Replay {
    * A closure's recorded result, as long as the fork changed nothing. Otherwise the closure runs, which is safe because it changes nothing
    * outside.
    */
-  async closure(asked: ReplayedCall): Promise<{ readonly response: Json } | undefined> {
+  async closure(asked: ReplayedCall): Promise<{ readonly key: EffectKey; readonly response: Json } | undefined> {
     const there = this.#origin.isChanged ? undefined : await this.#places.taskOf(asked.task);
     if (there === undefined) return undefined;
     const equal = (await this.#reads.base(there)).filter((one) => questionOf(one) === questionOf(asked));
@@ -85,7 +85,20 @@ export class Replay {
     if (equal.some(({ status }) => status !== 'done')) return undefined;
     const row = equal.find(({ key }) => key === this.#sameKey(asked.task, asked.key, there)) ?? equal[0];
     const outcome = row && journalEntry(row.status, row.payload);
-    return outcome?.status === 'done' ? outcome : undefined;
+    return outcome?.status === 'done' ? { key: row!.key, response: outcome.response } : undefined;
+  }
+
+  /** What the base recorded of the task's calls and may answer them, in the order of the outcomes. */
+  async outcomes(task: TaskId): Promise<readonly Pick<EffectRow, 'key' | 'operation' | 'requestDigest'>[]> {
+    const there = await this.#places.taskOf(task);
+    if (there === undefined) return [];
+    const rows = (await this.#reads.base(there)).filter((row) => isResolved(row) && this.#answers(row));
+    return rows.toSorted((a, b) => a.position - b.position);
+  }
+
+  /** Closures have no intention. Those of a fork that changed something run again, as those do that could not be told apart. */
+  #answers({ request, status }: EffectRow): boolean {
+    return request !== null || (status === 'done' && !this.#origin.isChanged);
   }
 
   /** Undefined: the base has no (further) record that answers it. */
