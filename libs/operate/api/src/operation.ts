@@ -7,7 +7,7 @@ import { takerOf } from '@tidemark/access/json-body';
 import type { Reads } from '@tidemark/access/reads';
 import { AccessError } from '@tidemark/core';
 import { type AuditTrail, mayDo } from '@tidemark/ports';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { audited } from './audited.ts';
 import { invalidRequest, limitWords } from './problem.ts';
 import { checkNumbers, checkQuery } from './query.ts';
@@ -88,9 +88,21 @@ export class Operation {
     };
     return audited(audit, about, async () => {
       refuseLacking(route, request);
-      const reader = { whose: takerOf(principal.tenant), showsContent: readsContent, onRead };
+      const reader = { whose: takerOf(principal.tenant), showsContent: readsContent, instead: this.#instead, onRead };
       return isAnyRead ? reads.read(reader, signal, work) : reads.act(reader, work);
     });
+  }
+
+  /** What the route takes that makes its answer smaller. */
+  get #instead(): string {
+    const { query, params } = this.route;
+    const takes = (part: unknown, name: string): boolean => part instanceof z.ZodObject && name in part.shape;
+    const ways = [
+      ...(takes(query, 'limit') ? ['with fewer at once (limit)'] : []),
+      ...(takes(query, 'content') ? ['without content (content=false)'] : []),
+      ...(takes(params, 'workflow') ? ['by its checkpoints, one at a time (/checkpoints?limit=1)'] : []),
+    ];
+    return ways.length === 0 ? 'in smaller parts' : ways.join(', or ');
   }
 
   #text({ redaction }: AnyCall, { status, body }: Pick<Reached, 'status' | 'body'>): string {
