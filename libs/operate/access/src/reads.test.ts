@@ -28,7 +28,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 function held(bytes: number, whose: string | null = acme, signal = never) {
   const end = Promise.withResolvers<void>();
   const begun = vi.fn();
-  const done = reads.read({ whose, showsContent: true, instead: 'in parts' }, signal, async () => {
+  const done = reads.read({ whose, showsContent: true, remedy: 'Ask for parts.' }, signal, async () => {
     readingNow()!.keep(bytes);
     begun(room.takenCount);
     await end.promise;
@@ -91,7 +91,7 @@ it('one whose caller leaves waits no more', async () => {
 it('an action is done once: it is refused where there is no room', async () => {
   const first = held(900);
   const act = vi.fn(async () => readingNow()!.keep(900));
-  await expect(reads.act({ whose: acme, showsContent: true, instead: 'in parts' }, act)).rejects.toMatchObject({
+  await expect(reads.act({ whose: acme, showsContent: true, remedy: 'Ask for parts.' }, act)).rejects.toMatchObject({
     code: 'reads-too-many',
   });
   expect(act).toHaveBeenCalledOnce();
@@ -101,7 +101,7 @@ it('an action is done once: it is refused where there is no room', async () => {
 
 it('an action takes what it needs where hardly anything else is in hand, and never more than there is', async () => {
   const act = (bytes: number) =>
-    reads.act({ whose: acme, showsContent: true, instead: 'in parts' }, async () => {
+    reads.act({ whose: acme, showsContent: true, remedy: 'Ask for parts.' }, async () => {
       for (let kept = 0; kept < bytes; kept += 100) readingNow()!.keep(100);
     });
   await act(1_000);
@@ -113,7 +113,7 @@ it('an action takes what it needs where hardly anything else is in hand, and nev
   await expect(act(800)).rejects.toMatchObject({ code: 'reads-too-many' });
   other.end();
   await other.done;
-  await expect(act(1_100)).rejects.toMatchObject({ code: 'answer-too-large', message: /Ask for it in parts/ });
+  await expect(act(1_100)).rejects.toMatchObject({ code: 'answer-too-large', message: /Ask for parts/ });
 });
 
 it('those that come later let an older one have its room', async () => {
@@ -153,7 +153,7 @@ it('an answer has a bound, in values too, and what is folded counts as much as i
   reads = new Reads(new ContentRoom(2 * READ_MAX_BYTES));
   const onRead = vi.fn();
   const read = (work: () => void) =>
-    reads.read({ whose: acme, showsContent: true, instead: 'in parts', onRead }, never, async () => work());
+    reads.read({ whose: acme, showsContent: true, remedy: 'Ask for parts.', onRead }, never, async () => work());
   const tooMany = `[${'{},'.repeat(READ_MAX_BYTES / 100)}0]`;
   await expect(read(() => keepJson(tooMany))).rejects.toMatchObject({ code: 'answer-too-large' });
   const mib = 1_048_576;

@@ -210,8 +210,8 @@ export interface Reader {
   /** Whose room it takes; null: callers of no tenant, who have whatever is free. */
   readonly whose: string | null;
   readonly showsContent: boolean;
-  /** What the caller can do where it is too large, as the rest of a sentence after "Ask for it ". */
-  readonly instead: string;
+  /** What the caller can do where it is too large: a sentence. */
+  readonly remedy: string;
   /** Told what the reading took, also of one that fails. */
   readonly onRead?: ((bytes: number) => void) | undefined;
 }
@@ -270,8 +270,8 @@ const noRoom = (): LimitError =>
     "The memory for content that is read is in use, or this caller's share of it. Try again later; an action may be repeated with the same id or key.",
   );
 
-const tooLarge = ({ instead }: Reader): LimitError =>
+const tooLarge = ({ remedy }: Reader): LimitError =>
   new LimitError(
     'answer-too-large',
-    `What is to be read takes more than ${READ_MAX_BYTES} bytes of memory, each JSON value counted as 100. Ask for it ${instead}.`,
+    `What is to be read takes more than ${READ_MAX_BYTES} bytes of memory, each JSON value counted as 100. ${remedy}`,
   );
