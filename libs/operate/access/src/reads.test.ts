@@ -163,11 +163,10 @@ it('an answer has a bound, in values too, and what is folded counts as much as i
   const twice = () => foldFor(() => keepJson(`[${tooMany},${tooMany}]`));
   await expect(read(twice)).rejects.toMatchObject({ code: 'answer-too-large' });
   // What is folded into a state, and the state: in memory once, also where the state is as large as an answer may be.
-  const half = `[${'{},'.repeat(READ_MAX_BYTES / 220)}0]`;
+  const state = `[${'{},'.repeat(READ_MAX_BYTES / 130)}0]`;
   await read(() => {
-    foldFor(() => keepJson(half));
-    keepValue(JSON.parse(half));
-    foldFor(() => keepJson(half));
+    foldFor(() => keepJson(state));
+    keepValue(JSON.parse(state));
   });
   await read(() => keepValue([{ a: 'text' }, null]));
   expect(onRead).toHaveBeenLastCalledWith(4 * 100 + 2 * 'text'.length + 2 * '0a1'.length);
