@@ -193,10 +193,42 @@ export const EDGE_MUTATIONS: Mutations = {
   },
   'reads-take-any-room': {
     file: 'libs/operate/access/src/reads.ts',
-    edits: [['if (!this.#room.fits(this.#whose, more)) {', 'if (more < 0) {']],
+    edits: [['if (!this.#hasRoomFor(more)) {', 'if (more < 0) {']],
     caughtBy: 'libs/operate/access/src/reads.test.ts',
     test: 'many at once never have more than there is, and all are answered',
     breaks: 'Reads in hand are bounded in all, and by tenant.',
+  },
+  'reads-pass-older-ones': {
+    file: 'libs/operate/access/src/reads.ts',
+    edits: [
+      ['return older.whose === whose || this.hasFor(older.whose);', "return older.whose === whose && whose === '';"],
+    ],
+    caughtBy: 'libs/operate/access/src/reads.test.ts',
+    test: 'those that come later let an older one have its room',
+    breaks: 'A large read finds room beside many small ones.',
+  },
+  'actions-have-their-share-alone': {
+    file: 'libs/operate/access/src/reads.ts',
+    edits: [['if (this.#isAction && this.#room.fitsAlone', 'if (more < 0 && this.#room.fitsAlone']],
+    caughtBy: 'libs/operate/access/src/reads.test.ts',
+    test: 'an action takes what it needs where hardly anything else is in hand, and never more than there is',
+    failsWith: 'The memory for content that is read is in use',
+    breaks: 'An action that reads much is done where there is room for it.',
+  },
+  'folded-counts-for-ever': {
+    file: 'libs/model/codec/src/reading.ts',
+    edits: [['  reading?.passed();\n', '']],
+    caughtBy: 'libs/operate/access/src/reads.test.ts',
+    test: 'an answer has a bound, in values too, and what is folded counts as much as is in memory of it',
+    failsWith: 'What is to be read takes more than',
+    breaks: 'A state as large as Tidemark accepts can be read.',
+  },
+  'followers-keep-their-history': {
+    file: 'libs/operate/api/src/events/feeds.ts',
+    edits: [['unread = this.#room.take(whose, sink.unreadBytes);', 'this.#room.take(whose, sink.unreadBytes)();']],
+    caughtBy: 'libs/operate/api/src/events/feeds.test.ts',
+    test: 'a history that nobody reads is in memory a piece at a time, counted, and is sent whole once it is read',
+    breaks: 'What followers have not read is counted.',
   },
   'reads-wait-with-what-they-have': {
     file: 'libs/operate/access/src/reads.ts',
@@ -207,7 +239,7 @@ export const EDGE_MUTATIONS: Mutations = {
   },
   'answers-of-any-size': {
     file: 'libs/operate/access/src/reads.ts',
-    edits: [['if (kept > READ_MAX_BYTES) throw tooLarge();', 'if (kept < 0) throw tooLarge();']],
+    edits: [['if (kept > READ_MAX_BYTES) throw', 'if (kept < 0) throw']],
     caughtBy: 'libs/operate/access/src/reads.test.ts',
     test: 'an answer has a bound, in values too, and what is folded counts as much as is in memory of it',
     breaks: 'Answers are bounded in values, not in bytes alone.',

@@ -102,6 +102,7 @@ export { workflowAt } from './history/workflow-at.ts';
 export {
   type AcceptedEvent,
   eventsThrough,
+  historyPage,
   openingOffset,
   StreamFold,
   type StreamPlacement,

@@ -15,6 +15,8 @@ export interface Reading {
   keep(bytes: number): void;
   /** Bytes that are folded into something else: of many one after the other, only some are in memory at once. */
   pass(bytes: number): void;
+  /** What was folded until now is in memory no more, but for what is kept of it. */
+  passed(): void;
 }
 
 const readings = new AsyncLocalStorage<Reading>();
@@ -36,12 +38,14 @@ export function foldFor<T>(work: () => T): T {
   const outer = readings.getStore();
   if (outer === undefined) return work();
   const pass = (bytes: number): void => outer.pass(bytes);
-  return readings.run({ showsContent: outer.showsContent, keep: pass, pass }, work);
+  return readings.run({ showsContent: outer.showsContent, keep: pass, pass, passed: () => {} }, work);
 }
 
 /** Call it with what stays of JSON that was folded. */
 export function keepValue<T extends Json | undefined>(value: T): T {
-  if (value !== undefined) readings.getStore()?.keep(valueBytes(value));
+  const reading = readings.getStore();
+  reading?.passed();
+  if (value !== undefined) reading?.keep(valueBytes(value));
   return value;
 }
 

@@ -22,11 +22,13 @@ afterEach(() => {
   expect(room.takenCount).toBe(0);
 });
 
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
 /** Keeps so many bytes, and ends when it is told to. */
 function held(bytes: number, whose: string | null = acme, signal = never) {
   const end = Promise.withResolvers<void>();
   const begun = vi.fn();
-  const done = reads.read({ whose, showsContent: true }, signal, async () => {
+  const done = reads.read({ whose, showsContent: true, remedy: 'Ask for parts.' }, signal, async () => {
     readingNow()!.keep(bytes);
     begun(room.takenCount);
     await end.promise;
@@ -89,16 +91,69 @@ it('one whose caller leaves waits no more', async () => {
 it('an action is done once: it is refused where there is no room', async () => {
   const first = held(900);
   const act = vi.fn(async () => readingNow()!.keep(900));
-  await expect(reads.act({ whose: acme, showsContent: true }, act)).rejects.toMatchObject({ code: 'reads-too-many' });
+  await expect(reads.act({ whose: acme, showsContent: true, remedy: 'Ask for parts.' }, act)).rejects.toMatchObject({
+    code: 'reads-too-many',
+  });
   expect(act).toHaveBeenCalledOnce();
   first.end();
   await first.done;
 });
 
+it('an action takes what it needs where hardly anything else is in hand, and never more than there is', async () => {
+  const act = (bytes: number) =>
+    reads.act({ whose: acme, showsContent: true, remedy: 'Ask for parts.' }, async () => {
+      for (let kept = 0; kept < bytes; kept += 100) readingNow()!.keep(100);
+    });
+  await act(1_000);
+  const small = held(125, globex);
+  await act(800);
+  small.end();
+  await small.done;
+  const other = held(200, globex);
+  await expect(act(800)).rejects.toMatchObject({ code: 'reads-too-many' });
+  other.end();
+  await other.done;
+  await expect(act(1_100)).rejects.toMatchObject({ code: 'answer-too-large', message: /Ask for parts/ });
+});
+
+it('those that come later let an older one have its room', async () => {
+  const first = held(400, acme);
+  await expect.poll(() => first.begun.mock.calls).toEqual([[400]]);
+  const large = held(900, globex);
+  await settled();
+  const later = [held(50, acme), held(50, globex), held(50, 'tenant initech')];
+  const seen: number[] = [];
+  large.begun.mockImplementation((taken: number) => void seen.push(taken));
+  await settled();
+  expect(later.map(({ begun }) => begun.mock.calls.length)).toEqual([0, 0, 0]);
+  first.end();
+  await expect.poll(() => seen).toHaveLength(1);
+  large.end();
+  for (const each of later) each.end();
+  await Promise.all([first, large, ...later].map(({ done }) => done));
+});
+
+it('one behind an older one that gives up takes its turn', async () => {
+  const first = held(400);
+  await expect.poll(() => first.begun.mock.calls).toEqual([[400]]);
+  const left = new AbortController();
+  const large = held(900, globex, left.signal);
+  await settled();
+  const later = held(50, globex);
+  await settled();
+  expect(later.begun).not.toHaveBeenCalled();
+  left.abort(new Error('left'));
+  await expect.poll(() => later.begun.mock.calls).toEqual([[450]]);
+  for (const each of [first, later]) each.end();
+  await Promise.all([first, later].map(({ done }) => done));
+  await expect(large.done).rejects.toThrow('left');
+});
+
 it('an answer has a bound, in values too, and what is folded counts as much as is in memory of it', async () => {
   reads = new Reads(new ContentRoom(2 * READ_MAX_BYTES));
   const onRead = vi.fn();
-  const read = (work: () => void) => reads.read({ whose: acme, showsContent: true, onRead }, never, async () => work());
+  const read = (work: () => void) =>
+    reads.read({ whose: acme, showsContent: true, remedy: 'Ask for parts.', onRead }, never, async () => work());
   const tooMany = `[${'{},'.repeat(READ_MAX_BYTES / 100)}0]`;
   await expect(read(() => keepJson(tooMany))).rejects.toMatchObject({ code: 'answer-too-large' });
   const mib = 1_048_576;
@@ -107,6 +162,12 @@ it('an answer has a bound, in values too, and what is folded counts as much as i
   await expect(read(() => foldFor(() => keepJson(`[${tooMany}]`)))).resolves.toBeUndefined();
   const twice = () => foldFor(() => keepJson(`[${tooMany},${tooMany}]`));
   await expect(read(twice)).rejects.toMatchObject({ code: 'answer-too-large' });
+  // What is folded into a state, and the state: in memory once, also where the state is as large as an answer may be.
+  const state = `[${'{},'.repeat(READ_MAX_BYTES / 130)}0]`;
+  await read(() => {
+    foldFor(() => keepJson(state));
+    keepValue(JSON.parse(state));
+  });
   await read(() => keepValue([{ a: 'text' }, null]));
   expect(onRead).toHaveBeenLastCalledWith(4 * 100 + 2 * 'text'.length + 2 * '0a1'.length);
 });

@@ -21,17 +21,20 @@ interface Waiting {
   readonly start: () => void;
 }
 
+/** All of the memory, as a multiple of what may be in others' hands when an action goes beyond its share. */
+const OTHERS_OF_ALL = 8;
+
 /** The memory for content, in bytes, and who waits for some of it. */
 export class ContentRoom extends Room<string> {
   readonly #waiting = new Set<Waiting>();
   readonly #places = new Room<string>(READS_WAITING_MAX_COUNT);
-  readonly #maxBytes: number;
+  readonly maxBytes: number;
   #isExchanging = false;
   readonly telemetry: Pick<Telemetry, 'gauge' | 'count'>;
 
   constructor(maxBytes = BODIES_MAX_BYTES, telemetry: Pick<Telemetry, 'gauge' | 'count'> = noTelemetry) {
     super(maxBytes);
-    this.#maxBytes = maxBytes;
+    this.maxBytes = maxBytes;
     this.telemetry = telemetry;
   }
 
@@ -56,13 +59,24 @@ export class ContentRoom extends Room<string> {
 
   /** As `hasFor`, and all of the bytes are free; more than there are wait for an empty room. */
   fits(whose: string | null, bytes: number): boolean {
-    const freeBytes = this.#maxBytes - this.takenCount;
+    const freeBytes = this.maxBytes - this.takenCount;
     return this.hasFor(whose) && (bytes <= freeBytes || this.takenCount === 0);
+  }
+
+  /** Whether one that comes now has to wait: for an older one of its own, or for one that lacks nothing but free bytes. */
+  mustQueue(whose: string | null): boolean {
+    return [...this.#waiting].some((older) => this.#isBefore(older, whose));
+  }
+
+  /** Whether an action may go on beyond its share, up to all there is: hardly anything else is in hand, so it is the only one. */
+  fitsAlone(heldBytes: number, bytes: number): boolean {
+    const othersBytes = this.takenCount - heldBytes;
+    return othersBytes * OTHERS_OF_ALL <= this.maxBytes && this.takenCount + bytes <= this.maxBytes;
   }
 
   /** Waits until so many bytes are free, and takes them. Throws `LimitError` (`reads-too-many`), or the signal's reason. */
   async reserve(whose: string | null, bytes: number, signal: AbortSignal): Promise<() => void> {
-    if (this.fits(whose, bytes)) return this.take(whose, bytes);
+    if (!this.mustQueue(whose) && this.fits(whose, bytes)) return this.take(whose, bytes);
     if (!this.#places.hasFor(whose)) throw this.refused();
     const leave = this.#places.take(whose);
     const { promise, resolve, reject } = Promise.withResolvers<() => void>();
@@ -77,8 +91,9 @@ export class ContentRoom extends Room<string> {
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', abort);
-      this.#waiting.delete(waiting);
       leave();
+      // It may have stood before others.
+      if (this.#waiting.delete(waiting)) this.#startNext();
     }
   }
 
@@ -88,43 +103,63 @@ export class ContentRoom extends Room<string> {
     return noRoom();
   }
 
-  /** In the order in which they came; one that doesn't fit yet keeps its place, and stops no other. */
+  /** In the order in which they came. One whose tenant has its share keeps its place, and stops none of others. */
   #startNext(): void {
+    const passed: Waiting[] = [];
     for (const waiting of this.#waiting) {
-      if (!this.fits(waiting.whose, waiting.bytes)) continue;
+      const { whose, bytes } = waiting;
+      if (passed.some((older) => this.#isBefore(older, whose)) || !this.fits(whose, bytes)) {
+        passed.push(waiting);
+        continue;
+      }
       this.#waiting.delete(waiting);
       waiting.start();
     }
   }
+
+  #isBefore(older: Waiting, whose: string | null): boolean {
+    return older.whose === whose || this.hasFor(older.whose);
+  }
+}
+
+interface Reserved {
+  readonly bytes: number;
+  readonly giveBack: () => void;
 }
 
 /** What one attempt of a read has of the room. */
 class Share implements Reading {
   readonly showsContent: boolean;
   readonly #room: ContentRoom;
-  readonly #whose: string | null;
+  readonly #reader: Reader;
+  /** It is done once: it can't wait. */
+  readonly #isAction: boolean;
   readonly #held: (() => void)[];
   #heldBytes: number;
   #keptBytes = 0;
   #passingBytes = 0;
+  #passedBytes = 0;
   /** As much as it needed when it was refused; 0: it wasn't. */
   lackedBytes = 0;
 
-  constructor(room: ContentRoom, { whose, showsContent }: Reader, reserved?: { bytes: number; giveBack: () => void }) {
+  /** `reserved`: what a read waited for. */
+  constructor(room: ContentRoom, reader: Reader, isAction: boolean, reserved?: Reserved) {
     this.#room = room;
-    this.#whose = whose;
-    this.showsContent = showsContent;
+    this.#isAction = isAction;
+    this.#reader = reader;
+    this.showsContent = reader.showsContent;
     this.#held = reserved === undefined ? [] : [reserved.giveBack];
     this.#heldBytes = reserved?.bytes ?? 0;
   }
 
+  /** The most that it had. */
   get bytes(): number {
-    return this.#keptBytes + this.#passingBytes;
+    return this.#keptBytes + this.#passedBytes;
   }
 
   keep(bytes: number): void {
     const kept = this.#keptBytes + bytes;
-    if (kept > READ_MAX_BYTES) throw tooLarge();
+    if (kept > READ_MAX_BYTES) throw tooLarge(this.#reader);
     this.#grow(kept + this.#passingBytes);
     this.#keptBytes = kept;
   }
@@ -133,18 +168,37 @@ class Share implements Reading {
     const passing = Math.max(bytes, Math.min(this.#passingBytes + bytes, READ_PASSING_MAX_BYTES));
     this.#grow(this.#keptBytes + passing);
     this.#passingBytes = Math.max(this.#passingBytes, passing);
+    this.#passedBytes = Math.max(this.#passedBytes, this.#passingBytes);
+  }
+
+  passed(): void {
+    this.#passingBytes = 0;
   }
 
   #grow(needed: number): void {
-    if (needed > READ_MAX_BYTES + READ_PASSING_MAX_BYTES) throw tooLarge();
+    if (needed > this.#maxBytes) throw tooLarge(this.#reader);
     const more = needed - this.#heldBytes;
     if (more <= 0) return;
-    if (!this.#room.fits(this.#whose, more)) {
+    if (!this.#hasRoomFor(more)) {
       this.lackedBytes = needed;
       throw noRoom();
     }
-    this.#held.push(this.#room.take(this.#whose, more));
+    this.#held.push(this.#room.take(this.#reader.whose, more));
     this.#heldBytes = needed;
+  }
+
+  /** Where the room is small, a read waits for all of it, and an action can't. */
+  get #maxBytes(): number {
+    const maxBytes = READ_MAX_BYTES + READ_PASSING_MAX_BYTES;
+    return this.#isAction ? Math.min(maxBytes, this.#room.maxBytes) : maxBytes;
+  }
+
+  #hasRoomFor(more: number): boolean {
+    const { whose } = this.#reader;
+    if (this.#isAction && this.#room.fitsAlone(this.#heldBytes, more)) return true;
+    // What has begun goes on.
+    const mustQueue = !this.#isAction && this.#heldBytes === 0 && this.#room.mustQueue(whose);
+    return !mustQueue && this.#room.fits(whose, more);
   }
 
   end(): void {
@@ -156,6 +210,8 @@ export interface Reader {
   /** Whose room it takes; null: callers of no tenant, who have whatever is free. */
   readonly whose: string | null;
   readonly showsContent: boolean;
+  /** What the caller can do where it is too large: a sentence. */
+  readonly remedy: string;
   /** Told what the reading took, also of one that fails. */
   readonly onRead?: ((bytes: number) => void) | undefined;
 }
@@ -174,7 +230,7 @@ export class Reads {
   async read<T>(reader: Reader, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     for (let bytes = 0; ; ) {
       const giveBack = bytes === 0 ? undefined : await this.#room.reserve(reader.whose, bytes, signal);
-      const share = new Share(this.#room, reader, giveBack && { bytes, giveBack });
+      const share = new Share(this.#room, reader, false, giveBack && { bytes, giveBack });
       const found = await this.#attempt(share, reader, work);
       if (found !== undefined) return found.value;
       bytes = Math.max(share.lackedBytes, Math.min(2 * bytes, READ_MAX_BYTES));
@@ -183,7 +239,7 @@ export class Reads {
 
   /** Does work once. Throws what it throws, `LimitError` (`reads-too-many`, `answer-too-large`). */
   async act<T>(reader: Reader, work: () => Promise<T>): Promise<T> {
-    const share = new Share(this.#room, reader);
+    const share = new Share(this.#room, reader, true);
     try {
       return await readFor(share, work);
     } catch (error) {
@@ -214,8 +270,8 @@ const noRoom = (): LimitError =>
     "The memory for content that is read is in use, or this caller's share of it. Try again later; an action may be repeated with the same id or key.",
   );
 
-const tooLarge = (): LimitError =>
+const tooLarge = ({ remedy }: Reader): LimitError =>
   new LimitError(
     'answer-too-large',
-    `What is to be read takes more than ${READ_MAX_BYTES} bytes of memory, each JSON value counted as 100. Ask for fewer at once (limit), or without content (content=false).`,
+    `What is to be read takes more than ${READ_MAX_BYTES} bytes of memory, each JSON value counted as 100. ${remedy}`,
   );

@@ -102,6 +102,10 @@ export const FEED_PAUSE_MS = 5;
 export const FEED_SWEEP_PERIOD_MS = 2_000;
 /** Bytes of one read of the log. */
 export const FEED_READ_MAX_BYTES = 4 * 1_024 * 1_024;
+/** Bytes of one read of a follower's history, at first and while little of it is the workflow's; and unread bytes at which sending it pauses. */
+export const REPLAY_READ_MIN_BYTES = 128 * 1_024;
+export const REPLAY_READ_MAX_BYTES = 1_024 * 1_024;
+export const REPLAY_UNREAD_MAX_BYTES = 128 * 1_024;
 /** Followers whose history is read at once; others wait. */
 export const REPLAYS_AT_ONCE = 4;
 /** Workflows whose state is fetched with one statement. */

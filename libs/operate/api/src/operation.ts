@@ -7,7 +7,7 @@ import { takerOf } from '@tidemark/access/json-body';
 import type { Reads } from '@tidemark/access/reads';
 import { AccessError } from '@tidemark/core';
 import { type AuditTrail, mayDo } from '@tidemark/ports';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { audited } from './audited.ts';
 import { invalidRequest, limitWords } from './problem.ts';
 import { checkNumbers, checkQuery } from './query.ts';
@@ -79,7 +79,7 @@ export class Operation {
     const showsContent = this.#mayShowContent && redaction.content;
     const about = { route, principal, showsContent, params, query, tenantOf: backend.tenantOf };
     const isAnyRead = isRead(route);
-    const readsContent = redaction.content || route.readsContent === true || !isAnyRead;
+    const readsContent = redaction.content || !isAnyRead;
     const call = { ...request, backend: backend.forCaller(readsContent) } as Call<never, never, never>;
     const work = async (): Promise<Reached> => {
       const reached = await route.handle(call);
@@ -88,9 +88,22 @@ export class Operation {
     };
     return audited(audit, about, async () => {
       refuseLacking(route, request);
-      const reader = { whose: takerOf(principal.tenant), showsContent: readsContent, onRead };
+      const reader = { whose: takerOf(principal.tenant), showsContent: readsContent, remedy: this.#remedy, onRead };
       return isAnyRead ? reads.read(reader, signal, work) : reads.act(reader, work);
     });
+  }
+
+  /** What the route takes that makes it read less. */
+  get #remedy(): string {
+    if (!isRead(this.route)) return 'Do it where less has to be read, such as at an earlier checkpoint.';
+    const { query, params } = this.route;
+    const takes = (part: unknown, name: string): boolean => part instanceof z.ZodObject && name in part.shape;
+    const ways = [
+      ...(takes(query, 'limit') ? ['with fewer at once (limit)'] : []),
+      ...(takes(query, 'content') ? ['without content (content=false)'] : []),
+      ...(takes(params, 'workflow') ? ['by its checkpoints, one at a time (/checkpoints?limit=1)'] : []),
+    ];
+    return `Ask for it ${ways.length === 0 ? 'in smaller parts' : ways.join(', or ')}.`;
   }
 
   #text({ redaction }: AnyCall, { status, body }: Pick<Reached, 'status' | 'body'>): string {

@@ -70,8 +70,6 @@ export interface RouteFacts {
   readonly right: Right;
   /** Checked before anything is done. */
   readonly needs?: readonly Need[] | undefined;
-  /** Names and numbers in its answer follow from content, which is read also for callers who may not see it. */
-  readonly readsContent?: boolean | undefined;
   /** Codes of problems, beside those of every route. */
   readonly problems?: readonly string[] | undefined;
   /** Its targets, where the address doesn't name the only one: each has an entry in the audit. */

@@ -135,7 +135,7 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   const work = { reads: new Work(), acts: new Work() };
   const serving = { backend, fleet, admission: admitting, work, answers, reads: new Reads(inHand), options };
   for (const route of allRoutes) serve(app, route, serving);
-  const streams = new Streams(options.place, options.onError ?? (() => {}));
+  const streams = new Streams(options.place, inHand, options.onError ?? (() => {}));
   app.addHook('preClose', () => streams.close());
   for (const stream of allStreams) serveStream(app, stream, serving, streams);
   // One for all, however many wait to be read.

@@ -84,11 +84,8 @@ export async function* eventsThrough(
 ): AsyncGenerator<AcceptedEvent, StreamFold> {
   const fold = new StreamFold(place);
   for (let at = first; at <= last; ) {
-    const read = log.read([{ partition: place.partition, from: at }], { maxBytes: HISTORY_READ_MAX_BYTES });
-    const [result] = await read.catch((error: unknown) => {
-      throw isArchivedObject(error) ? archived(place.workflow, error) : error;
-    });
-    const records = result!.records.filter(({ offset }) => offset <= last);
+    const page = await historyPage(log, place, at, HISTORY_READ_MAX_BYTES);
+    const records = page.filter(({ offset }) => offset <= last);
     if (records.length === 0) break;
     for (const record of records) {
       const event = fold.add(record);
@@ -97,6 +94,19 @@ export async function* eventsThrough(
     at = (at + records.length) as Offset;
   }
   return fold;
+}
+
+/** The next records of its partition. Throws as `eventsThrough`. */
+export async function historyPage(
+  log: EventLog,
+  { partition, workflow }: StreamPlacement,
+  from: Offset,
+  maxBytes: number,
+): Promise<readonly StoredRecord[]> {
+  const [result] = await log.read([{ partition, from }], { maxBytes }).catch((error: unknown) => {
+    throw isArchivedObject(error) ? archived(workflow, error) : error;
+  });
+  return result!.records;
 }
 
 /** The offset of the opening. Throws `InvalidError` (`history-forgotten`) when rows no longer have it. */

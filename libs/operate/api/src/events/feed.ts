@@ -63,6 +63,8 @@ function contentOf(payload: Uint8Array): object {
 export interface Follower {
   readonly sink: EventSink;
   readonly redaction: Redaction;
+  /** Whose share of the memory for content the reading of its history takes. */
+  readonly whose: string | null;
   /** The position that it is to receive next. */
   next: number;
 }

@@ -1,5 +1,6 @@
 /** A look at all followed workflows: what can't be read ends its own followers with a problem, and nobody else's. */
 
+import { ContentRoom } from '@tidemark/access/reads';
 import { decodeRecord, encodeRecord, type NewEvent } from '@tidemark/codec';
 import {
   CorruptError,
@@ -16,7 +17,7 @@ import { systemClock } from '@tidemark/runtime';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Feeds } from './feeds.ts';
 
-const recordOf = (partition: number, offset: number, type: string, control: object) => {
+const recordOf = (partition: number, offset: number, type: string, control: object, payload = '{}') => {
   const envelope = {
     ...{
       v: 1,
@@ -28,7 +29,7 @@ const recordOf = (partition: number, offset: number, type: string, control: obje
     },
     ...{ atMs: 0, type, control, epoch: 0, holder: '', ordinal: 0 },
   };
-  const value = encodeRecord({ envelope, payload: Buffer.from('{}') } as unknown as NewEvent, 10_000);
+  const value = encodeRecord({ envelope, payload: Buffer.from(payload) } as unknown as NewEvent, 1_000_000);
   return { offset: offset as Offset, value };
 };
 
@@ -80,7 +81,7 @@ beforeEach(() => {
       },
     },
   };
-  feeds = new Feeds(ports as never, (_where, error) => errors.push(error));
+  feeds = new Feeds(ports as never, new ContentRoom(), (_where, error) => errors.push(error));
 });
 
 afterEach(() => feeds.close());
@@ -94,6 +95,7 @@ function follow(partition: number) {
     .follow(row as unknown as WorkflowSummary, {
       sink: sink as never,
       redaction: { content: true, words: true, tokens: true },
+      whose: null,
       next: 2,
     })
     .then(
@@ -160,20 +162,75 @@ it('tells all of one that closed after its row was read, and then of its end', a
     },
   };
   await using stack = new AsyncDisposableStack();
-  const late = stack.adopt(new Feeds(ports as never, () => {}), (opened) => opened.close());
+  const late = stack.adopt(new Feeds(ports as never, new ContentRoom(), () => {}), (opened) => opened.close());
   const written: string[] = [];
   const sink = {
     closed: new AbortController().signal,
     write: (bytes: Uint8Array) => written.push(`${bytes}`),
     drained: async () => {},
+    unreadBytes: 0,
     end: () => {},
   };
   await late.follow(stale as unknown as WorkflowSummary, {
-    ...{ sink: sink as never, redaction: { content: true, tokens: true, words: true }, next: 1 },
+    ...{ sink: sink as never, redaction: { content: true, tokens: true, words: true }, whose: null, next: 1 },
   });
   expect(written.map((text) => /WorkflowOpened|WorkflowTerminated|event: end/.exec(text)?.[0])).toEqual([
     'WorkflowOpened',
     'WorkflowTerminated',
     'event: end',
   ]);
+});
+
+it('a history that nobody reads is in memory a piece at a time, counted, and is sent whole once it is read', async () => {
+  const signal = (offset: number) =>
+    recordOf(0, offset, 'SignalReceived', { name: 'go' }, JSON.stringify({ value: 'x'.repeat(60_000) }));
+  const records = [openingOf(0), ...Array.from({ length: 40 }, (_, at) => signal(at + 1))];
+  const row = { workflow: 'w0', partition: 0, generation: 1, position: 41, closedInGeneration: 1 };
+  const asked: number[] = [];
+  const ports = {
+    clock: systemClock,
+    hints: { subscribe: async () => async () => {} },
+    store: {
+      loadPartitions: async () => [{ partition: 0, next: 41, generation: 1, streams: [] }],
+      workflow: async () => row,
+      checkpoints: async () => [{ sequence: 0, offset: 0 }],
+    },
+    log: {
+      read: async ([request]: readonly ReadRequest[], { maxBytes }: { maxBytes: number }) => {
+        asked.push(maxBytes);
+        return [{ partition: 0, records: records.slice(request!.from, request!.from + Math.ceil(maxBytes / 60_000)) }];
+      },
+    },
+  };
+  await using stack = new AsyncDisposableStack();
+  const room = new ContentRoom();
+  const late = stack.adopt(new Feeds(ports as never, room, () => {}), (opened) => opened.close());
+  const COUNT_AT_ONCE = 50;
+  const read = Promise.withResolvers<void>();
+  const followers = Array.from({ length: COUNT_AT_ONCE }, () => {
+    const sink = {
+      closed: new AbortController().signal,
+      all: 0,
+      unreadBytes: 0,
+      write(bytes: Uint8Array) {
+        this.all++;
+        this.unreadBytes += bytes.length;
+      },
+      async drained() {
+        await read.promise;
+        this.unreadBytes = 0;
+      },
+      end: () => {},
+    };
+    const follower = { redaction: { content: true, tokens: true, words: true }, whose: 'tenant acme', next: 1 };
+    return { sink, done: late.follow(row as unknown as WorkflowSummary, { ...follower, sink: sink as never }) };
+  });
+  const unread = () => followers.reduce((sum, { sink }) => sum + sink.unreadBytes, 0);
+  await expect.poll(() => followers.every(({ sink }) => sink.all > 1)).toBe(true);
+  await expect.poll(() => room.takenCount).toBe(unread());
+  expect(Math.max(...asked)).toBeLessThan(300_000);
+  read.resolve();
+  await Promise.all(followers.map(({ done }) => done));
+  expect(followers.map(({ sink }) => sink.all)).toEqual(followers.map(() => records.length + 1));
+  expect(room.takenCount).toBe(0);
 });

@@ -5,6 +5,7 @@
  * The log is the source, folded from a state that rows hold: rows have some types of events only, and only the fold gives positions.
  */
 
+import type { ContentRoom } from '@tidemark/access/reads';
 import {
   isClosed,
   type Offset,
@@ -13,23 +14,35 @@ import {
   UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
-import { type FoldedPartition, type ReadRequest, type ReadResult, Turns, type WorkflowSummary } from '@tidemark/ports';
-import { eventsThrough, openingOffset, type Ports, type StreamPlacement } from '@tidemark/runtime';
+import {
+  type FoldedPartition,
+  type ReadRequest,
+  type ReadResult,
+  type StoredRecord,
+  Turns,
+  type WorkflowSummary,
+} from '@tidemark/ports';
+import { historyPage, openingOffset, type Ports, StreamFold, type StreamPlacement } from '@tidemark/runtime';
 import {
   FEED_LINGER_MS,
   FEED_OPEN_MAX_COUNT,
   FEED_PAUSE_MS,
   FEED_READ_MAX_BYTES,
   FEED_SWEEP_PERIOD_MS,
+  REPLAY_READ_MAX_BYTES,
+  REPLAY_READ_MIN_BYTES,
+  REPLAY_UNREAD_MAX_BYTES,
   REPLAYS_AT_ONCE,
 } from '../limits.ts';
 import { endOf, Feed, type Follower, report, SentEvent } from './feed.ts';
-import { aborted } from './sink.ts';
+import { aborted, type EventSink } from './sink.ts';
 
 type FeedPorts = Pick<Ports, 'log' | 'store' | 'hints' | 'clock'>;
 
 export class Feeds {
   readonly #ports: FeedPorts;
+  /** The memory for content, in which what is read of histories is counted. */
+  readonly #room: ContentRoom;
   readonly #onError: (where: string, error: unknown) => void;
   readonly #feeds = new Map<WorkflowId, Feed>();
   readonly #opening = new Map<WorkflowId, Promise<Feed | undefined>>();
@@ -41,8 +54,9 @@ export class Feeds {
   #running: Promise<void> | undefined;
   #unsubscribe: (() => Promise<void>) | undefined;
 
-  constructor(ports: FeedPorts, onError: (where: string, error: unknown) => void) {
+  constructor(ports: FeedPorts, room: ContentRoom, onError: (where: string, error: unknown) => void) {
     this.#ports = ports;
+    this.#room = room;
     this.#onError = onError;
   }
 
@@ -105,16 +119,25 @@ export class Feeds {
   async #replay(row: StreamPlacement, follower: Follower, last: () => number): Promise<void> {
     if (follower.next > last()) return;
     const { log, store } = this.#ports;
-    const { sink } = follower;
-    const opening = await openingOffset(store, row.workflow);
-    const events = eventsThrough(log, row, [opening, Number.MAX_SAFE_INTEGER as Offset]);
-    while (!sink.closed.aborted) {
-      // Reads take turns; sending runs at each follower's own pace.
-      const { done, value } = await this.#replays.run(() => events.next());
-      if (done === true || value.position > last()) return;
-      report(follower, new SentEvent(value));
-      await sink.drained();
-      if (value.position === last()) return;
+    const { sink, whose } = follower;
+    const fold = new StreamFold(row);
+    let from = await openingOffset(store, row.workflow);
+    for (let maxBytes = REPLAY_READ_MIN_BYTES; !sink.closed.aborted && follower.next <= last(); ) {
+      const giveBack = await this.#room.reserve(whose, maxBytes, sink.closed);
+      let unread = (): void => {};
+      try {
+        // Reads take turns; sending runs at each follower's own pace, and no record is in memory meanwhile.
+        const next = await this.#replays.run(async () =>
+          sent(await historyPage(log, row, from, maxBytes), { fold, follower, last: last() }),
+        );
+        if (next === undefined) return;
+        from = next;
+        unread = this.#room.take(whose, sink.unreadBytes);
+      } finally {
+        giveBack();
+      }
+      maxBytes = isFull(sink) ? REPLAY_READ_MIN_BYTES : Math.min(2 * maxBytes, REPLAY_READ_MAX_BYTES);
+      await sink.drained().finally(unread);
     }
   }
 
@@ -246,6 +269,23 @@ export class Feeds {
     await this.#unsubscribe?.();
   }
 }
+
+/** Sends what the follower takes of these records; where to go on. Undefined: there is nothing more to send. */
+function sent(
+  records: readonly StoredRecord[],
+  { fold, follower, last }: { readonly fold: StreamFold; readonly follower: Follower; readonly last: number },
+): Offset | undefined {
+  for (const record of records) {
+    const event = fold.add(record);
+    if (event === undefined) continue;
+    if (event.position > last) return undefined;
+    report(follower, new SentEvent(event));
+    if (isFull(follower.sink)) return (record.offset + 1) as Offset;
+  }
+  return records.length === 0 ? undefined : ((records.at(-1)!.offset + 1) as Offset);
+}
+
+const isFull = ({ unreadBytes }: EventSink): boolean => unreadBytes >= REPLAY_UNREAD_MAX_BYTES;
 
 function feedIn(loaded: readonly FoldedPartition[], row: WorkflowSummary): Feed | undefined {
   const partition = loaded.find((each) => each.partition === row.partition);

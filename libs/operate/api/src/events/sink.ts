@@ -51,6 +51,11 @@ export class EventSink {
     if (response.writableLength > FOLLOWER_BUFFER_MAX_BYTES) response.destroy();
   }
 
+  /** What waits to be read. */
+  get unreadBytes(): number {
+    return this.#response.writableLength;
+  }
+
   /** Events that may be missed. */
   writeUnlessBusy(bytes: Uint8Array): void {
     if (!this.#response.writableNeedDrain) this.write(bytes);
@@ -82,6 +87,8 @@ export class EventSink {
 
   /** Reports what could not be read, as far as a caller may know it. */
   fail(error: unknown, onError: ((where: string, error: unknown) => void) | undefined): void {
+    // It left while it waited.
+    if (error === this.closed.reason) return;
     const reported = reportedOf(error);
     if (reported.isFault) onError?.('follow', error);
     this.write(eventBytes('problem', JSON.stringify(reported.problem)));

@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { ContentRoom } from '@tidemark/access/reads';
 import type { TenantId } from '@tidemark/core';
 import type { Principal } from '@tidemark/ports';
 import { systemClock } from '@tidemark/runtime';
@@ -14,7 +15,7 @@ import { Streams } from './streams.ts';
 
 let streams: Streams;
 beforeEach(() => {
-  streams = new Streams({ ports: { clock: systemClock } as never, client: {} as never }, () => {});
+  streams = new Streams({ ports: { clock: systemClock } as never, client: {} as never }, new ContentRoom(), () => {});
 });
 afterEach(() => streams.close());
 

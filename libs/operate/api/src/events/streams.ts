@@ -1,6 +1,7 @@
 /** Owns all streams of server-sent events of one server: their number and their callers, their heartbeats, how long they last, and their end. */
 
 import type { ServerResponse } from 'node:http';
+import type { ContentRoom } from '@tidemark/access/reads';
 import { LimitError } from '@tidemark/core';
 import { type Principal, Room } from '@tidemark/ports';
 import type { Place } from '../backend.ts';
@@ -20,8 +21,8 @@ export class Streams {
   readonly #room = new Room(STREAMS_MAX);
   readonly #heart: NodeJS.Timeout;
 
-  constructor({ ports, client }: Place, onError: (where: string, error: unknown) => void) {
-    this.feeds = new Feeds(ports, onError);
+  constructor({ ports, client }: Place, room: ContentRoom, onError: (where: string, error: unknown) => void) {
+    this.feeds = new Feeds(ports, room, onError);
     this.changes = new Changes(ports, onError);
     this.watches = new Watches(client);
     this.#heart = setInterval(() => this.#beat(performance.now()), HEARTBEAT_PERIOD_MS);

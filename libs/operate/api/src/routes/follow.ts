@@ -1,5 +1,6 @@
 /** Owns the routes that stream events as they happen. */
 
+import { takerOf } from '@tidemark/access/json-body';
 import { workflowId } from '@tidemark/core';
 import { z } from 'zod';
 import { tenantFor } from '../backend.ts';
@@ -59,7 +60,7 @@ export const followWorkflow = streamRoute({
     if (row.closedInGeneration !== null && next > row.position) return null;
     return async (sink) => {
       if (query.deltas && redaction.content) await streams.watches.add(workflowId(row.workflow), sink);
-      await streams.feeds.follow(row, { sink, redaction, next });
+      await streams.feeds.follow(row, { sink, redaction, whose: takerOf(principal.tenant), next });
     };
   },
 });

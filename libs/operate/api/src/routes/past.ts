@@ -131,8 +131,7 @@ export const listModelCalls = route({
   summary: 'What the model calls of a checkpoint saw',
   description:
     'Of the step that the checkpoint committed, in the order of their keys, rebuilt byte for byte with their manifests, some at a time. The sequence after the newest means steps under way.',
-  right: 'read',
-  readsContent: true,
+  right: 'content',
   problems: ['workflow-unknown', 'checkpoint-unknown', 'no-model-call', 'tokenizer-unknown'],
   params: pastParams,
   query: z.object({
@@ -237,8 +236,7 @@ export const compareWorkflows = route({
   summary: 'Compare two workflows',
   description:
     'Mostly a fork with its base: how each ended, what it took, and the first checkpoint at which they differ, counted on through what they share.',
-  right: 'read',
-  readsContent: true,
+  right: 'content',
   problems: ['workflow-unknown', 'history-forgotten'],
   params: workflowParams.extend({ other: workflowIdSchema }),
   reports: ({ params }) => [{ target: String(params.workflow) }, { target: String(params.other) }],

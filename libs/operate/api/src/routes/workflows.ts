@@ -39,7 +39,7 @@ import {
 } from '../schemas/common.ts';
 import { endingSchema, statusSchema, workflowSchema, workflowViewSchema } from '../schemas/workflow.ts';
 import { filterFields, searchOf, tagsSchema } from '../search-filter.ts';
-import { beliefOf, inputOf, isHistoryForgotten } from '../shapes/belief.ts';
+import { beliefOf, inputIn, inputOf, isOpeningForgotten, openingOf } from '../shapes/belief.ts';
 import { checkpointPoints, NO_POINT } from '../shapes/checkpoints.ts';
 import { cardOf } from '../shapes/definition.ts';
 import { endingOf } from '../shapes/ending.ts';
@@ -210,12 +210,14 @@ async function viewOf(backend: Backend, row: WorkflowSummary, seesContent: boole
   const isStopped = status !== 'open' && status !== 'parked';
   const head = await reads.checkpoints(workflow, { from: sequence, limit: 1 });
   const [last = NO_POINT] = await checkpointPoints(backend, row, head);
+  // Each payload is in memory once.
+  const opening = sequence === 0 ? head[0] : await openingOf(reads, workflow);
   return {
     ...workflowJson(row, backend.isIdle),
     pinned: row.pinned,
-    forgotten: await isHistoryForgotten(reads, workflow),
+    forgotten: isOpeningForgotten(opening),
     // Does not read what may not be shown.
-    ...(seesContent && { input: (await inputOf(reads, workflow)) ?? null, belief: await beliefOf(reads, row) }),
+    ...(seesContent && { input: opening ? inputIn(opening) : null, belief: await beliefOf(reads, row) }),
     ...endingJson(row, seesContent),
     question: status === 'parked' ? await questionOf(reads, workflow) : null,
     parent: await parentOf(backend, row),

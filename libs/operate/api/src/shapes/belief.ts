@@ -47,12 +47,25 @@ function believe(before: Json, at: Sequence, payload: string): Json {
 
 /** Whether the workflow's content is permanently gone: its key was destroyed. */
 export async function isHistoryForgotten(reads: Reads, workflow: WorkflowSummary['workflow']): Promise<boolean> {
+  return isOpeningForgotten(await openingOf(reads, workflow));
+}
+
+export const isOpeningForgotten = (opening: CheckpointRow | undefined): boolean =>
+  opening?.sequence === 0 && isForgotten(opening);
+
+/** Undefined while the rows don't know it. */
+export async function openingOf(
+  reads: Reads,
+  workflow: WorkflowSummary['workflow'],
+): Promise<CheckpointRow | undefined> {
   const [opening] = await reads.checkpoints(workflow, { from: sequence(0), limit: 1 });
-  return opening?.sequence === 0 && isForgotten(opening);
+  return opening;
 }
 
 /** The workflow's input; undefined while the rows don't know it. */
 export async function inputOf(reads: Reads, workflow: WorkflowSummary['workflow']): Promise<Json | undefined> {
-  const [opening] = await reads.checkpoints(workflow, { from: sequence(0), limit: 1 });
-  return opening === undefined ? undefined : (decodePayload('WorkflowOpened', opening.payload).input ?? null);
+  const opening = await openingOf(reads, workflow);
+  return opening && inputIn(opening);
 }
+
+export const inputIn = ({ payload }: CheckpointRow): Json => decodePayload('WorkflowOpened', payload).input ?? null;

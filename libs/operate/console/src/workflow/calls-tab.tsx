@@ -5,6 +5,7 @@ import { Empty } from '../parts/answers.tsx';
 import { Card } from '../parts/card.tsx';
 import { type Column, DataTable } from '../parts/table.tsx';
 import { Worker } from '../parts/words.tsx';
+import { useMay } from '../shell/rights.ts';
 import { count, duration, money, short } from '../text/format.ts';
 import type { EffectRow } from '../timeline/rows.ts';
 import type { WatchedTimeline } from '../timeline/use-timeline.ts';
@@ -24,6 +25,7 @@ export function CallsTab({
   readonly query: URLSearchParams;
 }) {
   const calls = timeline.rows.filter((row): row is EffectRow => row.kind === 'effect' && row.isModel);
+  const may = useMay();
   const [shown, setShown] = useState(SHOWN_COUNT);
   const [clicked, setPicked] = useState<EffectRow | null>(null);
   const asked = Number(query.get('call') ?? Number.NaN);
@@ -49,7 +51,7 @@ export function CallsTab({
           </button>
         ) : null}
       </Card>
-      {picked === null ? null : (
+      {picked === null || !may('content') ? null : (
         <section className="card">
           <CallPanel
             key={picked.key}

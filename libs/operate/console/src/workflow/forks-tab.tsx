@@ -40,21 +40,23 @@ export function ForksTab({ view, query }: { readonly view: WorkflowView; readonl
           </p>
         </Card>
       ) : null}
-      <Card title="Compare" note="how two runs ended, and where they differ">
-        <form
-          className="bar"
-          onSubmit={(event) => {
-            event.preventDefault();
-            compareWith(named);
-          }}
-        >
-          <Field name="With the workflow" value={named} onChange={setNamed} mono />
-          <button type="submit" disabled={named.trim() === ''}>
-            Compare
-          </button>
-        </form>
-        {other === '' ? null : <Comparison workflow={workflow} other={other} />}
-      </Card>
+      {may('content') ? (
+        <Card title="Compare" note="how two runs ended, and where they differ">
+          <form
+            className="bar"
+            onSubmit={(event) => {
+              event.preventDefault();
+              compareWith(named);
+            }}
+          >
+            <Field name="With the workflow" value={named} onChange={setNamed} mono />
+            <button type="submit" disabled={named.trim() === ''}>
+              Compare
+            </button>
+          </form>
+          {other === '' ? null : <Comparison workflow={workflow} other={other} />}
+        </Card>
+      ) : null}
       {isForking ? <ForkDialog view={view} at={at} onClose={() => setForking(false)} /> : null}
     </div>
   );
