@@ -37,7 +37,7 @@ export const EFFECTS_MUTATIONS: Mutations = {
   },
   'closures-by-arrival': {
     file: EFFECT_JOURNAL,
-    edits: [['options.name === undefined && this.#isUnordered(use)', "name === ''"]],
+    edits: [['isPlaced && this.#isUnordered(inPlace)', "name === ''"]],
     caughtBy: OVERLAPPING_TEST,
     breaks: 'Closures whose order the code does not give are refused.',
   },

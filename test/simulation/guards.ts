@@ -112,7 +112,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     file: 'libs/engine/runtime/src/effects/effect-journal.ts',
     edits: [
       ['requestDigest: asked ?? path };', 'requestDigest: asked ?? digestOf(digest, null) };'],
-      ['options.name === undefined && this.#isUnordered(use)', "name === ''"],
+      ['isPlaced && this.#isUnordered(inPlace)', "name === ''"],
     ],
     seed: 4,
     faults: ['crash'],
