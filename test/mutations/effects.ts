@@ -18,7 +18,10 @@ export const EFFECTS_MUTATIONS: Mutations = {
   'new-call-beside-a-recorded-one': {
     file: EFFECT_USES,
     edits: [
-      ['return same === undefined && this.#others(use).length === 0 ? this.fresh(operation) : undefined;', 'return this.fresh(operation);'],
+      [
+        'return same === undefined && this.#others(use).length === 0 ? this.fresh(operation) : undefined;',
+        'return this.fresh(operation);',
+      ],
     ],
     caughtBy: EFFECT_USES_TEST,
     breaks: 'No call is made beside one that was made and that nothing asks for again.',

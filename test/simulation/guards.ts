@@ -98,7 +98,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     file: USES,
     edits: [
       [
-        'const [same] = this.#asked.get(questionOf(use)) ?? [];',
+        'const same = this.#unnamed(questionOf(use)) ?? this.#former(use);',
         `const [same] = [...this.#unclaimed.values()]
            .filter((one) => one.operation === operation)
            .sort((a, b) => this.#ordinalOf(a) - this.#ordinalOf(b));`,
@@ -121,7 +121,10 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'recorded-first': {
     file: USES,
     edits: [
-      ['return same === undefined && this.#others(use).length === 0 ? this.fresh(operation) : undefined;', 'return this.fresh(operation);'],
+      [
+        'return same === undefined && this.#others(use).length === 0 ? this.fresh(operation) : undefined;',
+        'return this.fresh(operation);',
+      ],
     ],
     seed: 1,
     faults: ['crash'],

@@ -35,7 +35,7 @@ import { type Interruption, type Session, takeInterrupts } from '../session.ts';
 import { jsonText } from '../text/json.ts';
 import { atWords, shellWord } from '../text/shell.ts';
 import { duration } from '../text/units.ts';
-import { leftUndone } from '../views/history.ts';
+import { droppedByEnd } from '../views/history.ts';
 import { isUnfinished, unfinished } from '../views/unfinished.ts';
 
 /** One start: its definition, and its outcome so far. */
@@ -312,7 +312,7 @@ async function follow(current: Run, opened: Opened, id: string, isNew: boolean):
 async function ended({ session, created, options }: Run, client: Client, view: WorkflowView): Promise<number | string> {
   const { terminal } = session;
   const { continued_as: next, status, sequence_number: sequence } = view;
-  const undone = leftUndone(view);
+  const undone = droppedByEnd(view);
   if (undone !== undefined) terminal.warn(`${undone}.`);
   if (next !== undefined) {
     terminal.note(`${terminal.paintNote('green', 'continues')} as ${next}`);

@@ -17,7 +17,7 @@ function droppedWords({ count, tasks }: Dropped): string {
 }
 
 /** As its last checkpoint says, with the names of the steps; undefined: nothing, or it may not be shown. */
-export function leftUndone({ last_checkpoint: last }: Pick<WorkflowView, 'last_checkpoint'>): string | undefined {
+export function droppedByEnd({ last_checkpoint: last }: Pick<WorkflowView, 'last_checkpoint'>): string | undefined {
   const detail = last?.log?.find(({ action }) => action === TASKS_DROPPED)?.detail as Dropped | null | undefined;
   return Array.isArray(detail?.tasks) ? droppedWords(detail) : undefined;
 }

@@ -13,7 +13,7 @@ import { answersOf } from '../../views/answers.ts';
 import { flowLines } from '../../views/flow.ts';
 import { forkWords } from '../../views/fork.ts';
 import { stepNames, stoppedWords, taskWords } from '../../views/frontier.ts';
-import { eventWords, leftUndone } from '../../views/history.ts';
+import { droppedByEnd, eventWords } from '../../views/history.ts';
 import { type Handover, handoverLines, memoryLines, statusWords } from '../../views/memory.ts';
 import { INDENT, indented, type Style, section, sectionsLines, tableLines, valueLines } from '../../views/sections.ts';
 import { causeWords, countWords } from '../../views/undo.ts';
@@ -42,7 +42,7 @@ export function showLines(found: Found, options: ShowOptions, style: Style, nowM
   const sections: (readonly string[])[] = [
     headLines(found, style, nowMs),
     endingLines(found, options, style, nowMs),
-    undoneLines(found.view),
+    droppedLines(found.view),
     ...(found.view.forgotten
       ? [section('Forgotten', [`${INDENT}${FORGOTTEN_WORDS}`], style)]
       : [
@@ -141,8 +141,8 @@ function endingLines(found: Found, options: ShowOptions, style: Style, nowMs: nu
   }
 }
 
-function undoneLines(view: WorkflowView): readonly string[] {
-  const undone = leftUndone(view);
+function droppedLines(view: WorkflowView): readonly string[] {
+  const undone = droppedByEnd(view);
   return undone === undefined ? [] : [`${printable(undone)}.`];
 }
 
