@@ -28,6 +28,17 @@ export const FOLD_MUTATIONS: Mutations = {
     caughtBy: 'libs/model/core/src/canonical.test.ts',
     breaks: 'A value and what is read back of it have one digest.',
   },
+  'answer-to-an-earlier-question': {
+    file: FOLD_INBOX,
+    edits: [
+      [
+        "if (question === null || question.id !== control.question) return 'not-asked';",
+        "if (question === null) return 'not-asked';",
+      ],
+    ],
+    caughtBy: FOLD_TEST,
+    breaks: 'An answer is for the question that it names, and for no later one.',
+  },
   'signals-without-end': {
     file: FOLD_INBOX,
     edits: [['sizeBytes) > SIGNALS_MAX_BYTES;', 'sizeBytes) < 0;']],

@@ -218,18 +218,6 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     faults: ['signal'],
     workloads: ['turns'],
   },
-  'question-id': {
-    file: 'libs/model/core/src/fold-inbox.ts',
-    edits: [
-      [
-        "if (question === null || question.id !== control.question) return 'not-asked';",
-        "if (question === null) return 'not-asked';",
-      ],
-    ],
-    seed: 18,
-    faults: FORGED,
-    workloads: ['fickle', 'await'],
-  },
   'undo-when-decided': {
     file: HOLDER,
     edits: [["if (effects.some((effect) => isOpen(effect) && effect.key !== key)) return 'not-intended';", '']],
