@@ -79,7 +79,11 @@ function mayBringWithoutIndex(git: string): boolean {
   if (existsSync(path.join(git, 'commondir'))) return true;
   const config = path.join(git, 'config');
   const bytes = statSync(config, { throwIfNoEntry: false })?.size ?? 0;
-  if (bytes > 0 && bytes <= GIT_FILE_MAX_BYTES && /^[\t ]*bare[\t ]*=[\t ]*true[\t\r ]*$/m.test(readFileSync(config, 'utf8')))
+  if (
+    bytes > 0 &&
+    bytes <= GIT_FILE_MAX_BYTES &&
+    /^[\t ]*bare[\t ]*=[\t ]*true[\t\r ]*$/m.test(readFileSync(config, 'utf8'))
+  )
     return false;
   const objects = path.join(git, 'objects');
   return (
