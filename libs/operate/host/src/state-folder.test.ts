@@ -84,12 +84,16 @@ describe('the owner', () => {
     expect(judged()).toBe('state-exposed');
     chmodSync(state, 0o755);
     const rows = path.join(state, 'rows/data/base/1');
-    mkdirSync(rows, { recursive: true, mode: 0o700 });
+    mkdirSync(rows, { recursive: true, mode: 0o755 });
     writeFileSync(path.join(rows, '1255'), 'functions', { mode: 0o600 });
     expect(judged()).toBe('taken');
     chmodSync(path.join(rows, '1255'), 0o606);
     expect(judged()).toBe('state-exposed');
+    // Nobody else gets there.
+    chmodSync(path.join(state, 'rows'), 0o700);
+    expect(judged()).toBe('taken');
     rmSync(path.join(state, 'rows'), { recursive: true });
+    chmodSync(path.join(state, 'log'), 0o755);
     chmodSync(path.join(state, 'log', 'log.db'), 0o666);
     expect(judged()).toBe('state-exposed');
     chmodSync(path.join(state, 'log', 'log.db'), 0o600);

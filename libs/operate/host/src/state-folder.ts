@@ -63,7 +63,7 @@ function refuseOthers(folder: string, shown: string): void {
 interface Place {
   readonly file: string;
   readonly uid: number;
-  /** 0 of a link. */
+  /** 0 of a link, and where nobody else gets to. */
   readonly mode: number;
 }
 
@@ -77,10 +77,14 @@ function placesIn(folder: string, shown: string): readonly Place[] {
     }
     return below.map((file) => path.join(folder, name, file));
   });
+  // Nobody else gets below a folder that is its owner's alone, whatever modes are there: PGlite's files have those of its own for a moment.
+  const shut = new Set<string>();
   return [folder, ...within, ...files].flatMap((file) => {
     const stats = statsOf(() => lstatSync(file));
     if (stats === undefined) return [];
-    if (!stats.isSymbolicLink()) return [{ file, uid: stats.uid, mode: stats.mode & 0o777 }];
+    const isShut = shut.has(path.dirname(file));
+    if (stats.isDirectory() && (isShut || (stats.mode & 0o077) === 0)) shut.add(file);
+    if (!stats.isSymbolicLink()) return [{ file, uid: stats.uid, mode: isShut ? 0 : stats.mode & 0o777 }];
     // A link has an owner, and so has what it leads to.
     const target = statsOf(() => statSync(file));
     const link = { file, uid: stats.uid, mode: 0 };
