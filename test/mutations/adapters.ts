@@ -36,6 +36,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
       ],
     ],
     caughtBy: POOL_CLIENT_TEST,
+    failsWith: 'read-only transaction',
     breaks: 'After a failover of Postgres no session of before is used.',
   },
   'standby-is-used': {

@@ -168,7 +168,7 @@ export const SEALING_MUTATIONS: Mutations = {
     file: 'libs/engine/runtime/src/client/bulk.ts',
     edits: [['guardOf(BULK_DEFINITION, [{}, ...meant], ports)', 'guardOf(BULK_DEFINITION, [], ports)']],
     caughtBy: 'libs/testkit/src/secret-doors.test.ts',
-    test: 'the signal of a job',
+    test: 'the signal of a job, as the strictest definition that it may find says',
     breaks: 'The signal of a job is held to the strictest definition that it may find.',
   },
   'reasons-of-access-unguarded': {

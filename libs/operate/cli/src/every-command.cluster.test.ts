@@ -76,7 +76,7 @@ const LINES: readonly Line[] = [
   sees('recover t1 --dry-run'),
   acts('recover p1'),
   acts('fork g1 --at 0 --id f1'),
-  reads('compare g1 f1'),
+  sees('compare g1 f1'),
   acts('pin p1 --why audit'),
   acts('unpin p1 --why over'),
   acts('pause p1 --why later'),

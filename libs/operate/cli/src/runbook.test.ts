@@ -11,6 +11,8 @@ import { AGENTS, cliFolder } from './spawned-cli-fixture.ts';
 const TIMEOUT_MS = 300_000;
 /** Commands that want the folder for themselves; the others share it, which is quicker. */
 const ALONE = /^tidemark admin /;
+/** Placeholders for numbers in the sentences of the book. */
+const NUMBERS = /\b(?:COUNT|N|M)\b/g;
 const RUNBOOK = path.resolve(import.meta.dirname, '../../../../docs/runbook.md');
 
 /** Those within sentences, whose names are to be filled in. */
@@ -46,7 +48,7 @@ it(
     const mentioned = mentionedIn(text);
     expect(mentioned.length).toBeGreaterThan(1);
     for (const command of mentioned) {
-      const { code, err } = await here(...wordsOf(command.replace('COUNT', '1')));
+      const { code, err } = await here(...wordsOf(command.replaceAll(NUMBERS, '1')));
       // Nobody is named ID; every option is there, and none is missing.
       expect.soft(code, `${command}\n${err}`).toBe(EXIT.invalid);
     }

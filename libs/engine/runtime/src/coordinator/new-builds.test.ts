@@ -58,7 +58,7 @@ describe('a task that failed on one build', () => {
     await aWhile();
     expect(world.status(w)).toBe('parked');
     await deploy('two', false);
-    await world.until(w, 'completed');
+    await world.until(w, 'completed', 2_000);
     expect(begun).toEqual(['plan one', 'act one', 'act two']);
     expect(await decided()).toEqual(['two']);
   });
@@ -120,7 +120,7 @@ describe('a task that failed on one build', () => {
     const w = await start();
     await world.until(w, 'parked');
     await world.worker([beside('two')], { build: 'two' });
-    await aWhile();
+    await world.ports.clock.run(2_000);
     expect(world.status(w)).toBe('parked');
     expect(await decided()).toEqual(['two']);
     await world.worker([beside('three')], { build: 'three' });

@@ -175,9 +175,9 @@ export class EffectJournal {
 
   /** Once the step has taken another way, its places say nothing about what is recorded: its closures run again. */
   #closureIn(use: Use): Use {
-    const { digest } = this.#parts.ports;
-    if (!this.#uses.order.isLost) return { ...use, formerDigest: digestOf(digest, null) };
-    return { ...use, requestDigest: digestOf(digest, [use.requestDigest, this.#parts.newCheckpoint()]) };
+    if (!this.#uses.order.isLost) return use;
+    const requestDigest = digestOf(this.#parts.ports.digest, [use.requestDigest, this.#parts.newCheckpoint()]);
+    return { ...use, requestDigest };
   }
 
   /** Whether this attempt or an earlier one had another closure in the same place. */
