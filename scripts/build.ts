@@ -12,6 +12,7 @@ import { type BuiltManifest, builtManifest, type RootManifest } from './build/ma
 import { CONSOLE_FOLDER, type Published, readPublished } from './build/published.ts';
 import { reachOf } from './build/reach.ts';
 import { readmeOf } from './build/readme.ts';
+import { writeClientTypes } from './client-types.ts';
 import { buildConsole, isConsoleStale } from './console.mjs';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
@@ -22,6 +23,7 @@ export function buildPackages(
   out: string,
 ): readonly { readonly name: string; readonly folder: string }[] {
   rmSync(out, { recursive: true, force: true });
+  writeClientTypes();
   const siblings = readPublished(root);
   const all = new Map(siblings.map((published) => [published, reachOf(root, published)]));
   const emitted = path.join(out, 'emitted');

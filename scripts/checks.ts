@@ -20,6 +20,7 @@ export interface CheckResult {
 
 export const CHECKS: readonly Check[] = [
   { name: 'format and lint', args: ['node_modules/@biomejs/biome/bin/biome', 'check', '--diagnostic-level=warn', '.'] },
+  { name: 'types of client', args: ['scripts/client-types.ts'] },
   { name: 'types', args: ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'] },
   { name: 'types of core', args: ['node_modules/typescript/bin/tsc', '-p', 'libs/model/core/tsconfig.json'] },
   { name: 'types of console', args: ['node_modules/typescript/bin/tsc', '-p', 'libs/operate/console/tsconfig.json'] },

@@ -1,6 +1,6 @@
 /**
- * Installs the project's npm packages when they are missing or older than the lock file; the pre-script of every
- * README command. Plain JavaScript on Node 18 or newer with nothing installed: npm puts node_modules/.bin first on
+ * Installs the project's npm packages when they are missing or older than the lock file, and makes what is derived and
+ * imported by sources; the pre-script of every README command. Plain JavaScript on Node 18 or newer with nothing installed: npm puts node_modules/.bin first on
  * the path of its scripts, so the command after this one runs on the Node 24 that was installed here.
  * Must be quick (< 100 ms) when nothing is to do, and must never change package-lock.json.
  *
@@ -18,6 +18,8 @@ const modules = path.join(root, 'node_modules');
 const lockFile = path.join(root, 'package-lock.json');
 /** Holds the lock file's digest, so that it names what is installed. A time stamp would not survive a checkout. */
 const stampFile = path.join(modules, '.tidemark-installed');
+/** Types that are derived from the API's routes. */
+const clientTypes = path.join(root, 'libs/operate/client/src/api/table.ts');
 const windows = process.platform === 'win32';
 const localNode = path.join(modules, '.bin', windows ? 'node.cmd' : 'node');
 const quiet = process.argv.includes('--quiet');
@@ -79,15 +81,29 @@ function fail(text) {
 }
 
 function main() {
-  const digest = lockDigest();
   // npm runs no script of this project while it installs; the guard is for a future one.
-  if (isInstalled(digest) || process.env.TIDEMARK_SETUP === '1') return;
+  if (process.env.TIDEMARK_SETUP === '1') return;
+  const digest = lockDigest();
+  if (!isInstalled(digest)) installPackages(digest);
+  if (!existsSync(clientTypes)) makeClientTypes();
+}
+
+function installPackages(digest) {
   const startedAt = Date.now();
   say('setup: installing the npm packages (once; half a minute, or a few on a slow machine) …');
   install();
   if (!ensureNode()) fail(`Node ${nodeMajorMin} is missing: install it, or let npm run the install script of "node".`);
   writeFileSync(stampFile, digest);
   say(`setup: done in ${Math.round((Date.now() - startedAt) / 1000)} s.`);
+}
+
+function makeClientTypes() {
+  const { status, stderr } = spawnSync(localNode, ['scripts/client-types.ts'], {
+    cwd: root,
+    encoding: 'utf8',
+    shell: windows,
+  });
+  if (status !== 0) fail(`the client's types can't be made from the API's routes:\n${stderr}`);
 }
 
 main();
