@@ -7,6 +7,10 @@ import type { Span } from 'oxc-parser';
 import { packageFolders } from '../workspaces.ts';
 import { commentBefore, sourceOf } from './declarations.ts';
 
+/** Names of limits, without versions and marks of formats, which no one reaches. */
+const LIMIT = /^(?!.*(?:VERSION|FORMAT|MAGIC))[A-Z][A-Z\d_]+$|[lL]imits$/;
+const TEST = /\.test(-d)?\.ts$|fixture|\/bench\//;
+
 const TITLES: Readonly<Record<string, string>> = {
   api: 'HTTP API',
   'blob-s3': 'Object store',
@@ -24,27 +28,27 @@ const TITLES: Readonly<Record<string, string>> = {
   traces: 'Traces',
 };
 
-/** Exported constants of a file that are a number, and members of those that hold several limits; with comments. */
+/** Constants of a file that are a number, and members of those that hold several limits; each with a comment. */
 async function limitsIn(root: URL, file: string): Promise<readonly string[]> {
   const source = await sourceOf(root, file);
-  const commentAt = (start: number): string => commentBefore(source, start).replace(/\s+/g, ' ').replaceAll('|', '\\|');
   const textOf = ({ start, end }: Span): string => source.text.slice(start, end);
-  const row = (name: string, value: string, comment: string): string => `| \`${name}\` | \`${value}\` | ${comment} |`;
-  const declarations = source.body.flatMap((statement) =>
-    statement.type === 'ExportNamedDeclaration' && statement.declaration !== null
-      ? [{ start: statement.start, declaration: statement.declaration }]
-      : [],
-  );
-  return declarations.flatMap(({ start, declaration }) => {
-    if (declaration.type !== 'VariableDeclaration') return [];
+  let [comment, end] = ['', 0];
+  const row = (name: string, value: string, at: Span): string[] => {
+    // One comment may be that of several constants, without a line between them.
+    const isNext = /^\n\s*$/.test(source.text.slice(end, at.start));
+    const own = commentBefore(source, at.start).replace(/\s+/g, ' ').replaceAll('|', '\\|');
+    [comment, end] = [own || (isNext ? comment : ''), at.end];
+    return comment === '' ? [] : [`| [\`${name}\`](../${file}) | \`${value}\` | ${comment} |`];
+  };
+  return source.body.flatMap((statement) => {
+    const declaration = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement;
+    if (declaration?.type !== 'VariableDeclaration') return [];
     return declaration.declarations.flatMap(({ id, init }) => {
-      if (id.type !== 'Identifier' || init === null) return [];
-      if (/^[\d_.\s*+()-]+$/.test(textOf(init))) return [row(id.name, textOf(init), commentAt(start))];
+      if (id.type !== 'Identifier' || init === null || !LIMIT.test(id.name)) return [];
+      if (/^[\d_.\s*+()-]+$/.test(textOf(init))) return row(id.name, textOf(init), statement);
       if (init.type !== 'ObjectExpression' || !/limits$/i.test(id.name)) return [];
       return init.properties.flatMap((property) =>
-        property.type === 'Property'
-          ? [row(textOf(property.key), textOf(property.value), commentAt(property.start))]
-          : [],
+        property.type === 'Property' ? row(textOf(property.key), textOf(property.value), property) : [],
       );
     });
   });
@@ -55,17 +59,13 @@ export async function configurationPage(root: URL): Promise<string> {
   const folders = packageFolders(fileURLToPath(root), ['libs']).filter((folder) => folder !== 'libs/testkit');
   for (const folder of folders) {
     const library = path.basename(folder);
-    for (const file of globSync(`${folder}/src/{limits.ts,*/limits.ts}`, { cwd: fileURLToPath(root) }).sort()) {
-      const rows = await limitsIn(root, file);
-      if (rows.length === 0) continue;
-      const room = path.basename(path.dirname(file));
-      const title = `${TITLES[library] ?? `@tidemark/${library}`}${room === 'src' ? '' : `: ${room}`}`;
-      parts.push(
-        `### ${title}\n\n[${file}](../${file})\n\n| limit | value | of what |\n| --- | --- | --- |\n${rows.join('\n')}\n`,
-      );
-    }
+    const files = globSync(`${folder}/src/**/*.ts`, { cwd: fileURLToPath(root) }).filter((file) => !TEST.test(file));
+    const rows = (await Promise.all(files.sort().map((file) => limitsIn(root, file)))).flat();
+    if (rows.length === 0) continue;
+    const title = TITLES[library] ?? `@tidemark/${library}`;
+    parts.push(`### ${title}\n\n| limit | value | of what |\n| --- | --- | --- |\n${rows.join('\n')}\n`);
   }
-  if (parts.length < 5) throw new Error('No limits.ts was found where libraries have them.');
+  if (parts.length < 5) throw new Error('No limits were found where libraries have them.');
   return `# Configuration
 
 Settings are in the environment, and nowhere else. A test compares these lists of settings and defaults with what processes read:

@@ -56,19 +56,19 @@ export const PARKED_COUNT_MAX_MS = 2_000;
 export const REBUILD_POOL_MAX = 5;
 /** Differences of rows that one round trip reads. */
 export const DIFFERENCES_PAGE_ROWS = 1_000;
-/** The same for rows with their texts, each of which may be as long as an event. */
+/** Rows with their texts that one round trip reads when differing rows are shown; each may be as long as an event. */
 export const CONTENTS_PAGE_ROWS = 50;
 /** Bytes of the longest name that Postgres doesn't cut. */
 export const NAME_MAX_BYTES = 63;
 /** Longest wait of a migration for a table that others use; they wait behind it meanwhile. */
 export const MIGRATION_LOCK_TIMEOUT_MS = 2_000;
-/** Pause between two such waits, in which those behind it resume. */
+/** Pause between two waits of a migration for a table, in which those behind it resume. */
 export const MIGRATION_LOCK_PAUSE_MS = 1_000;
-/** Such waits before the migration fails. */
+/** Waits for a table before the migration fails. */
 export const MIGRATION_LOCK_ATTEMPTS_MAX = 10;
 /** Bytes of the largest table, with its indexes, that is rewritten while others wait, to clear deleted data out of its files. */
 export const SCRUB_TABLE_MAX_BYTES = 256 * 1024 * 1024;
-/** Longest wait for the lock on such a table; meanwhile others wait behind it. */
+/** Longest wait for the lock on a table that is rewritten; meanwhile others wait behind it. */
 export const SCRUB_LOCK_TIMEOUT_MS = 5_000;
 /** Longest time that others wait while the table is rewritten. */
 export const SCRUB_MAX_MS = 30_000;

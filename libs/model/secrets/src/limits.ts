@@ -11,9 +11,9 @@ export const ENTROPY_MIN_BITS = 3.4;
 export const PIECE_MAX_CHARS = 2.9;
 /** Characters of a password that only its name declares. */
 export const NAMED_MIN_CHARS = 6;
-/** The same after the name of a password, for a value with a digit. */
+/** Characters of a value with a digit after the name of a password. */
 export const PIN_MIN_CHARS = 4;
-/** The same after the name of a token, for a value with letters and digits. */
+/** Characters of a value with letters and digits after the name of a token. */
 export const TOKEN_NAMED_MIN_CHARS = 8;
 /** Levels of nesting that are searched; deeper data is a find of its own. */
 export const DEPTH_MAX = 200;

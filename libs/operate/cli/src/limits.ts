@@ -5,7 +5,7 @@ export const LIST_DEFAULT_COUNT = 20;
 export const LIST_MAX_COUNT = 10_000;
 /** Things in one page of a list that is read page by page. */
 export const PAGE_COUNT = 200;
-/** The same of approvals and of questions, of which the API answers no more. */
+/** Approvals, or questions, in one page: the API answers no more. */
 export const WAITING_PAGE_COUNT = 100;
 /** Hand-overs between phases in one answer: the API returns no more. */
 export const HANDOVERS_PAGE_COUNT = 100;

@@ -4,7 +4,7 @@
 export const ARCHIVE_CACHE_MAX_BYTES = 48 * 1024 * 1024;
 /** Default raw bytes that one read of archived records returns. */
 export const ARCHIVE_READ_MAX_BYTES = 4 * 1024 * 1024;
-/** Segments of several partitions that one such read fetches at once. */
+/** Segments of several partitions that one read of archived records fetches at once. */
 export const ARCHIVE_READS_AT_ONCE = 8;
 /** Raw bytes, and events, at which a segment ends. */
 export const SEGMENT_MAX_BYTES = 16 * 1024 * 1024;

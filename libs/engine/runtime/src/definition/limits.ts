@@ -12,7 +12,7 @@ export const ERROR_CODE_MAX_CHARS = 200;
 export const EVIDENCE_MAX_CHARS = 64_000;
 /** Most limits of concurrency and rate that one workflow may be under. */
 export const DISPATCH_LIMITS_MAX_COUNT = 8;
-/** Longest key of such a limit, in characters. */
+/** Longest key of a limit of concurrency or rate, in characters. */
 export const LIMIT_KEY_MAX_CHARS = 200;
 /** Highest concurrency of one key, in workflows. */
 export const LIMIT_CONCURRENCY_MAX_COUNT = 100_000;

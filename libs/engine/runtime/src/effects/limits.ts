@@ -7,9 +7,9 @@ export const CALL_WINDOW_MS = 5_000;
  * began, ran or ended, it counts as that call with a changed request. (A stopped process loses one period, not all of them.)
  */
 export const RECORD_CLAIM_PERIODS = 10;
-/** Such periods without a call, after which a step that asks for other things than what comes first has taken another way. */
+/** Periods of `RECORD_CLAIM_PERIOD_MS` without a call, after which a step that asks for other things than what comes first has taken another way. */
 export const ORDER_LOST_PERIODS = 2;
-/** Such a period, in milliseconds. */
+/** Period at which a call that waits for another one's record looks whether any call moved, in milliseconds. */
 export const RECORD_CLAIM_PERIOD_MS = 500;
 /** Time that running steps have to finish once their workflow is cancelled, in milliseconds. */
 export const CANCEL_GRACE_MS = 10_000;

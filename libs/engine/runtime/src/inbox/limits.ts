@@ -7,7 +7,7 @@ export const APPROVALS_PAGE_COUNT = 100;
 /** How long a recent write may take to show in rows, in milliseconds: a workflow, and a token that is confirmed. */
 export const WORKFLOW_GRACE_MS = 2_000;
 export const TOKEN_GRACE_MS = 2_000;
-/** The same for a person's judgement of an unreadable record, after which the workflow resumes. */
+/** How long a person's judgement of an unreadable record may take to show in rows, in milliseconds: then the workflow resumes. */
 export const RECORD_JUDGED_GRACE_MS = 10_000;
 /** Events of a workflow that are read to find an earlier decision. */
 export const DECISION_EVENTS_MAX_COUNT = 10_000;
