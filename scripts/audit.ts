@@ -19,13 +19,13 @@ const ASKING_MAX_MS = 90_000;
 /** Tries once, and once more; reports why it failed, however quiet the calling npm is. */
 const ASKING = ['--loglevel=warn', '--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--fetch-timeout=20000'];
 
-interface Said {
+interface NpmResult {
   readonly stdout: string;
   readonly stderr: string;
   readonly code: number;
 }
 
-function npm(folder: string, args: readonly string[]): Promise<Said> {
+function npm(folder: string, args: readonly string[]): Promise<NpmResult> {
   const options = { cwd: folder, timeout: ASKING_MAX_MS, maxBuffer: 64 * 1024 * 1024 };
   // By npm's own file where npm started this script: the command's name differs between systems.
   const own = process.env.npm_execpath;
@@ -38,7 +38,7 @@ function npm(folder: string, args: readonly string[]): Promise<Said> {
 }
 
 /** Without the registry's address, which may hold a password. */
-const reasonOf = ({ stderr, code }: Said): string => {
+const reasonOf = ({ stderr, code }: NpmResult): string => {
   const lines = stderr.split('\n').map((line) => line.replace(/^npm (?:error|warn|ERR!)\s*(?:audit\s+|code\s+)?/i, ''));
   const telling = lines.find((line) => /\b[45]\d\d\b|E[A-Z]{4,}/.test(line) && !/config/.test(line));
   return (telling ?? `npm ended with ${code}`).replace(/\s*(?:- \w+ )?https?:\/\/\S+/g, '').trim();

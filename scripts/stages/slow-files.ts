@@ -121,7 +121,7 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
   },
   'libs/testkit/src/lifecycle.test.ts': {
     seconds: 8,
-    why: 'The grace of a step that does not onControlChanged a cancellation is ten seconds.',
+    why: 'The grace of a step that ignores its cancellation is ten seconds.',
   },
   'libs/testkit/src/model-limits.test.ts': {
     seconds: 7,

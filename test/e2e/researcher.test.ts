@@ -198,13 +198,13 @@ describe('what it answers', () => {
   });
 });
 
-interface Said {
+interface ModelAnswer {
   readonly text?: string;
   readonly calls?: readonly (readonly [name: string, input: object])[];
 }
 
 /** Answers as OpenAI's chat completions do, with one after the other. */
-async function startModel(answers: readonly Said[]) {
+async function startModel(answers: readonly ModelAnswer[]) {
   const bodies: string[] = [];
   const server = http.createServer(async (request, response) => {
     let body = '';

@@ -268,14 +268,14 @@ async function wrongRows(newest: string, fleet: Fleet): Promise<readonly Finding
   return found.flatMap((check) => (check.level === 'ok' ? [] : [{ workflow: '', what: JSON.stringify(check) }]));
 }
 
-export interface Said {
+export interface CommandResult {
   readonly code: number;
   readonly out: string;
   readonly err: string;
 }
 
 /** The command of a release, against the fleet. */
-export async function command(root: string, fleet: Fleet, ...args: readonly string[]): Promise<Said> {
+export async function command(root: string, fleet: Fleet, ...args: readonly string[]): Promise<CommandResult> {
   const env = { ...process.env, ...fleet.env };
   const main = path.join(root, 'node_modules/@tidemark/cli/src/main.ts');
   try {

@@ -140,7 +140,7 @@ describe('a workflow that is cancelled', () => {
     expect((await run.checkpoints()).map(({ step }) => step)).toEqual(['first']);
   });
 
-  it('abandons a step that does not onControlChanged it, once its grace is over', async () => {
+  it('abandons a step that ignores it, once its grace is over', async () => {
     const world = await open({ workflows: [travel] });
     const begun = hold(() => new Promise(() => {}));
     const run = await world.start(travel, {});

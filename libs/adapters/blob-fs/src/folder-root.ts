@@ -31,7 +31,7 @@ const isPart = (part: string): boolean =>
   !['', '.', '..'].includes(part) && Buffer.byteLength(part) <= NAME_PART_MAX_BYTES && !DEVICE.test(part);
 
 /** Where to reach a file while its folder is open. */
-interface Place {
+interface OpenPath {
   readonly file: string;
   readonly folder: FileHandle;
 }
@@ -126,7 +126,7 @@ export class FolderRoot {
   }
 
   /** Does the work where the name leads, in a folder that stays open meanwhile; creates the folders on the way where `makes` is set. */
-  async #in<T>(name: string, makes: boolean, work: (place: Place) => Promise<T>): Promise<T> {
+  async #in<T>(name: string, makes: boolean, work: (place: OpenPath) => Promise<T>): Promise<T> {
     if (!isNameWithin(name)) {
       const message = `${JSON.stringify(name.slice(0, 200))} is not a name within ${this.path}: give a relative path of plain names.`;
       throw new InvalidError('path-outside', message, { folder: this.path });

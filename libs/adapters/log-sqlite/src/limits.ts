@@ -32,7 +32,7 @@ export type SqliteLogLimits = Readonly<typeof defaultLimits>;
 /** Most records of a base with which others are packed (see packed-records.ts): two turns with a model. */
 export const BASE_MAX_RECORDS = 8;
 
-/** Records that one base serves, so that a trim keeps few and a damaged one spoils few. */
+/** Records that one base serves, so that a trim keeps few of them for others, and a damaged base costs few records. */
 export const BASE_REACH_RECORDS = 256;
 
 /** Bases kept in memory for writing, and as many for reading, each of at most 16 KiB: one per partition with records that pack well. */

@@ -98,7 +98,7 @@ export function parseBeat(text: string, nowMs: number): Beat {
 }
 
 /** What a holder announced about itself. */
-export interface Said {
+export interface HolderReport {
   readonly leases: ReadonlyMap<WorkflowId, Epoch>;
   readonly announced: Announcement | undefined;
 }
@@ -113,7 +113,7 @@ export const packLeases = (leases: readonly ReportedLease[], announced?: Announc
     ...(announced === undefined ? [] : ['', announced]),
   ]);
 
-export function unpackLeases(packed: string): Said {
+export function unpackLeases(packed: string): HolderReport {
   const leases = new Map<WorkflowId, Epoch>();
   let announced: Announcement | undefined;
   const values = parsed(packed);

@@ -9,7 +9,7 @@ import { script } from './script.ts';
 
 /**
  * KEYS beat, leases, holders, coordinators; ARGV holder, ttl in ms, stall in ms, version of the leases, standing connections, leases
- * (empty: as before). Returns 1 when the leases are wanted, else 0, then the adverts that stand.
+ * (empty: as before). Returns 1 when the leases are wanted, else 0; then the adverts of coordinators that have not expired.
  */
 export const beatScript = script(`
 local time = redis.call('TIME')
@@ -26,8 +26,8 @@ return reply
 
 /**
  * KEYS marker, holders, coordinators, words; ARGV a new marker, its ttl in ms, key prefix of beats, own advert (empty: none), its ttl in
- * ms, own id, own word, its ttl in ms. Returns the marker that stands, Redis' time in ms, the adverts that stand, coordinator and word in
- * turn, holder and beat in turn. The own word is written before all are read, so of several coordinators that report one holder the last
+ * ms, own id, own word, its ttl in ms. Returns the current marker, Redis' time in ms, the adverts that have not expired, then pairs of
+ * coordinator and word, and pairs of holder and beat. The own word is written before all are read, so of several coordinators that report one holder the last
  * sees all. O(living holders), in chunks of 1,000 because of Lua's stack.
  */
 export const viewScript = script(`

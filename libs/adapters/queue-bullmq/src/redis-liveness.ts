@@ -22,13 +22,13 @@ import {
 import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import {
   type Beat,
+  type HolderReport,
   isAlive,
   packLeases,
   packWord,
   parseAdverts,
   parseBeat,
   parseWords,
-  type Said,
   unpackLeases,
   type Words,
 } from './judge.ts';
@@ -80,7 +80,7 @@ interface Own {
 }
 
 /** Leases of other holders, by the number of their version. */
-interface Known extends Said {
+interface Known extends HolderReport {
   readonly number: string;
   /** When its beat was last seen, on this process's monotonic clock; how long that counts while it is connected. */
   seenMs: number;

@@ -17,7 +17,7 @@ import {
 import { type Job, type Route, routeKey } from '@tidemark/ports';
 import { QUEUE_NAME_MAX_CHARS } from './limits.ts';
 
-/** workflow, tenant, partition, offset, lamport; how it stands among others where that is given, which scripts read; `traceparent` where traces are on. */
+/** workflow, tenant, partition, offset, lamport; its priority and fair share where a `Dispatch` has them, which scripts read; `traceparent` where traces are on. */
 type PackedJob = readonly [string, string, number, number, number, (Dispatch | null)?, string?];
 
 /** Part of Redis keys; BullMQ allows no colon. Different definitions have different names, none longer than the limit. */

@@ -13,7 +13,7 @@ import type {
 import { ANSWER_BOUNDS, CorruptError, type Json, parseJson } from '@tidemark/core';
 import type { ModelAnswer, ModelToolCall } from '@tidemark/runtime';
 import { ModelAnswerTooLargeError } from './errors.ts';
-import { type FoldedPart, folded, isOwnCall, type Said, unfolded } from './folded-content.ts';
+import { type AnswerText, type FoldedPart, folded, isOwnCall, unfolded } from './folded-content.ts';
 import type { Hidden } from './hidden.ts';
 import { ANSWER_MAX_BYTES } from './limits.ts';
 import { base64, plain } from './plain-json.ts';
@@ -56,7 +56,7 @@ export function answerOf(parts: Parts, hidden: Hidden): Answer {
     .map(withoutBytes)
     .map((part) => withCleanMetadata(part, hidden));
   const { structuredOutputText, finishReason, providerMetadata, warnings, response } = parts;
-  const said: Said = {
+  const said: AnswerText = {
     text: structuredOutputText ?? textOf(content),
     toolCalls: content.filter(isOwnCall).map(toolCallOf),
   };
@@ -82,7 +82,7 @@ export function answerOf(parts: Parts, hidden: Hidden): Answer {
 }
 
 /** Throws `CorruptError` for a detail that no version of this library wrote. */
-export function partsOf({ detail, ...said }: Said & Pick<ModelAnswer, 'detail'>): Parts {
+export function partsOf({ detail, ...said }: AnswerText & Pick<ModelAnswer, 'detail'>): Parts {
   const found = detail as unknown as Detail | null;
   if (typeof found !== 'object' || found?.version !== DETAIL_VERSION || !Array.isArray(found.content)) {
     throw new CorruptError(

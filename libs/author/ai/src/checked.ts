@@ -8,7 +8,7 @@ import type { z } from 'zod';
 import { PROBLEMS_SHOWN_COUNT, QUOTED_MAX_CHARS } from './limits.ts';
 
 /** Where a value comes from, for the error. */
-export interface Place {
+export interface ValueSource {
   /** Code of the error: `prices-invalid`, … */
   readonly code: string;
   /** Begins the message: the file, the argument. */
@@ -18,7 +18,7 @@ export interface Place {
 }
 
 /** Returns the value as the schema has it, or throws an `InvalidError` that names each field, its kind, and the place. */
-export function checked<S extends z.ZodType>(schema: S, value: unknown, place: Place): z.output<S> {
+export function checked<S extends z.ZodType>(schema: S, value: unknown, place: ValueSource): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw invalid(
@@ -27,7 +27,7 @@ export function checked<S extends z.ZodType>(schema: S, value: unknown, place: P
   );
 }
 
-export function invalid({ code, what, remedy }: Place, problems: readonly string[]): InvalidError {
+export function invalid({ code, what, remedy }: ValueSource, problems: readonly string[]): InvalidError {
   const rest = problems.length - PROBLEMS_SHOWN_COUNT;
   const shown = problems.slice(0, PROBLEMS_SHOWN_COUNT).join('; ');
   return new InvalidError(code, `${what}: ${shown}${rest > 0 ? `; and ${rest} more` : ''}. ${remedy}`, {

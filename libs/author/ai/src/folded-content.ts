@@ -9,7 +9,7 @@ import type { ModelToolCall } from '@tidemark/runtime';
 import { FOLDED_MIN_CHARS } from './limits.ts';
 
 /** The parts of the answer that are recorded besides. */
-export interface Said {
+export interface AnswerText {
   readonly text: string;
   readonly toolCalls: readonly ModelToolCall[];
 }
@@ -25,7 +25,10 @@ export type FoldedPart = LanguageModelV4Content | FoldedText | FoldedCall;
 export const isOwnCall = (part: { readonly type: string }): part is LanguageModelV4ToolCall =>
   part.type === 'tool-call' && (part as LanguageModelV4ToolCall).providerExecuted !== true;
 
-export function folded(content: readonly LanguageModelV4Content[], { text, toolCalls }: Said): readonly FoldedPart[] {
+export function folded(
+  content: readonly LanguageModelV4Content[],
+  { text, toolCalls }: AnswerText,
+): readonly FoldedPart[] {
   let chars = 0;
   let calls = 0;
   return content.map((part): FoldedPart => {
@@ -38,7 +41,10 @@ export function folded(content: readonly LanguageModelV4Content[], { text, toolC
   });
 }
 
-export function unfolded(content: readonly FoldedPart[], { text, toolCalls }: Said): readonly LanguageModelV4Content[] {
+export function unfolded(
+  content: readonly FoldedPart[],
+  { text, toolCalls }: AnswerText,
+): readonly LanguageModelV4Content[] {
   let start = 0;
   let calls = 0;
   return content.map((part): LanguageModelV4Content => {

@@ -5,7 +5,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { checked, invalid, type Place } from './checked.ts';
+import { checked, invalid, type ValueSource } from './checked.ts';
 import { PRICES_FILE_MAX_BYTES } from './limits.ts';
 import { costMicros, type Price, type PricedUsage, priceSchema } from './price.ts';
 import shipped from './prices.json' with { type: 'json' };
@@ -79,7 +79,7 @@ export async function loadPrices(file: string, onWarning: OnWarning = warnOfProc
   return tableOf(prices, onWarning);
 }
 
-async function readJson(file: string, place: Place): Promise<unknown> {
+async function readJson(file: string, place: ValueSource): Promise<unknown> {
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     throw invalid(place, [error.code === 'ENOENT' ? 'there is no such file' : `can't be read (${error.code})`]);
   });

@@ -3,13 +3,13 @@
 import type { $ZodTypes, SomeType } from 'zod/v4/core';
 import { SCHEMA_DEPTH_MAX } from './limits.ts';
 
-export interface Place {
+export interface SchemaPosition {
   readonly path: string;
   /** Whether undefined is allowed here: a member of an object is then left out. */
   readonly mayBeAbsent: boolean;
 }
 
-type Visit = (schema: SomeType, place: Place) => void;
+type Visit = (schema: SomeType, place: SchemaPosition) => void;
 
 /** Visits each schema once, so that a recursive one ends. */
 export function walkSchema(schema: SomeType, visit: Visit): void {
@@ -21,7 +21,7 @@ interface Walk {
   readonly seen: Set<SomeType>;
 }
 
-function walk(schema: SomeType, place: Place, depth: number, state: Walk): void {
+function walk(schema: SomeType, place: SchemaPosition, depth: number, state: Walk): void {
   if (state.seen.has(schema) || depth > SCHEMA_DEPTH_MAX) return;
   state.seen.add(schema);
   state.visit(schema, place);
@@ -31,7 +31,7 @@ function walk(schema: SomeType, place: Place, depth: number, state: Walk): void 
 }
 
 /** The schemas within one, with their paths. */
-function children(def: $ZodTypes['_zod']['def'], { path, mayBeAbsent }: Place): [SomeType, string, boolean][] {
+function children(def: $ZodTypes['_zod']['def'], { path, mayBeAbsent }: SchemaPosition): [SomeType, string, boolean][] {
   switch (def.type) {
     case 'object': {
       const members = Object.entries(def.shape).map(([key, member]): [SomeType, string, boolean] => [

@@ -7,7 +7,7 @@
 import type { $ZodTypes, SomeType } from 'zod/v4/core';
 import type { Problem } from './parse.ts';
 import type { Schema } from './schema.ts';
-import { type Place, walkSchema } from './schema-walk.ts';
+import { type SchemaPosition, walkSchema } from './schema-walk.ts';
 import { isMarkedEarly, isSecret } from './secret.ts';
 
 /** Types that JSON doesn't have, and what to use instead. */
@@ -44,7 +44,7 @@ export function unstorable(schema: Schema): readonly Problem[] {
 }
 
 /** Types whose answer depends on more than their name. */
-function checkOpen(schema: SomeType, place: Place, problems: Problem[]): void {
+function checkOpen(schema: SomeType, place: SchemaPosition, problems: Problem[]): void {
   const def = (schema as $ZodTypes)._zod.def;
   const absent = "may be undefined, which JSON doesn't have; use nullable()";
   switch (def.type) {
@@ -74,6 +74,6 @@ function checkOpen(schema: SomeType, place: Place, problems: Problem[]): void {
   }
 }
 
-const report = (problems: Problem[], { path }: Place, problem: string): void => {
+const report = (problems: Problem[], { path }: SchemaPosition, problem: string): void => {
   problems.push({ path, problem });
 };

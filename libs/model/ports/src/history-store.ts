@@ -44,7 +44,7 @@ export interface EventQuery {
 /** The place of a record, and when it was written. */
 export type RejectedPlace = Pick<RejectedRow, 'atMs' | 'partition' | 'offset'>;
 
-export interface HistoryStore<Said = JsonText> {
+export interface HistoryStore<Payload = JsonText> {
   /** In order of creation; starts after the given one. */
   tasks(workflow: WorkflowId, limit: number, after?: TaskId | null): Promise<readonly TaskRow[]>;
   /**
@@ -55,19 +55,19 @@ export interface HistoryStore<Said = JsonText> {
   checkpoints(
     workflow: WorkflowId,
     options: { readonly from: Sequence; readonly limit: number; readonly step?: string; readonly since?: Position },
-  ): Promise<readonly CheckpointRow<Said>[]>;
+  ): Promise<readonly CheckpointRow<Payload>[]>;
   /**
    * All of them, by position; those of one task where it is given. Throws `UnavailableError` (`store-rebuilding`) as `checkpoints` does.
    */
   effects(
     workflow: WorkflowId,
     options?: { readonly task?: TaskId; readonly since?: Position },
-  ): Promise<readonly EffectRow<Said>[]>;
+  ): Promise<readonly EffectRow<Payload>[]>;
   /** By task, then by the bytes of the key. Throws `UnavailableError` (`store-rebuilding`) before `ready`. */
   effectPage(
     workflow: WorkflowId,
     query: EffectQuery & { readonly limit: number },
-  ): Promise<readonly EffectRow<Said>[]>;
+  ): Promise<readonly EffectRow<Payload>[]>;
   /** As `effectPage`, without reading texts. Absent `limit`: all of them. */
   effectListings(
     workflow: WorkflowId,
@@ -81,7 +81,7 @@ export interface HistoryStore<Said = JsonText> {
    */
   corrections(workflow: WorkflowId, sequences: readonly Sequence[]): Promise<readonly Correction[]>;
   /** The newest `limit` matches, by position. */
-  events(workflow: WorkflowId, limit: number, query?: EventQuery): Promise<readonly EventRow<Said>[]>;
+  events(workflow: WorkflowId, limit: number, query?: EventQuery): Promise<readonly EventRow<Payload>[]>;
   /** The newest first; starts after the given place. */
   rejected(limit: number, tenant?: TenantId | null, after?: RejectedPlace | null): Promise<readonly RejectedRow[]>;
 }

@@ -78,24 +78,24 @@ export interface SnapshotParts {
 }
 
 /** What workers read to resume workflows. */
-export interface ClaimStore<Said = JsonText> {
+export interface ClaimStore<Payload = JsonText> {
   /** Snapshots of the workflows that exist. Throws `UnavailableError` (`store-rebuilding`) before `ready`. */
-  loadStreams(workflows: readonly WorkflowId[], of?: SnapshotParts): Promise<readonly StreamSnapshot<Said>[]>;
+  loadStreams(workflows: readonly WorkflowId[], of?: SnapshotParts): Promise<readonly StreamSnapshot<Payload>[]>;
 }
 
 /** Rows as an adapter stores them: the content of records is in the log alone. */
 export type RowStore = ProjectionStore<RecordPlace>;
 
 /** The whole store. Code that uses a part declares that part. */
-export interface ProjectionStore<Said = JsonText>
+export interface ProjectionStore<Payload = JsonText>
   extends ReadinessStore,
     FoldStore,
-    ClaimStore<Said>,
+    ClaimStore<Payload>,
     PlacementStore,
     SweepStore,
     WorkflowStore,
     ContextStore,
-    HistoryStore<Said>,
+    HistoryStore<Payload>,
     MemoryStore,
     TierStore,
     TraceStore,

@@ -27,7 +27,7 @@ import type {
 /** JSON as text, exactly as written; the store never parses it. Contains no NUL character. */
 export type JsonText = string;
 
-// `Said` is the type of a record's payload in rows: its text for readers, its place as they are stored.
+// `Payload` is the type of a record's payload in rows: its text for readers, its place as they are stored.
 
 // --- What the projector writes -------------------------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ export interface TaskRow {
 }
 
 /** Sequence 0 is the opening: its payload holds input, first belief and the inputs of the first tasks. */
-export interface CheckpointRow<Said = JsonText> {
+export interface CheckpointRow<Payload = JsonText> {
   readonly workflow: WorkflowId;
   readonly sequence: Sequence;
   readonly checkpoint: CheckpointId | null;
@@ -116,10 +116,10 @@ export interface CheckpointRow<Said = JsonText> {
   readonly offset: Offset;
   readonly lamport: Lamport;
   readonly atMs: number;
-  readonly payload: Said;
+  readonly payload: Payload;
 }
 
-export interface EffectRow<Said = JsonText> {
+export interface EffectRow<Payload = JsonText> {
   readonly workflow: WorkflowId;
   readonly key: EffectKey;
   readonly task: TaskId;
@@ -131,13 +131,13 @@ export interface EffectRow<Said = JsonText> {
   readonly position: Position;
   readonly atMs: number;
   /** Payload of the newest event about it: resolution, confirmation or decision; before any of these, the intention. */
-  readonly payload: Said;
+  readonly payload: Payload;
   /** Payload of its intention. Null when there is none (pure effects), or none in this batch: the row then keeps what it has. */
-  readonly request: Said | null;
+  readonly request: Payload | null;
 }
 
 /** Inbox payloads (signals) and failures, by position: the remaining events that readers of the history want. */
-export interface EventRow<Said = JsonText> {
+export interface EventRow<Payload = JsonText> {
   readonly workflow: WorkflowId;
   readonly position: Position;
   readonly event: EventId;
@@ -148,7 +148,7 @@ export interface EventRow<Said = JsonText> {
   readonly offset: Offset;
   readonly atMs: number;
   readonly control: JsonText;
-  readonly payload: Said;
+  readonly payload: Payload;
 }
 
 export interface TimerRow {
@@ -186,7 +186,7 @@ export interface FoldedPartition {
 }
 
 /** All that a worker needs to resume a stream (P2). */
-export interface StreamSnapshot<Said = JsonText> extends FoldedStream {
+export interface StreamSnapshot<Payload = JsonText> extends FoldedStream {
   readonly workflow: WorkflowId;
   readonly partition: Partition;
   /** The partition's next offset in the same snapshot. */
@@ -195,16 +195,16 @@ export interface StreamSnapshot<Said = JsonText> extends FoldedStream {
   readonly checkpoints: readonly {
     readonly sequence: Sequence;
     readonly stepVersion: number;
-    readonly payload: Said;
+    readonly payload: Payload;
   }[];
   /** Journals of pending tasks, by position. */
   readonly effects: readonly {
     readonly key: EffectKey;
     readonly status: EffectState['status'];
-    readonly payload: Said;
+    readonly payload: Payload;
   }[];
   /** Payloads of inbox events that fulfilled a condition of a pending task, and of stored signals. */
-  readonly causes: readonly { readonly event: EventId; readonly payload: Said }[];
+  readonly causes: readonly { readonly event: EventId; readonly payload: Payload }[];
 }
 
 // --- Reads -----------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ import { STARTED_GRACE_MS, STARTED_POLL_MAX_MS, STARTED_POLL_MS, TENANTS_KEPT_MA
 import { Newest } from './newest.ts';
 
 /** A process that serves the API: an embedded folder, or a coordinator of a cluster. */
-export interface Place {
+export interface ServingProcess {
   readonly ports: Ports;
   readonly client: Client;
   /** The coordinator's, if one runs in this process. */
@@ -50,12 +50,16 @@ export class Backend {
   readonly definitions: readonly Definition[];
   /** For callers who may not see content. */
   readonly #clear: Backend;
-  readonly #place: Place;
+  readonly #place: ServingProcess;
   /** Tenants of workflows that were looked up lately. */
   readonly #tenants = new Newest<TenantId>(TENANTS_KEPT_MAX_COUNT);
 
   /** `onAccessChanged` is called for what must count here at once. */
-  constructor(place: Place, definitions: readonly Definition[], onAccessChanged?: (changed: AccessChanged) => void) {
+  constructor(
+    place: ServingProcess,
+    definitions: readonly Definition[],
+    onAccessChanged?: (changed: AccessChanged) => void,
+  ) {
     const { ports, client } = place;
     this.#place = place;
     this.ports = ports;
@@ -83,7 +87,7 @@ export class Backend {
     return this.#place.isIdle === true;
   }
 
-  get holder(): Place['holder'] {
+  get holder(): ServingProcess['holder'] {
     return this.#place.holder;
   }
 

@@ -9,33 +9,33 @@ import { checkTexts } from './body.ts';
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /** The order of a list: what of a row says where it stands, and what its parts must be. */
-class Order<Place extends object> {
-  readonly #names: readonly (keyof Place)[];
+class Order<Position extends object> {
+  readonly #names: readonly (keyof Position)[];
   readonly #parts: z.ZodType<readonly unknown[]>;
 
-  constructor(parts: { readonly [Name in keyof Place]-?: z.ZodType }) {
-    this.#names = Object.keys(parts) as (keyof Place)[];
+  constructor(parts: { readonly [Name in keyof Position]-?: z.ZodType }) {
+    this.#names = Object.keys(parts) as (keyof Position)[];
     this.#parts = z.tuple(Object.values(parts) as [z.ZodType]);
   }
 
-  cursorOf(place: Place): string {
+  cursorOf(place: Position): string {
     return Buffer.from(JSON.stringify(this.#names.map((name) => place[name]))).toString('base64url');
   }
 
   /** Undefined: the list's beginning. Throws `InvalidError` (`cursor-invalid`). */
-  placeOf(cursor: string | undefined): Place | undefined {
+  placeOf(cursor: string | undefined): Position | undefined {
     if (cursor === undefined) return undefined;
     try {
       const parts = this.#parts.parse(JSON.parse(UTF8.decode(Buffer.from(cursor, 'base64url'))));
       checkTexts(parts);
-      return Object.fromEntries(this.#names.map((name, at) => [name, parts[at]])) as Place;
+      return Object.fromEntries(this.#names.map((name, at) => [name, parts[at]])) as Position;
     } catch {
       throw new InvalidError('cursor-invalid', 'cursor: give the next_cursor of a page, or leave it out.');
     }
   }
 
   /** Splits rows that were read with one more than the limit: the page, and where the next page begins; null: there is none. */
-  pageIn<Row extends Place>(
+  pageIn<Row extends Position>(
     rows: readonly Row[],
     limit: number,
   ): { readonly page: readonly Row[]; readonly next_cursor: string | null } {

@@ -8,7 +8,7 @@ import { Reads } from '@tidemark/access/reads';
 import { InvalidError } from '@tidemark/core';
 import type { Principal } from '@tidemark/ports';
 import type { Definition } from '@tidemark/runtime';
-import { Backend, type Place } from './backend.ts';
+import { Backend, type ServingProcess } from './backend.ts';
 import { bodyOf } from './body.ts';
 import { Fleet } from './fleet.ts';
 import { type Answering, Operation } from './operation.ts';
@@ -17,7 +17,7 @@ import type { AnyRoute } from './route.ts';
 import { allRoutes } from './routes.ts';
 
 export interface LocalApiOptions extends Omit<Answering, 'reads'> {
-  readonly place: Place;
+  readonly place: ServingProcess;
   /** Workflows that can be started by name, the newest version of each first. */
   readonly definitions: readonly Definition[];
   readonly principal: Principal;

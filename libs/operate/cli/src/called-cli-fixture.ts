@@ -2,11 +2,11 @@
 
 import { EventEmitter } from 'node:events';
 import path from 'node:path';
+import { CommandOutput } from './command-output-fixture.ts';
 import { readDefinitions } from './definitions.ts';
 import { DEFAULT_FOLDER, folderTarget } from './place/folder.ts';
 import { holdFolder } from './place/held-folder.ts';
 import { runCli } from './program/program.ts';
-import { Said } from './said-fixture.ts';
 import { Terminal } from './terminal.ts';
 
 export interface Ended {
@@ -23,7 +23,7 @@ export interface CallOptions {
 
 /** A command in this process: its output while it runs, and Ctrl-C for it alone. */
 export class CalledCli {
-  readonly #said: Said;
+  readonly #said: CommandOutput;
   readonly #signals = new EventEmitter();
   readonly #ended: Promise<Ended>;
   #isInterrupted = false;
@@ -31,7 +31,7 @@ export class CalledCli {
   constructor(args: readonly string[], { cwd, env: given = {}, stdin = '' }: CallOptions) {
     // Not those of the test runner.
     const env = { XDG_CONFIG_HOME: path.join(cwd, '.config'), XDG_DATA_HOME: path.join(cwd, '.data'), ...given };
-    this.#said = new Said(`tidemark ${args.join(' ')}`);
+    this.#said = new CommandOutput(`tidemark ${args.join(' ')}`);
     const stream = (name: 'out' | 'err') => ({
       write: (text: string | Uint8Array) => {
         this.#said.add(name, text);

@@ -42,7 +42,7 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('is told what is not made yet, and makes nothing', { timeout: TIMEOUT_MS }, async () => {
+  it('says which tables and topics are missing, and creates none', { timeout: TIMEOUT_MS }, async () => {
     const { code, out } = await call('admin', 'doctor', '--json');
     expect(code).toBe(0);
     const { status, checks } = JSON.parse(out) as Doctor;

@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { QUICK_WASM } from '@tidemark/testkit/node-flags';
 import { CalledCli, callCli, type Ended } from './called-cli-fixture.ts';
-import { Said } from './said-fixture.ts';
+import { CommandOutput } from './command-output-fixture.ts';
 
 const MAIN = path.resolve(import.meta.dirname, 'main.ts');
 export const AGENTS = path.resolve(import.meta.dirname, '../fixtures/agents.ts');
@@ -18,11 +18,11 @@ export interface TestEnd {
 
 export class SpawnedCli {
   readonly process: ChildProcess;
-  readonly #said: Said;
+  readonly #said: CommandOutput;
   readonly #ended: Promise<Ended>;
 
   constructor(args: readonly string[], cwd: string, env: Readonly<Record<string, string>> = {}) {
-    this.#said = new Said(`tidemark ${args.join(' ')}`);
+    this.#said = new CommandOutput(`tidemark ${args.join(' ')}`);
     this.process = spawn(process.execPath, [QUICK_WASM, MAIN, ...args], {
       cwd,
       env: {

@@ -60,14 +60,14 @@ function refuseOthers(folder: string, shown: string): void {
   throw new ConfigError('state-exposed', message, { folder, mode });
 }
 
-interface Place {
+interface OwnedFile {
   readonly file: string;
   readonly uid: number;
   /** 0 of a link, and where nobody else gets to. */
   readonly mode: number;
 }
 
-function placesIn(folder: string, shown: string): readonly Place[] {
+function placesIn(folder: string, shown: string): readonly OwnedFile[] {
   const within = NAMES.map((name) => path.join(folder, name));
   const files = NAMES.filter((name) => OPENED_BY_NAME.has(name)).flatMap((name) => {
     const below = namesBelow(path.join(folder, name));

@@ -357,7 +357,7 @@ export class Client {
    * Passes on what models answer in the workflow's steps as it arrives, for streamed calls; nothing that came before. Returns a function
    * that stops it. Throws `ConfigError` (`watch-unavailable`) where the ports can't watch.
    */
-  watch(workflow: string, listener: (inbox: ModelChunk) => void): Promise<() => Promise<void>> {
+  watch(workflow: string, listener: (chunk: ModelChunk) => void): Promise<() => Promise<void>> {
     const { watch } = this.#options.ports;
     if (watch === undefined)
       throw new ConfigError(

@@ -122,14 +122,14 @@ function slotTasks({ spec, pastMs }: ScheduleBelief): TaskRequest[] {
 const beliefOf = (ctx: StepContext): ScheduleBelief => ctx.belief as unknown as ScheduleBelief;
 
 /** One attempt at a step of a schedule. */
-interface Turn {
+interface Attempt {
   /** Definition of the runs. */
   readonly of: Definition;
   readonly host: ScheduleHost;
   readonly ctx: StepContext;
 }
 
-async function slot(turn: Turn): Promise<StepResult> {
+async function slot(turn: Attempt): Promise<StepResult> {
   const { ctx, host } = turn;
   const nowMs = (await ctx.run('now', () => host.nowMs())) as number;
   const before = beliefOf(ctx);
@@ -145,7 +145,7 @@ async function slot(turn: Turn): Promise<StepResult> {
   };
 }
 
-async function hear(turn: Turn, belief: ScheduleBelief, nowMs: number): Promise<ScheduleBelief> {
+async function hear(turn: Attempt, belief: ScheduleBelief, nowMs: number): Promise<ScheduleBelief> {
   const set = setBy(turn.ctx);
   // Ids of runs derive from their moments, so two runs within one millisecond need different moments.
   const takenMs = Math.max(belief.run?.slotMs ?? 0, belief.heldMs ?? 0);
@@ -164,7 +164,7 @@ const setBy = ({ cause }: StepContext): unknown =>
 const asJson = (spec: ScheduleSpec): Json => spec as unknown as Json;
 
 /** Starts the runs that are due by that moment. */
-async function begin(turn: Turn, belief: ScheduleBelief, untilMs: number): Promise<ScheduleBelief> {
+async function begin(turn: Attempt, belief: ScheduleBelief, untilMs: number): Promise<ScheduleBelief> {
   const { slots, missedCount } = dueSlots(belief.spec, { afterMs: belief.pastMs, untilMs, graceMs: SCHEDULE_GRACE_MS });
   let after: ScheduleBelief = { ...belief, pastMs: untilMs, missedCount: belief.missedCount + missedCount };
   for (const slotMs of slots) after = await fire(turn, after, slotMs);
@@ -172,7 +172,7 @@ async function begin(turn: Turn, belief: ScheduleBelief, untilMs: number): Promi
 }
 
 /** Decides one slot by the overlap policy (T2). */
-async function fire(turn: Turn, belief: ScheduleBelief, slotMs: number): Promise<ScheduleBelief> {
+async function fire(turn: Attempt, belief: ScheduleBelief, slotMs: number): Promise<ScheduleBelief> {
   const { spec, run } = belief;
   const { host, ctx } = turn;
   if (spec.overlap === 'allow' || run === null || !(await isLive(host, run.id))) return start(turn, belief, slotMs);
@@ -201,7 +201,7 @@ async function isLive(host: ScheduleHost, id: string): Promise<boolean> {
 }
 
 /** A start that is refused is logged, and the next slot is tried as usual. */
-async function start({ of, host, ctx }: Turn, belief: ScheduleBelief, slotMs: number): Promise<ScheduleBelief> {
+async function start({ of, host, ctx }: Attempt, belief: ScheduleBelief, slotMs: number): Promise<ScheduleBelief> {
   const at = new Date(slotMs).toISOString();
   const { tenant } = ctx.input as unknown as ScheduleInput;
   const { spec } = belief;
@@ -244,7 +244,7 @@ const heldTask = (pollMs: number): TaskRequest => ({
 });
 
 /** Polls whether the run that a slot waits for has ended; ever more rarely. */
-async function held(turn: Turn, { pollMs }: HeldInput): Promise<StepResult> {
+async function held(turn: Attempt, { pollMs }: HeldInput): Promise<StepResult> {
   const { host, ctx } = turn;
   const before = beliefOf(ctx);
   const { heldMs, run } = before;

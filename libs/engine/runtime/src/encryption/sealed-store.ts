@@ -6,13 +6,13 @@
 import { openText, type SealingKey, sealText, textSealedWith } from '@tidemark/codec';
 import { CorruptError, type WorkflowId } from '@tidemark/core';
 import type { ProjectionStore, RecordOwner } from '@tidemark/ports';
-import { type ContentTransform, type Owners, type Turn, transformedStore } from '../views/index.ts';
+import { type ContentTransform, type Owners, type TransformText, transformedStore } from '../views/index.ts';
 import { OpeningKeys, type WorkflowKeys } from './workflow-keys.ts';
 
 /** Content that reveals nothing, and needs no key. */
 const isEmpty = (text: string): boolean => text === 'null' || text === '{}' || text === '';
 
-export const sealedStore = <Said>(store: ProjectionStore<Said>, keys: WorkflowKeys): ProjectionStore<Said> =>
+export const sealedStore = <Payload>(store: ProjectionStore<Payload>, keys: WorkflowKeys): ProjectionStore<Payload> =>
   transformedStore(store, new Sealing(keys));
 
 class Sealing implements ContentTransform {
@@ -23,11 +23,11 @@ class Sealing implements ContentTransform {
   }
 
   /** Works with cached keys first, and again once missing ones are found. Nothing with an owner leaves it unsealed. */
-  async inward<T>(work: (seal: Turn) => T, ownersOf: () => Owners): Promise<T> {
+  async inward<T>(work: (seal: TransformText) => T, ownersOf: () => Owners): Promise<T> {
     const owners = ownersOf();
     const keys = new Map<WorkflowId, SealingKey>();
     const lacking = new Set<RecordOwner>();
-    const seal: Turn = (text, place, workflow) => {
+    const seal: TransformText = (text, place, workflow) => {
       const owner = isEmpty(text) ? undefined : owners.get(workflow);
       if (owner === undefined) return text;
       const key = keys.get(workflow) ?? this.#keys.peek(owner);
@@ -47,10 +47,10 @@ class Sealing implements ContentTransform {
   }
 
   /** Works with cached keys first, and again once missing ones are fetched. No sealed text leaves it. */
-  async outward<T>(work: (open: Turn) => T): Promise<T> {
+  async outward<T>(work: (open: TransformText) => T): Promise<T> {
     const keys = new OpeningKeys(this.#keys);
     const plain = new Map<WorkflowId, string>();
-    const open: Turn = (text, place, workflow) => {
+    const open: TransformText = (text, place, workflow) => {
       const id = textSealedWith(text);
       if (id === undefined) {
         if (workflow !== undefined && !isEmpty(text)) plain.set(workflow, place);

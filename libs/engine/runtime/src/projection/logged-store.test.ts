@@ -47,7 +47,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const seen = async <Said>(store: ProjectionStore<Said>) => ({
+const seen = async <Payload>(store: ProjectionStore<Payload>) => ({
   streams: (await store.loadStreams([MINE])).map(({ checkpoints, effects, causes }) => ({
     checkpoints,
     effects,

@@ -41,7 +41,7 @@ type NamingReads = keyof {
   [K in keyof RowStore as RowStore[K] extends ProjectionStore[K] ? never : K]: unknown;
 } &
   keyof RowStore;
-export type Reads<Said> = Pick<ProjectionStore<Said>, NamingReads>;
+export type Reads<Payload> = Pick<ProjectionStore<Payload>, NamingReads>;
 
 /** The operations of the view. They do not read the log when there are no rows. */
 export const loggedReads = (store: Reads<RecordPlace>, log: Log): Reads<JsonText> => ({

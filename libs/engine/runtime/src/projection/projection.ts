@@ -63,7 +63,7 @@ function changedStream(before: PartitionState, after: PartitionState, entry: Log
 
 type Event = LogEntry & { readonly kind: 'event' };
 type Opening = Event & { readonly envelope: Envelope<'WorkflowOpened'> };
-type Place = Omit<RecordPlace, 'bytes'>;
+type RecordPosition = Omit<RecordPlace, 'bytes'>;
 
 interface Folded {
   readonly entry: LogEntry;
@@ -166,7 +166,7 @@ export class ProjectionBuilder {
   }
 
   /** Adds the rows of an opening that has become readable, for a stream that already has its own row. */
-  readAtLast(stream: StreamState, entry: Opening, place: Place): void {
+  readAtLast(stream: StreamState, entry: Opening, place: RecordPosition): void {
     this.#context.add(stream, entry, false);
     this.#first(entry, place);
   }
@@ -308,7 +308,7 @@ export class ProjectionBuilder {
     this.#closed.push({ workflow, partition, result: payloadText(payload) });
   }
 
-  #first({ envelope, payload }: Opening, place: Place): void {
+  #first({ envelope, payload }: Opening, place: RecordPosition): void {
     const { workflow } = envelope;
     this.#checkpoints.push({
       workflow,

@@ -16,7 +16,7 @@ import {
 } from '@tidemark/ports';
 import type { Blobs } from './blobs.ts';
 import { EVENT_MAX_BYTES } from './limits.ts';
-import type { Turn } from './row-texts.ts';
+import type { TransformText } from './row-texts.ts';
 import { type ContentTransform, transformedStore } from './transformed-store.ts';
 
 export interface BlobRowsOptions {
@@ -25,8 +25,10 @@ export interface BlobRowsOptions {
   readonly inlineMaxBytes?: number | undefined;
 }
 
-export const storeWithBlobs = <Said>(store: ProjectionStore<Said>, options: BlobRowsOptions): ProjectionStore<Said> =>
-  transformedStore(store, new Blobbing(options));
+export const storeWithBlobs = <Payload>(
+  store: ProjectionStore<Payload>,
+  options: BlobRowsOptions,
+): ProjectionStore<Payload> => transformedStore(store, new Blobbing(options));
 
 /** Most bytes of UTF-8 for one unit of a string. */
 const UNIT_MAX_BYTES = 3;
@@ -45,7 +47,7 @@ class Blobbing implements ContentTransform {
     return text.startsWith(BLOB_REFERENCE_HEAD);
   }
 
-  async inward<T>(work: (turn: Turn) => T): Promise<T> {
+  async inward<T>(work: (turn: TransformText) => T): Promise<T> {
     const names = new Map<string, string>();
     const done = work((text) => {
       if (this.#isStoredAsBlob(text)) names.set(text, '');
@@ -59,7 +61,7 @@ class Blobbing implements ContentTransform {
     return work((text) => names.get(text) ?? text);
   }
 
-  async outward<T>(work: (turn: Turn) => T): Promise<T> {
+  async outward<T>(work: (turn: TransformText) => T): Promise<T> {
     const named = new Map<string, { readonly blob: BlobReference; readonly place: string }>();
     const done = work((text, place) => {
       const blob = blobReferenceOf(text);

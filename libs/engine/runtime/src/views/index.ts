@@ -2,6 +2,6 @@
 export { type BlobStores, Blobs } from './blobs.ts';
 export { EVENT_MAX_BYTES } from './limits.ts';
 export { LogView } from './log-view.ts';
-export type { Turn } from './row-texts.ts';
+export type { TransformText } from './row-texts.ts';
 export { type ContentTransform, type Owners, transformedStore } from './transformed-store.ts';
 export { type Prepared, TransformingLog } from './transforming-log.ts';

@@ -13,10 +13,10 @@ import { sealedStore } from '../encryption/sealed-store.ts';
 import { WorkflowKeys } from '../encryption/workflow-keys.ts';
 import { systemPrng } from '../kernel/system.ts';
 import { contentsThrough } from './row-contents.ts';
-import { type Turn, turnBatch } from './row-texts.ts';
+import { type TransformText, turnBatch } from './row-texts.ts';
 
 const W = 'w' as WorkflowId;
-let seal: Turn;
+let seal: TransformText;
 let compare: ReturnType<typeof contentsThrough>;
 beforeEach(async () => {
   const store = new ProjectedKeyStore(new MemoryKeyTopic(), new MemoryKeyIndex());

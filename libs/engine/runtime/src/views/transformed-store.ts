@@ -20,24 +20,24 @@ export type Owners = ReadonlyMap<WorkflowId, RecordOwner>;
 /** Transforms texts. The work may run twice, first to find out what it needs; its last result counts. */
 export interface ContentTransform {
   /** Transforms texts on their way into rows. `owners` returns the owners of the workflows. */
-  inward<T>(work: (turn: rows.Turn) => T, owners: () => Owners): Promise<T>;
+  inward<T>(work: (turn: rows.TransformText) => T, owners: () => Owners): Promise<T>;
   /** Transforms texts on their way out. */
-  outward<T>(work: (turn: rows.Turn) => T): Promise<T>;
+  outward<T>(work: (turn: rows.TransformText) => T): Promise<T>;
 }
 
-export function transformedStore<Said>(
-  store: ProjectionStore<Said>,
+export function transformedStore<Payload>(
+  store: ProjectionStore<Payload>,
   transform: ContentTransform,
-): ProjectionStore<Said> {
+): ProjectionStore<Payload> {
   const inward = (batch: ProjectionBatch): Promise<ProjectionBatch> =>
     transform.inward(
       (turn) => rows.turnBatch(batch, turn),
       () => ownersOf(batch),
     );
   /** For rows of one kind. */
-  const outward = <R>(found: readonly R[], turnRow: (row: R, turn: rows.Turn) => R): Promise<readonly R[]> =>
+  const outward = <R>(found: readonly R[], turnRow: (row: R, turn: rows.TransformText) => R): Promise<readonly R[]> =>
     transform.outward((turn) => found.map((row) => turnRow(row, turn)));
-  return overridden<ProjectionStore<Said>>(store, {
+  return overridden<ProjectionStore<Payload>>(store, {
     apply: async (batch) => store.apply(await inward(batch)),
     restoreRows: async (batch, ...rest) => store.restoreRows(await inward(batch), ...rest),
     scopes: async (...of) => outward(await store.scopes(...of), rows.turnScope),
@@ -97,8 +97,8 @@ function ownerOf({ workflow, tenant, opening }: PlacementRequest): RecordOwner {
  * A view of rows that keeps no words of memories, and so no vectors made from them: what is remembered lies sealed alone, and is found by
  * its name, kind and age, not by what it says.
  */
-export const wordlessStore = <Said>(store: ProjectionStore<Said>): ProjectionStore<Said> =>
-  overridden<ProjectionStore<Said>>(store, {
+export const wordlessStore = <Payload>(store: ProjectionStore<Payload>): ProjectionStore<Payload> =>
+  overridden<ProjectionStore<Payload>>(store, {
     apply: (batch) => store.apply({ ...batch, memories: batch.memories?.map((row) => ({ ...row, words: '' })) }),
     recall: async () => {
       throw new ConfigError(

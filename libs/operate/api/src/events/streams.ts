@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import type { ContentRoom } from '@tidemark/access/reads';
 import { LimitError } from '@tidemark/core';
 import { type Principal, Room } from '@tidemark/ports';
-import type { Place } from '../backend.ts';
+import type { ServingProcess } from '../backend.ts';
 import { HEARTBEAT_PERIOD_MS, STREAM_LIFE_MAX_MS, STREAMS_MAX, STREAMS_OF_PRINCIPAL_MAX } from '../limits.ts';
 import { Changes } from './changes.ts';
 import { Feeds } from './feeds.ts';
@@ -21,7 +21,7 @@ export class Streams {
   readonly #room = new Room(STREAMS_MAX);
   readonly #heart: NodeJS.Timeout;
 
-  constructor({ ports, client }: Place, room: ContentRoom, onError: (where: string, error: unknown) => void) {
+  constructor({ ports, client }: ServingProcess, room: ContentRoom, onError: (where: string, error: unknown) => void) {
     this.feeds = new Feeds(ports, room, onError);
     this.changes = new Changes(ports, onError);
     this.watches = new Watches(client);

@@ -5,7 +5,7 @@
 
 import { useMemo, useSyncExternalStore } from 'react';
 
-export interface Place {
+export interface Address {
   readonly parts: readonly string[];
   readonly query: URLSearchParams;
 }
@@ -22,7 +22,7 @@ function subscribe(heard: () => void): () => void {
 /** `/workflows/a%2Fb?at=3`, exactly as in the address. */
 const current = (): string => window.location.pathname + window.location.search;
 
-export function placeOf(address: string): Place {
+export function placeOf(address: string): Address {
   const [path = '', query = ''] = address.split('?', 2);
   const parts = path
     .split('/')
@@ -40,7 +40,7 @@ function decoded(part: string): string {
   }
 }
 
-export function usePlace(): Place {
+export function usePlace(): Address {
   const address = useSyncExternalStore(subscribe, current);
   return useMemo(() => placeOf(address), [address]);
 }

@@ -11,7 +11,7 @@ import type { WorkflowView } from './workflow-view.ts';
 
 type Action = 'pause' | 'resume' | 'cancel' | 'terminate' | 'pin' | 'unpin' | 'revoke';
 
-interface Said {
+interface ActionTexts {
   readonly title: string;
   readonly verb: string;
   readonly follows?: string;
@@ -19,7 +19,7 @@ interface Said {
   readonly isReasoned: boolean;
 }
 
-const saidOf = ({ definition_version: version }: WorkflowView): Readonly<Record<Action, Said>> => ({
+const saidOf = ({ definition_version: version }: WorkflowView): Readonly<Record<Action, ActionTexts>> => ({
   pause: {
     ...{ title: 'Pause it?', verb: 'Pause', isReasoned: true },
     follows: 'Steps under way finish, and nothing further starts until it is resumed.',

@@ -118,14 +118,14 @@ function Parts(props: {
       ) : (
         <>
           <Messages messages={messages} />
-          {answer === undefined ? null : <Said answer={answer} />}
+          {answer === undefined ? null : <AnswerView answer={answer} />}
         </>
       )}
     </>
   );
 }
 
-const Said = ({ answer: { text = '', toolCalls = [] } }: { readonly answer: Answered }) => (
+const AnswerView = ({ answer: { text = '', toolCalls = [] } }: { readonly answer: Answered }) => (
   <div className="message" data-role="answer">
     <h3>answer</h3>
     {text === '' ? null : <Lines text={text} />}

@@ -46,10 +46,10 @@ export function Flow(props: {
   );
 }
 
-type Place = readonly [x: number, y: number];
+type NodePoint = readonly [x: number, y: number];
 
 /** Forward from side to side; back, or to itself, over the top. */
-function edge([ax, ay]: Place, [bx, by]: Place): string {
+function edge([ax, ay]: NodePoint, [bx, by]: NodePoint): string {
   const middle = HIGH / 2;
   if (bx > ax) {
     const from = ax + WIDE;

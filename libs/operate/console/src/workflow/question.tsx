@@ -13,13 +13,13 @@ import type { WorkflowView } from './workflow-view.ts';
 type Question = NonNullable<WorkflowView['question']>;
 type Resolution = 'retry' | 'done' | 'not-done' | 'compensate' | 'fail';
 
-interface Said {
+interface ResolutionTexts {
   readonly verb: string;
   readonly follows: string;
   readonly danger?: boolean;
 }
 
-const SAID: Readonly<Record<Resolution, Said>> = {
+const SAID: Readonly<Record<Resolution, ResolutionTexts>> = {
   retry: {
     verb: 'Try again',
     follows:

@@ -8,7 +8,7 @@ const outputs = channel('tidemark:test-output');
 /** Longest wait, in milliseconds, for anything a command does; a busy machine starts it slowly. */
 const PATIENCE_MS = 90_000;
 
-export class Said {
+export class CommandOutput {
   readonly #source: string;
   readonly #text = { out: '', err: '' };
   #ended: string | undefined;
