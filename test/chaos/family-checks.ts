@@ -55,7 +55,7 @@ interface About {
   readonly events: Events;
   readonly timesOf: (action: string) => number;
 }
-type Finding = readonly [About, string];
+type Problem = readonly [About, string];
 
 const isAccepted = ({ verdict }: Judged): boolean => verdict.kind === 'accepted';
 
@@ -66,14 +66,14 @@ const eventsOf = (events: Events, type: string) =>
       : [],
   );
 
-const notOnce = (what: string, times: number, of: About): readonly Finding[] =>
+const notOnce = (what: string, times: number, of: About): readonly Problem[] =>
   times === 1 ? [] : [[of, `${what} ${times} times instead of once`]];
 
 /**
  * It went on in one place, and ended once. After a loss of the database an opening may stand in a second partition, from a start that was under
  * way: nobody can claim that one.
  */
-function brokenRun(of: About): readonly Finding[] {
+function brokenRun(of: About): readonly Problem[] {
   const places = new Set(eventsOf(of.events, 'LeaseClaimed').map(({ partition }) => partition));
   return [
     ...notOnce('it was begun in as many partitions:', places.size, of),
@@ -81,7 +81,7 @@ function brokenRun(of: About): readonly Finding[] {
   ];
 }
 
-function brokenParent({ amounts, ...start }: FamilyStart, parent: About): readonly Finding[] {
+function brokenParent({ amounts, ...start }: FamilyStart, parent: About): readonly Problem[] {
   const [completed] = eventsOf(parent.events, 'WorkflowCompleted');
   if (completed === undefined) return brokenRun(parent);
   const total = childrenOf({ ...start, amounts })
@@ -97,7 +97,7 @@ function brokenParent({ amounts, ...start }: FamilyStart, parent: About): readon
   ];
 }
 
-function brokenChild(child: About, parentEvents: Events): readonly Finding[] {
+function brokenChild(child: About, parentEvents: Events): readonly Problem[] {
   const closings = eventsOf(parentEvents, 'ChildClosed').filter(({ control }) => control.child === child.workflow);
   const given = eventsOf(child.events, 'ApprovalGiven');
   const [completed] = eventsOf(child.events, 'WorkflowCompleted');
