@@ -152,8 +152,8 @@ describe('other files', () => {
   });
 
   it('those of a newer version are told from damaged ones', () => {
-    const newer = forged((file) => textIn(file, textKeys.version).write('3'));
-    expect(problemOf(newer)).toMatch(/^segment-newer: .*version 3.*reads up to 2/);
+    const newer = forged((file) => textIn(file, textKeys.version).write('2'));
+    expect(problemOf(newer)).toMatch(/^segment-newer: .*version 2.*reads 1\./);
     // The control: without a matching seal the same is damage.
     const damaged = Buffer.from(whole);
     textIn(damaged, textKeys.version).write('3');
