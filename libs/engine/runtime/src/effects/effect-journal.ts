@@ -176,7 +176,7 @@ export class EffectJournal {
   /** Once the step has taken another way, its places say nothing about what is recorded: its closures run again. */
   #closureIn(use: Use): Use {
     const { digest } = this.#parts.ports;
-    if (!this.#uses.order.isLost) return { ...use, formerDigest: digestOf(digest, null) };
+    if (!this.#uses.order.isLost) return use;
     return { ...use, requestDigest: digestOf(digest, [use.requestDigest, this.#parts.newCheckpoint()]) };
   }
 

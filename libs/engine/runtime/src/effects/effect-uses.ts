@@ -18,8 +18,6 @@ export interface Use {
   readonly operation: string;
   readonly name: string | undefined;
   readonly requestDigest: Sha256;
-  /** Of a closure: the digest under which the release before recorded it. */
-  readonly formerDigest?: Sha256 | undefined;
 }
 
 /** A name that could be taken for an ordinal is set apart from them. */
@@ -114,7 +112,7 @@ export class EffectUses {
       const key = this.#keyOf(operation, String(name).replace(LIKE_ORDINAL, '=$&'));
       return this.#operations.has(key) || this.#others(use).length === 0 ? this.#take(key, operation) : undefined;
     }
-    const same = this.#unnamed(questionOf(use)) ?? this.#former(use);
+    const same = this.#unnamed(questionOf(use));
     // One that was certainly not done is called again, so it is as a new one (U2).
     if (same !== undefined && (same.status !== 'failed' || this.#others(use).length === 0)) {
       return this.#take(same.key, operation);
@@ -144,11 +142,6 @@ export class EffectUses {
 
   #unnamed(question: string): EffectState | undefined {
     return this.#asked.get(question)?.find((one) => Number.isFinite(this.#ordinalOf(one)));
-  }
-
-  #former({ operation, formerDigest }: Use): EffectState | undefined {
-    if (formerDigest === undefined) return undefined;
-    return this.#unnamed(questionOf({ operation, requestDigest: formerDigest }));
   }
 
   /**

@@ -206,7 +206,7 @@ export interface MemoryScopes {
     /** Null: the definition has no phases, or nothing here says which is the first. */
     readonly phase: string | null;
     readonly keys: readonly string[];
-    /** As they were counted then; null in history without them. */
+    /** As they were counted then; null where they were not counted. */
     readonly tokens: number | null;
     /** Of the phase, as it was then; null where it is not known. */
     readonly budget_tokens: number | null;
