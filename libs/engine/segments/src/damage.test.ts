@@ -11,6 +11,7 @@ import { CHAIN_START } from './chain.ts';
 import { decodeSegment } from './decode-segment.ts';
 import { encodeSegment } from './encode-segment.ts';
 import { footerOf } from './footer.ts';
+import { decodeManifest } from './manifest.ts';
 import { sampleRecords } from './sample-records-fixture.ts';
 import { textKeys } from './schema.ts';
 import { NO_DIGEST, seal } from './seal.ts';
@@ -159,5 +160,11 @@ describe('other files', () => {
     textIn(damaged, textKeys.version).write('3');
     expect(problemOf(damaged)).toMatch(/^segment-damaged: /);
     expect(problemOf(forged((file) => textIn(file, textKeys.version).write('0')))).toMatch(/^segment-damaged: /);
+  });
+
+  it('a manifest of a newer version, too, whatever else it holds', () => {
+    const reads = (text: string) => () => decodeManifest('m', Buffer.from(text));
+    expect(reads('{"v":2,"other":[]}')).toThrow(expect.objectContaining({ code: 'manifest-newer' }));
+    expect(reads('{"v":1,"other":[]}')).toThrow(expect.objectContaining({ code: 'manifest-damaged' }));
   });
 });
