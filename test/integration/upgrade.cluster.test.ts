@@ -55,18 +55,14 @@ describeServers('a rolling upgrade', ['kafka', 'redis', 'postgres'], () => {
       },
       async afterwards(fleet, host) {
         expect(await query(fleet, 'select name from tidemark_expansions order by name')).toEqual([
-          { name: '0017-owners-know' },
-          { name: '0018-parked-reasons' },
-          { name: '0019-unsampled-words' },
-          { name: '0021-corrections' },
           { name: '9001-next' },
         ]);
         // Control: had it been contracted, nothing would go on, so the run above would have told.
-        expect(await logsIn(folder)).not.toContain('tidemark_expect_12');
+        expect(await logsIn(folder)).not.toContain('tidemark_expect(');
         await query(fleet, CONTRACT_SQL);
         const { pace } = await import('../chaos/workload.ts');
         await host.client.start(pace, { count: 1, pauseMs: 1 }, { id: 'under-a-contraction' });
-        await eventually(async () => (await logsIn(folder)).includes('tidemark_expect_12'), {
+        await eventually(async () => (await logsIn(folder)).includes('tidemark_expect('), {
           timeoutMs: CONTROL_MAX_MS,
           what: 'a coordinator that misses what was contracted',
         });

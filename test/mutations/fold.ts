@@ -118,7 +118,7 @@ export const FOLD_MUTATIONS: Mutations = {
   },
   'stale-version-commits': {
     file: FOLD_HOLDER,
-    edits: [["if (stream.rules >= 2 && isStale(stream, control.stepVersion)) return 'stale-version';", '']],
+    edits: [["if (isStale(stream, control.stepVersion)) return 'stale-version';", '']],
     caughtBy: FOLD_TEST,
     breaks: 'A step of an older version than its workflow has reached does not commit.',
   },
@@ -187,18 +187,6 @@ export const FOLD_MUTATIONS: Mutations = {
     ],
     caughtBy: FOLD_OUTCOMES_TEST,
     breaks: 'A call that an heir intends too may still be made by the silent holder.',
-  },
-  'older-rules-mark-the-silent': {
-    file: FOLD_INBOX,
-    edits: [['!isGone && stream.rules >= SILENCE_RULES_VERSION;', '!isGone;']],
-    caughtBy: FOLD_OUTCOMES_TEST,
-    breaks: 'A stream of older rules folds as the release folds that opened it.',
-  },
-  'older-rules-tell-the-unread': {
-    file: FOLD_HOLDER,
-    edits: [['stream.rules >= SILENCE_RULES_VERSION && leftOf', 'leftOf']],
-    caughtBy: CONTINUING_TEST,
-    breaks: 'A stream of older rules folds as the release folds that opened it.',
   },
   'last-silent-replaces-the-first': {
     file: FOLD_INBOX,

@@ -22,19 +22,19 @@ begin
 end $$;`;
 
 /** Also taken by a control that contracts without asking who is there. */
-export const CONTRACT_SQL = 'drop function tidemark_expect_12(bigint, bigint)';
+export const CONTRACT_SQL = 'drop function tidemark_expect(bigint, bigint)';
 
 export const NEXT_CHANGES: readonly Change[] = [
   {
     file: 'libs/adapters/store-postgres/src/migrations.ts',
-    from: "phased('expand', parkedReasons),",
-    to: `phased('expand', parkedReasons),
-  phased('expand', { name: '${EXPANSION}', sql: ${JSON.stringify(EXPAND_SQL)} }),
-  phased('contract', { name: '${CONTRACTION}', sql: ${JSON.stringify(CONTRACT_SQL)} }),`,
+    from: "{ ...tables, phase: 'settled' }",
+    to: `{ ...tables, phase: 'settled' },
+  { name: '${EXPANSION}', sql: ${JSON.stringify(EXPAND_SQL)}, phase: 'expand' },
+  { name: '${CONTRACTION}', sql: ${JSON.stringify(CONTRACT_SQL)}, phase: 'contract' }`,
   },
   {
     file: 'libs/adapters/store-postgres/src/sql/advance-partitions.ts',
-    from: 'select tidemark_expect_12(',
+    from: 'select tidemark_expect(',
     to: 'select tidemark_expect_9001(',
   },
   {

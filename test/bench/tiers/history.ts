@@ -69,7 +69,7 @@ export class BulkHistory {
         value: encodeRecord({ envelope, payload: encodePayload(type, payload) }, RECORD_MAX_BYTES),
       });
     };
-    const opened = { definition: 'bench-history', version: 1, rules: 2, partition, placement: 'exclusive' as const };
+    const opened = { definition: 'bench-history', version: 1, rules: 1, partition, placement: 'exclusive' as const };
     const rest = { inputDigest: digest(), pinned: false, shadow: false, compensates: null };
     const first = [{ step: STEPS[0], after: [], when: [] }];
     add(

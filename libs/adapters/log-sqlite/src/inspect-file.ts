@@ -8,12 +8,13 @@ import { closeSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { ConfigError, CorruptError, messageOf } from '@tidemark/core';
+import { UPGRADES } from './sql/schema.ts';
 import { damaged } from './sqlite-errors.ts';
 
 /** "tide" in ASCII: marks the file as a Tidemark log. */
 export const APPLICATION_ID = 0x74696465;
 /** Format of the tables. A greater one was written by a newer Tidemark. */
-export const FORMAT_VERSION = 2;
+export const FORMAT_VERSION = 1 + UPGRADES.length;
 
 const MAGIC = 'SQLite format 3\0';
 const HEADER_BYTES = 100;

@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { APPLICATION_ID, FORMAT_VERSION } from './inspect-file.ts';
 import { PAGE_BYTES, type SqliteLogLimits } from './limits.ts';
 import { addPartition } from './sql/records.ts';
-import { createSchema, upgradeFormat1 } from './sql/schema.ts';
+import { createSchema, UPGRADES } from './sql/schema.ts';
 
 export type Synchronous = 'full' | 'normal';
 
@@ -34,8 +34,13 @@ export function createFile(folder: string, file: string, partitions: number): vo
   syncFolder(folder);
 }
 
-/** Opens the file for writing; one of an older format is upgraded, in one transaction. */
-export function openFile(file: string, synchronous: Synchronous, limits: SqliteLogLimits): DatabaseSync {
+/** Opens the file for writing; one of an older format is upgraded, each format in a transaction of its own. */
+export function openFile(
+  file: string,
+  synchronous: Synchronous,
+  limits: SqliteLogLimits,
+  upgrades: readonly string[] = UPGRADES,
+): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
     // Exclusive: the index of the write-ahead log is in memory, and no other process takes part.
@@ -45,7 +50,7 @@ export function openFile(file: string, synchronous: Synchronous, limits: SqliteL
     database.exec(`pragma wal_autocheckpoint = ${limits.checkpointPages}`);
     database.exec(`pragma cache_size = ${-Math.ceil(limits.cacheMaxBytes / 1024)}; pragma temp_store = memory`);
     database.exec(`pragma max_page_count = ${Math.max(1, Math.floor(limits.fileMaxBytes / PAGE_BYTES))}`);
-    upgrade(database);
+    upgrade(database, upgrades);
     return database;
   } catch (error) {
     database.close();
@@ -53,9 +58,11 @@ export function openFile(file: string, synchronous: Synchronous, limits: SqliteL
   }
 }
 
-function upgrade(database: DatabaseSync): void {
-  const { user_version: version } = database.prepare('pragma user_version').get() as { user_version: number };
-  if (version === 1) database.exec(`begin immediate; ${upgradeFormat1} commit`);
+function upgrade(database: DatabaseSync, upgrades: readonly string[]): void {
+  const { user_version: found } = database.prepare('pragma user_version').get() as { user_version: number };
+  for (let format = found; format <= upgrades.length; format++) {
+    database.exec(`begin immediate; ${upgrades[format - 1]}; pragma user_version = ${format + 1}; commit`);
+  }
 }
 
 /** A new name survives power loss only when its folder was synced, which not every platform can. */

@@ -105,7 +105,7 @@ export interface HolderReport {
 
 /**
  * Number, then workflow and epoch in turn: a flat array is short and quick to parse. The announcement comes last, in place of the epoch of
- * no workflow, which older releases skip.
+ * no workflow.
  */
 export const packLeases = (leases: readonly ReportedLease[], announced?: Announcement): string =>
   JSON.stringify([

@@ -82,14 +82,13 @@ async function appliedNow(run: () => Promise<readonly string[]>, migrations: rea
   return migrations.filter(({ name }) => names.includes(name));
 }
 
-/** `to_jsonb`, since the column may not exist yet. */
 const WHO_IS_THERE = `
 select distinct application_name, substr(application_name, ${CLIENT_NAME.length + 2})
 from pg_stat_activity
 where datname = current_database() and pid <> pg_backend_pid()
-  and (application_name = '${CLIENT_NAME}' or application_name like '${CLIENT_NAME} %')
+  and application_name like '${CLIENT_NAME} %'
 union all
-select o.role || ' ' || o.owner, coalesce(to_jsonb(o) ->> 'knows', '') from owners o where o.expires_at > clock_timestamp()`;
+select role || ' ' || owner, knows from owners where expires_at > clock_timestamp()`;
 
 async function refuseOlder(runner: SqlRunner, { name }: Migration): Promise<void> {
   const [rows = []] = await runner.run([once(WHO_IS_THERE)]);

@@ -234,7 +234,7 @@ describe('PGlite folder', () => {
     try {
       const { store: mine, client } = assemblePglite({ memory: true });
       await migrate(client, 'memory');
-      await client.script(`insert into owners (owner, expires_at) values ('somebody', now())`);
+      await client.script(`insert into owners (owner, expires_at, knows) values ('somebody', now(), '')`);
       await mine.ensure();
       await mine.close();
       expect(existsSync(cache)).toBe(false);

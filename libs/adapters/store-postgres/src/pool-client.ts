@@ -34,7 +34,7 @@ const SETTINGS = `set plan_cache_mode = force_generic_plan; set jit = off;
 /** SQLSTATEs of a transaction that Postgres ended in favour of another: serialization failure, deadlock. */
 const RUN_AGAIN = new Set(['40001', '40P01']);
 
-/** Prefix of the name of each connection, followed by the newest migration that the process knows (see migrate-postgres.ts). Earlier releases add none. */
+/** Prefix of the name of each connection, followed by the newest migration that the process knows (see migrate-postgres.ts). */
 export const CLIENT_NAME = 'tidemark';
 
 export interface PoolClientOptions extends pg.PoolConfig {

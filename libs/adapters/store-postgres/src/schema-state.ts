@@ -2,7 +2,7 @@
  * Owns reading what a database records of its own schema, and comparing that with this release. Changes nothing.
  *
  * Two tables hold names of migrations. A release must know all of `tidemark_migrations` to work here: every release refuses what it doesn't
- * know there, also those from before there were phases. No release need know what is in `tidemark_expansions`.
+ * know there. No release need know what is in `tidemark_expansions`.
  */
 
 import { ConfigError } from '@tidemark/core';

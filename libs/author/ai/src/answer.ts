@@ -35,7 +35,7 @@ export interface Parts {
 export type Answer = Omit<ModelAnswer, 'latencyMs' | 'costMicros'>;
 
 /** In the form of `detail`. */
-const DETAIL_VERSION = 2;
+const DETAIL_VERSION = 1;
 
 interface Detail {
   readonly version: number;

@@ -11,6 +11,7 @@ import { CHAIN_START } from './chain.ts';
 import { decodeSegment } from './decode-segment.ts';
 import { encodeSegment } from './encode-segment.ts';
 import { footerOf } from './footer.ts';
+import { decodeManifest } from './manifest.ts';
 import { sampleRecords } from './sample-records-fixture.ts';
 import { textKeys } from './schema.ts';
 import { NO_DIGEST, seal } from './seal.ts';
@@ -152,12 +153,18 @@ describe('other files', () => {
   });
 
   it('those of a newer version are told from damaged ones', () => {
-    const newer = forged((file) => textIn(file, textKeys.version).write('3'));
-    expect(problemOf(newer)).toMatch(/^segment-newer: .*version 3.*reads up to 2/);
+    const newer = forged((file) => textIn(file, textKeys.version).write('2'));
+    expect(problemOf(newer)).toMatch(/^segment-newer: .*version 2.*reads 1\./);
     // The control: without a matching seal the same is damage.
     const damaged = Buffer.from(whole);
     textIn(damaged, textKeys.version).write('3');
     expect(problemOf(damaged)).toMatch(/^segment-damaged: /);
     expect(problemOf(forged((file) => textIn(file, textKeys.version).write('0')))).toMatch(/^segment-damaged: /);
+  });
+
+  it('a manifest of a newer version, too, whatever else it holds', () => {
+    const reads = (text: string) => () => decodeManifest('m', Buffer.from(text));
+    expect(reads('{"v":2,"other":[]}')).toThrow(expect.objectContaining({ code: 'manifest-newer' }));
+    expect(reads('{"v":1,"other":[]}')).toThrow(expect.objectContaining({ code: 'manifest-damaged' }));
   });
 });

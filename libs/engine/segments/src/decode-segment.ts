@@ -98,7 +98,7 @@ function recordsOf(
 
 type Texts = ReadonlyMap<string, string>;
 
-/** The footer of a whole file in a version that this release reads. */
+/** The footer of a whole file in the version that this release reads. */
 function opened(file: Buffer): { readonly footer: FileMetaData; readonly texts: Texts } {
   if (!isMarked(footerOf(file).bytes)) throw foreign();
   checkSeal(file);
@@ -106,7 +106,7 @@ function opened(file: Buffer): { readonly footer: FileMetaData; readonly texts: 
   const texts = new Map(footer.key_value_metadata?.map(({ key, value = '' }) => [key, value]));
   const version = countOf(texts, textKeys.version);
   if (version > SEGMENT_VERSION) throw newer(version);
-  sound(version > 0, `its version is ${version}`);
+  sound(version === SEGMENT_VERSION, `its version is ${version}`);
   return { footer, texts };
 }
 
@@ -136,6 +136,6 @@ const foreign = (): CorruptError =>
 const newer = (version: number): CorruptError =>
   new CorruptError(
     'segment-newer',
-    `The segment has version ${version} of the format; this release reads up to ${SEGMENT_VERSION}. Use the release that wrote it, or a newer one.`,
+    `The segment has version ${version} of the format; this release reads ${SEGMENT_VERSION}. Use the release that wrote it, or a newer one.`,
     { version },
   );

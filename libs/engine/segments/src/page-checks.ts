@@ -82,7 +82,7 @@ export function checkRuns(bytes: Buffer, width: number, count: number): void {
   }
 }
 
-/** Block size of DELTA_BINARY_PACKED in all of our releases. */
+/** Block size of DELTA_BINARY_PACKED as segments have it. */
 const BLOCK = 128;
 const MINIBLOCKS = 4;
 const MINIBLOCK = BLOCK / MINIBLOCKS;

@@ -1,5 +1,5 @@
 /**
- * Owns reading the columns of a row group as segments of all versions write them; other ways to write Parquet are not supported. Before a
+ * Owns reading the columns of a row group as segments have them; other ways to write Parquet are not supported. Before a
  * page is unpacked or read, its claims are checked against what its bytes can hold, and against a budget for the whole file.
  */
 
@@ -112,23 +112,13 @@ interface Page {
 }
 
 function pageOf({ head, size, packed, codec }: RawPage, isRequired: boolean): Page {
-  const { data_page_header: v1, data_page_header_v2: v2 } = head;
-  if (v2 !== undefined) {
-    const levelBytes = countOf(v2.definition_levels_byte_length, 'a page');
-    sound(v2.repetition_levels_byte_length === 0 && levelBytes <= packed.length, 'a page has other levels');
-    const count = countOf(v2.num_values, 'a page');
-    const values = unpacked(packed.subarray(levelBytes), countOf(size - levelBytes, 'a page'), codec);
-    return { count, encoding: v2.encoding, values, ...(!isRequired && { levels: packed.subarray(0, levelBytes) }) };
-  }
-  sound(v1 !== undefined, 'a page is not a data page');
-  const { encoding } = v1;
-  const count = countOf(v1.num_values, 'a page');
-  const body = unpacked(packed, size, codec);
-  if (isRequired) return { count, encoding, values: body };
-  sound(body.length >= 4, 'a page ends too early');
-  const valuesAt = 4 + body.readUInt32LE(0);
-  sound(valuesAt <= body.length, 'a page ends too early');
-  return { count, encoding, levels: body.subarray(4, valuesAt), values: body.subarray(valuesAt) };
+  const about = head.data_page_header_v2;
+  sound(about !== undefined, 'a page is not a data page');
+  const levelBytes = countOf(about.definition_levels_byte_length, 'a page');
+  sound(about.repetition_levels_byte_length === 0 && levelBytes <= packed.length, 'a page has other levels');
+  const count = countOf(about.num_values, 'a page');
+  const values = unpacked(packed.subarray(levelBytes), countOf(size - levelBytes, 'a page'), codec);
+  return { count, encoding: about.encoding, values, ...(!isRequired && { levels: packed.subarray(0, levelBytes) }) };
 }
 
 function addCells(cells: Cell[], page: Page, column: SegmentColumn, dictionary: readonly string[]): void {

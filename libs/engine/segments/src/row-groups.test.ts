@@ -86,7 +86,7 @@ interface Forged {
 function readForged({ name = 'raw', head, packed, rowCount = 1, missingBytes = 0, lead = 0 }: Forged): unknown {
   const sink = new ByteWriter();
   const sizes = { uncompressed_page_size: packed.length, compressed_page_size: packed.length };
-  writePageHeader(sink, { type: 'DATA_PAGE', ...sizes, ...head });
+  writePageHeader(sink, { type: 'DATA_PAGE_V2', ...sizes, ...head });
   const before = lead > 0 ? [0x08, 10, (lead & 0x7f) | 0x80, lead >> 7] : [];
   const file = Buffer.concat([Buffer.from(before), Buffer.alloc(lead), sink.getBytes(), packed]);
   const columns = segmentColumns.map((column) => ({
@@ -100,70 +100,79 @@ function readForged({ name = 'raw', head, packed, rowCount = 1, missingBytes = 0
 }
 
 describe('a page is not believed', () => {
-  const plain = { encoding: 'PLAIN', definition_level_encoding: 'RLE', repetition_level_encoding: 'RLE' } as const;
-  /** Levels that describe one row without a value. */
-  const body = Buffer.concat([Buffer.from([2, 0, 0, 0, 2, 0]), Buffer.alloc(90_000)]);
-  const pageOf = (packed: Uint8Array, unpackedBytes: number, count = 1): Forged => ({
-    head: { uncompressed_page_size: unpackedBytes, data_page_header: { ...plain, num_values: count } },
-    packed,
+  const forged = (
+    levels: readonly number[],
+    packed: Uint8Array,
+    unpackedBytes: number,
+    about: Partial<NonNullable<PageHeader['data_page_header_v2']>>,
+  ): Forged => ({
+    head: {
+      uncompressed_page_size: unpackedBytes,
+      data_page_header_v2: {
+        ...{ num_values: 1, num_nulls: 0, num_rows: 1, encoding: 'PLAIN' as const, repetition_levels_byte_length: 0 },
+        ...{ definition_levels_byte_length: levels.length, ...about },
+      },
+    },
+    packed: Buffer.concat([Buffer.from(levels), packed]),
   });
-  const v2 = (values: Uint8Array, encoding: 'RLE_DICTIONARY' | 'DELTA_BINARY_PACKED', more = {}): Forged => {
-    const packed = zstdCompressSync(values);
-    const levels = { num_nulls: 0, num_rows: 1, repetition_levels_byte_length: 0, definition_levels_byte_length: 2 };
-    const about = { num_values: 1, encoding, ...levels, ...more };
-    return {
-      head: { type: 'DATA_PAGE_V2', uncompressed_page_size: 2 + values.length, data_page_header_v2: about },
-      packed: Buffer.concat([Buffer.from([2, 1]), packed]),
-    };
-  };
+  const ZEROS = Buffer.alloc(90_000);
+  const ALL_BYTES = 2 + ZEROS.length;
+  /** Its levels describe one row without a value. */
+  const pageOf = (packed: Uint8Array, unpackedBytes: number, count = 1): Forged =>
+    forged([2, 0], packed, unpackedBytes, { num_values: count });
+  const withValue = (values: Uint8Array, encoding: 'RLE_DICTIONARY' | 'DELTA_BINARY_PACKED', more = {}): Forged =>
+    forged([2, 1], zstdCompressSync(values), 2 + values.length, { encoding, ...more });
   const ONE_NUMBER = Buffer.from([128, 1, 4, 1, 14]);
 
   it('the control', () => {
-    expect(readForged(pageOf(zstdCompressSync(body), body.length))).toEqual([null]);
-    expect(readForged({ ...v2(ONE_NUMBER, 'DELTA_BINARY_PACKED'), name: 'lamport' })).toEqual([7]);
-    // Zeros hold too little, but can be unpacked.
-    expect(() => readForged(pageOf(farBack(23), 90_000))).toThrow('ends too early');
+    expect(readForged(pageOf(zstdCompressSync(ZEROS), ALL_BYTES))).toEqual([null]);
+    expect(readForged({ ...withValue(ONE_NUMBER, 'DELTA_BINARY_PACKED'), name: 'lamport' })).toEqual([7]);
+    expect(readForged(pageOf(farBack(23), ALL_BYTES))).toEqual([null]);
   });
 
   it.each<readonly [string, Forged, string]>([
-    ['that holds less than it says', pageOf(zstdCompressSync(body.subarray(0, 9)), 90_000), 'another length'],
-    ['that holds more than it says', pageOf(zstdCompressSync(body), 9), 'unpack'],
+    ['that holds less than it says', pageOf(zstdCompressSync(ZEROS.subarray(0, 9)), 90_000), 'another length'],
+    ['that holds more than it says', pageOf(zstdCompressSync(ZEROS), 9), 'unpack'],
     ['that cannot hold what it says', pageOf(Buffer.alloc(0), 90_000), 'unpacks to less'],
-    ['that holds more than a segment may', pageOf(zstdCompressSync(body), BUDGET_BYTES + 1), 'more than a segment'],
-    ['that says 2 GiB', pageOf(zstdCompressSync(body), 2 ** 31 - 1), 'more than a segment'],
-    ['that says less than nothing', pageOf(zstdCompressSync(body), -1), 'is not a count'],
-    ['whose header does not end', { ...pageOf(zstdCompressSync(body), body.length), lead: 1_100 }, 'ends too early'],
-    ['of more rows than there are', pageOf(zstdCompressSync(body), body.length, 2), 'other rows'],
-    ['of no rows', pageOf(zstdCompressSync(body), body.length, 0), 'other rows'],
-    ['of fewer rows than there are', { ...pageOf(zstdCompressSync(body), body.length), rowCount: 2 }, 'lacks rows'],
-    ['that looks back further than we do', pageOf(farBack(26), 90_000), 'can not be unpacked'],
-    ['that is longer than its chunk', { ...pageOf(zstdCompressSync(body), body.length), missingBytes: 1 }, 'too late'],
+    ['that holds more than a segment may', pageOf(zstdCompressSync(ZEROS), BUDGET_BYTES + 1), 'more than a segment'],
+    ['that says 2 GiB', pageOf(zstdCompressSync(ZEROS), 2 ** 31 - 1), 'more than a segment'],
+    ['that says less than nothing', pageOf(zstdCompressSync(ZEROS), -1), 'is not a count'],
+    ['whose header does not end', { ...pageOf(zstdCompressSync(ZEROS), ALL_BYTES), lead: 1_100 }, 'ends too early'],
+    ['of more rows than there are', pageOf(zstdCompressSync(ZEROS), ALL_BYTES, 2), 'other rows'],
+    ['of no rows', pageOf(zstdCompressSync(ZEROS), ALL_BYTES, 0), 'other rows'],
+    ['of fewer rows than there are', { ...pageOf(zstdCompressSync(ZEROS), ALL_BYTES), rowCount: 2 }, 'lacks rows'],
+    ['that looks back further than we do', pageOf(farBack(26), ALL_BYTES), 'can not be unpacked'],
+    ['that is longer than its chunk', { ...pageOf(zstdCompressSync(ZEROS), ALL_BYTES), missingBytes: 1 }, 'too late'],
     [
       'with names that are in no dictionary',
-      { ...v2(Buffer.from([1, 2, 1]), 'RLE_DICTIONARY'), name: 'holder' },
+      { ...withValue(Buffer.from([1, 2, 1]), 'RLE_DICTIONARY'), name: 'holder' },
       'in its',
     ],
-    ['with names of 32 bits', { ...v2(Buffer.from([32, 2, 1, 1, 1, 1]), 'RLE_DICTIONARY'), name: 'holder' }, '32 bits'],
-    ['with texts as differences', v2(ONE_NUMBER, 'DELTA_BINARY_PACKED'), 'no numbers'],
+    [
+      'with names of 32 bits',
+      { ...withValue(Buffer.from([32, 2, 1, 1, 1, 1]), 'RLE_DICTIONARY'), name: 'holder' },
+      '32 bits',
+    ],
+    ['with texts as differences', withValue(ONE_NUMBER, 'DELTA_BINARY_PACKED'), 'no numbers'],
     [
       'with more numbers than rows',
-      { ...v2(Buffer.from([128, 1, 4, 2, 14]), 'DELTA_BINARY_PACKED'), name: 'lamport' },
+      { ...withValue(Buffer.from([128, 1, 4, 2, 14]), 'DELTA_BINARY_PACKED'), name: 'lamport' },
       'another way',
     ],
     [
       'with levels that are longer than itself',
-      v2(ONE_NUMBER, 'DELTA_BINARY_PACKED', { definition_levels_byte_length: 2_000 }),
+      withValue(ONE_NUMBER, 'DELTA_BINARY_PACKED', { definition_levels_byte_length: 2_000 }),
       'other levels',
     ],
-  ])('%s', (_, forged, problem) => {
-    expect(() => readForged(forged)).toThrow(problem);
-    expect(() => readForged(forged)).toThrow(expect.objectContaining({ code: 'segment-damaged' }));
+  ])('%s', (_, page, problem) => {
+    expect(() => readForged(page)).toThrow(problem);
+    expect(() => readForged(page)).toThrow(expect.objectContaining({ code: 'segment-damaged' }));
   });
 
   it('with a run that is longer than its rows', () => {
-    // Two bytes of levels that claim 2^24 rows.
-    const long = Buffer.concat([Buffer.from([5, 0, 0, 0, 254, 255, 255, 31, 0]), Buffer.alloc(10)]);
-    expect(() => readForged(pageOf(zstdCompressSync(long), long.length))).toThrow('other runs than rows');
+    // Levels that claim 2^24 rows.
+    const long = forged([254, 255, 255, 31, 0], zstdCompressSync(Buffer.alloc(10)), 15, {});
+    expect(() => readForged(long)).toThrow('other runs than rows');
   });
 
   /** A frame with a window of this size: 90,000 zeros, as one block. */

@@ -58,7 +58,7 @@ class History {
   readonly #positions = new Map<string, number>();
 
   workflow(workflow: string, steps: readonly Step[]): void {
-    const opened = { ...{ definition: 'report', version: 1, rules: 2, partition: 12, placement: 'shared' } };
+    const opened = { ...{ definition: 'report', version: 1, rules: 1, partition: 12, placement: 'shared' } };
     const tasks = [{ step: steps[0]!.step, after: [], when: [] }];
     const rest = { inputDigest: digest(0), tasks, pinned: false, shadow: false, compensates: null };
     this.add(

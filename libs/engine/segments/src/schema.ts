@@ -1,7 +1,6 @@
 /**
- * Owns the columns of a segment: their names, types and meanings, which a person's queries rely on. Versions 1 and 2 have these, in this
- * order; a change of any is another version of the format. Version 1 has one row group and data pages of version 1, version 2 has any
- * number of row groups and data pages of version 2.
+ * Owns the columns of a segment: their names, types and meanings, which a person's queries rely on. They stand in this order, in any number
+ * of row groups with data pages of version 2; a change of any of it is another version of the format.
  *
  * | column | type | what it holds |
  * | --- | --- | --- |
@@ -27,8 +26,8 @@
  * `payload_encoding`; then, unless both payload columns are null, a line feed and the payload.
  */
 
-/** Version of the format that this code writes; it reads those before it, too. */
-export const SEGMENT_VERSION = 2;
+/** Version of the format that this code writes and reads. */
+export const SEGMENT_VERSION = 1;
 
 /**
  * How a column is written. `number`: whole ones, by their differences. `double`. `name`: texts that come again, by a dictionary.

@@ -68,7 +68,7 @@ export type ScopeChange = ScopeSize &
       }
   );
 
-/** Tokens of the working memory after the change, and its budget at that time; absent in older history. */
+/** Tokens of the working memory after the change, and its budget at that time; absent where the definition has no such phase. */
 export interface ScopeSize {
   readonly tokens?: number;
   readonly budgetTokens?: number;

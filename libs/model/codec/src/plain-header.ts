@@ -5,7 +5,7 @@
  */
 
 import { ENVELOPE_VERSION, type Envelope, TASKS_PER_CHECKPOINT_MAX, type TaskId, taskOrder } from '@tidemark/core';
-import { DIGEST, NAME_MAX_CHARS, TASK, UNSTATED_TIMEOUT_MS } from './schema.ts';
+import { DIGEST, NAME_MAX_CHARS, TASK } from './schema.ts';
 
 /** The result of parsing: every member may be anything. */
 type Parsed = Readonly<Record<string, unknown>>;
@@ -21,7 +21,6 @@ const isTask = (value: unknown): boolean =>
   typeof value === 'string' && TASK.test(value) && taskOrder(value as TaskId)[1] < TASKS_PER_CHECKPOINT_MAX;
 const isKind = (value: unknown): boolean => value === 'pure' || value === 'idempotent' || value === 'irreversible';
 const isOutcome = (value: unknown): boolean => value === 'done' || value === 'failed';
-/** Members that were added later may be absent. */
 const isFlag = (value: unknown): boolean => value === undefined || value === true;
 const isAmountOrNone = (value: unknown): boolean => value === undefined || isAmount(value);
 
@@ -66,7 +65,7 @@ function controlOf(type: unknown, control: Parsed): Parsed | undefined {
 
 function checkpoint(control: Parsed): Parsed | undefined {
   const { checkpoint, sequence, parent, task, step, stepVersion, inputDigest, belief, tokens, costMicros } = control;
-  const { lastAction, supersedes = null, startedAtMs, hasContext } = control;
+  const { lastAction, supersedes, startedAtMs, hasContext } = control;
   const hasNames = isText(checkpoint) && (parent === null || isText(parent)) && isText(step);
   const hasPlace = isWhole(sequence, 1) && isTask(task) && (supersedes === null || isWhole(supersedes, 1));
   const hasInput = isWhole(stepVersion, 0) && isDigest(inputDigest);
@@ -102,7 +101,7 @@ function declarations(value: unknown): readonly Parsed[] | undefined {
 }
 
 function intended(control: Parsed): Parsed | undefined {
-  const { task, key, operation, kind, requestDigest, timeoutMs = UNSTATED_TIMEOUT_MS } = control;
+  const { task, key, operation, kind, requestDigest, timeoutMs } = control;
   const { model, question, hasContext } = control;
   if (!isEffect(control) || !isAmount(timeoutMs) || !isFlag(hasContext)) return undefined;
   if (question !== undefined && !isDigest(question)) return undefined;
@@ -148,7 +147,7 @@ function resolved(control: Parsed): Parsed | undefined {
 /** For a first run without dispatch, trace and tags. */
 function opened(control: Parsed): Parsed | undefined {
   const { definition, version, rules, partition, placement, inputDigest } = control;
-  const { pinned = false, shadow = false, compensates = null, session, user, tags, hasContext } = control;
+  const { pinned, shadow, compensates, session, user, tags, hasContext } = control;
   if (compensates !== null || !isFlag(hasContext)) return undefined;
   const hasDefinition = isText(definition) && isWhole(version, 0) && isWhole(rules, 1) && isDigest(inputDigest);
   const hasPlace = isWhole(partition, 0) && (placement === 'exclusive' || placement === 'shared');

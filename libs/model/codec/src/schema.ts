@@ -95,10 +95,7 @@ const declaration: z.ZodType<TaskDeclaration> = z.object({
   when: z.array(condition),
 });
 
-/** The timeout, in milliseconds, of effects from before it was recorded: the default of that time. */
-export const UNSTATED_TIMEOUT_MS = 30_000;
-
-/** The control of each event type. Every later field has a default, so older records stay readable. */
+/** The control of each event type. A field that a later release adds may be absent, so that older records stay readable. */
 export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
   WorkflowOpened: z.object({
     definition: text(),
@@ -108,12 +105,9 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     placement: z.enum(['exclusive', 'shared']),
     inputDigest: digest,
     tasks: z.array(declaration),
-    pinned: z.boolean().default(false),
-    shadow: z.boolean().default(false),
-    compensates: z
-      .object({ workflow: text<WorkflowId>(), depth: whole<number>(1) })
-      .nullable()
-      .default(null),
+    pinned: z.boolean(),
+    shadow: z.boolean(),
+    compensates: z.object({ workflow: text<WorkflowId>(), depth: whole<number>(1) }).nullable(),
     session: text().optional(),
     user: text().optional(),
     tags: z.array(text()).optional(),
@@ -146,8 +140,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
   LeaseRevoked: z.object({
     epoch: whole<Epoch>(1),
     holder: text<HolderId>(),
-    // Earlier releases wrote any text.
-    reason: z.enum(['holder-dead', 'lease-not-listed', 'asked']).catch('asked'),
+    reason: z.enum(['holder-dead', 'lease-not-listed', 'asked']),
     isGone: z.boolean().optional(),
   }),
   EffectConfirmed: z.object({ token: text(), outcome: z.enum(['done', 'failed']), responseDigest: digest }),
@@ -183,7 +176,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     operation: text(),
     kind,
     requestDigest: digest,
-    timeoutMs: timeMs.default(UNSTATED_TIMEOUT_MS),
+    timeoutMs: timeMs,
     model: z.object({ bundle: digest.nullable(), reserved: spend }).optional(),
     question: digest.optional(),
     hasContext,
@@ -214,7 +207,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     tokens: z.number().min(0),
     costMicros: z.number().min(0),
     lastAction: z.string(),
-    supersedes: whole<Sequence>(1).nullable().default(null),
+    supersedes: whole<Sequence>(1).nullable(),
     startedAtMs,
     hasContext,
   }),

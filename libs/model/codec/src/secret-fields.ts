@@ -13,10 +13,10 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, type KeyObjec
 import { canonicalJson, type Json, STORED_BOUNDS } from '@tidemark/core';
 import type { SealingKey } from './sealing.ts';
 
-const HEAD = 'secret:';
+/** The number is the form's. */
+const HEAD = 'secret:1:';
 const KEY = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-/** Texts of the first form lack `2:PLACE:` and are bound to the workflow alone. */
-const FORM = new RegExp(`^secret:(?:2:([A-Za-z0-9_-]{22}):)?(${KEY}):([A-Za-z0-9_-]+)$`);
+const FORM = new RegExp(`^${HEAD}([A-Za-z0-9_-]{22}):(${KEY}):([A-Za-z0-9_-]+)$`);
 const PLACE_BYTES = 16;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -45,11 +45,10 @@ export function sealSecret(value: Json, workflow: string, place: string, { id, k
   const nonce = made.subarray(0, NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(bound));
   const body = Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
-  return `${HEAD}2:${place}:${id}:${body.toString('base64url')}`;
+  return `${HEAD}${place}:${id}:${body.toString('base64url')}`;
 }
 
-const boundTo = (workflow: string, place: string | undefined): string =>
-  place === undefined ? workflow : `${workflow}\n${place}`;
+const boundTo = (workflow: string, place: string): string => `${workflow}\n${place}`;
 
 /** A length prefix separates a part from the next one. */
 const lengthOf = (text: string): string => `${Buffer.byteLength(text)}:`;
@@ -58,19 +57,18 @@ const lengthOf = (text: string): string => `${Buffer.byteLength(text)}:`;
 export interface SealedSecret {
   /** Id of the key that sealed it. */
   readonly key: string;
-  /** Undefined: the first form, which is bound to no place. */
-  readonly place: string | undefined;
+  readonly place: string;
 }
 
 /** Undefined: the text is no sealed field. */
 export function sealedSecret(text: string): SealedSecret | undefined {
   const [, place, key] = (text.startsWith(HEAD) ? FORM.exec(text) : null) ?? [];
-  return key === undefined ? undefined : { key, place };
+  return key === undefined || place === undefined ? undefined : { key, place };
 }
 
 /** The value of a sealed text, opened at the place that it names. Undefined: it doesn't open (S2). */
 export function openSecret(text: string, workflow: string, key: KeyObject): Json | undefined {
-  const [, place, , body = ''] = FORM.exec(text) ?? [];
+  const [, place = '', , body = ''] = FORM.exec(text) ?? [];
   const sealed = Buffer.from(body, 'base64url');
   if (sealed.length < NONCE_BYTES + TAG_BYTES) return undefined;
   const nonce = sealed.subarray(0, NONCE_BYTES);
@@ -136,7 +134,7 @@ export const mapSecrets = (
 /** The value as a reader without the right to secrets sees it. */
 export const maskSecrets = (value: Json): Json => mapSecrets(value, () => SECRET_MASK);
 
-const IN_TEXT = new RegExp(`"secret:(?:2:[A-Za-z0-9_-]{22}:)?${KEY}:[A-Za-z0-9_-]+"`, 'g');
+const IN_TEXT = new RegExp(`"${HEAD}[A-Za-z0-9_-]{22}:${KEY}:[A-Za-z0-9_-]+"`, 'g');
 
 /** The same for JSON as text. */
 export const maskSecretsIn = (json: string): string =>

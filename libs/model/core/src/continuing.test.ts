@@ -62,10 +62,6 @@ describe('a history that is continued', () => {
     for (const name of ['b', 'a']) {
       expect(ended(signal(name, 's1'))).toMatchObject({ status: 'completed', reason: 'signals-unread' });
     }
-    // The release before folds it so, and its rows stand.
-    const older = opened({ tasks: [turn], rules: 4 });
-    const left = fold(older, claimed(), signal('b', 's1'), holderEvent('WorkflowCompleted', token(2)));
-    expect(left.stream).toMatchObject({ status: 'completed', reason: null });
   });
 
   test('goes on as no other, and not once it is cancelled', () => {

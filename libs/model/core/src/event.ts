@@ -25,15 +25,10 @@ import type {
 /** Version of the envelope that this code writes. */
 export const ENVELOPE_VERSION = 1;
 /**
- * Versions of the fold's rules. Version 2 rejects checkpoints of older definitions, and signals beyond the limit; 3 is the same for forks,
- * which a release that knows none must not run as ordinary workflows. 4 adds the rules of the lifecycle: a workflow may be cancelled, terminated, paused and have a timeout. A release that doesn't
- * know them must not run such a workflow; the first such event raises its stream to this version.
+ * Version of the fold's rules, with which new streams are opened. Any change of what the fold makes of an event needs another: a stream keeps
+ * the rules with which it was opened, and a release that doesn't know them stops there.
  */
-export const LIFECYCLE_RULES_VERSION = 4;
-/** Adds that a call is marked with the holders that fell silent within it, and that a completed workflow says which signals it left unread. */
-export const SILENCE_RULES_VERSION = 5;
-/** With which new streams are opened. A stream that an older release opened keeps the rules that it has. */
-export const RULES_VERSION = SILENCE_RULES_VERSION;
+export const RULES_VERSION = 1;
 
 /** Dropped tasks that a closing event names. */
 export const DROPPED_TASKS_MAX_COUNT = 100;
@@ -149,7 +144,7 @@ export interface Dispatch {
   readonly limits?: readonly DispatchLimit[] | undefined;
 }
 
-/** The clear part of every event type. An absent member means what older records meant without it. */
+/** The clear part of every event type. */
 export interface Controls {
   // Inbox events: any authorised caller writes them, through a coordinator.
   readonly WorkflowOpened: {

@@ -4,7 +4,7 @@
  */
 
 import { continued, leftOf } from './continuing.ts';
-import { type Envelope, type HolderEventType, SILENCE_RULES_VERSION } from './event.ts';
+import type { Envelope, HolderEventType } from './event.ts';
 import { crashed } from './fold-inbox.ts';
 import { addTasks, finishTask, matchSignals, updateTask, withEffect } from './frontier.ts';
 import type { Ordinal, TaskId } from './ids.ts';
@@ -122,7 +122,7 @@ function failedOn(stream: StreamState, task: TaskId | null, build: string | unde
 const completed = (stream: StreamState): StreamState => ({
   ...released(stream),
   status: 'completed',
-  reason: stream.rules >= SILENCE_RULES_VERSION && leftOf(stream).length > 0 ? SIGNALS_UNREAD : stream.reason,
+  reason: leftOf(stream).length > 0 ? SIGNALS_UNREAD : stream.reason,
 });
 
 const released = (stream: StreamState): StreamState => ({ ...stream, lease: null });
@@ -250,7 +250,7 @@ function commit(stream: StreamState, envelope: Envelope<'CheckpointCommitted'>):
   if (task === undefined) return missingTask(stream, control.task);
   // An open effect must be decided before its step may count as done.
   if (task.effects.some(isOpen)) return 'not-intended';
-  if (stream.rules >= 2 && isStale(stream, control.stepVersion)) return 'stale-version';
+  if (isStale(stream, control.stepVersion)) return 'stale-version';
   if (control.supersedes !== null && control.supersedes > head.sequence) return 'wrong-parent';
   const added = addTasks(finishTask(stream.frontier, control.task), control.sequence, control.tasks);
   // A signal is stored only when no task awaits it, so only new tasks can match one.

@@ -5,7 +5,7 @@
  */
 
 import type { Spend } from './continues.ts';
-import { type Envelope, SILENCE_RULES_VERSION } from './event.ts';
+import type { Envelope } from './event.ts';
 import { fulfil, given, updateTask, withEffect } from './frontier.ts';
 import type { EventId, HolderId } from './ids.ts';
 import { CHILD_FAILED, cancelled, foldLifecycle, timedOut } from './lifecycle.ts';
@@ -65,7 +65,7 @@ function apply(stream: StreamState, envelope: InboxEnvelope): StreamState | Reje
       const { name, sizeBytes } = envelope.control;
       const frontier = fulfil(stream.frontier, { kind: 'signal', name, event: envelope.id });
       if (frontier !== undefined) return { ...stream, frontier };
-      if (stream.rules >= 2 && isFull(stream.signals, sizeBytes)) return 'signals-full';
+      if (isFull(stream.signals, sizeBytes)) return 'signals-full';
       const signal = { name, event: envelope.id, ...(sizeBytes !== undefined && { sizeBytes }) };
       return { ...stream, signals: [...stream.signals, signal] };
     }
@@ -153,8 +153,7 @@ function revoke(stream: StreamState, { control, atMs }: Envelope<'LeaseRevoked'>
   if (epoch > stream.epoch) return 'wrong-holder';
   if (stream.lease === null || epoch < stream.epoch) return 'stale-epoch';
   if (holder !== stream.lease.holder) return 'wrong-holder';
-  const isMarked = !isGone && stream.rules >= SILENCE_RULES_VERSION;
-  const frontier = suspected(stream.frontier, isMarked ? holder : undefined);
+  const frontier = suspected(stream.frontier, isGone ? undefined : holder);
   const revoked: StreamState = { ...stream, lease: null, isUnsettled: true, frontier };
   return reason === 'asked' ? revoked : crashed(revoked, atMs);
 }

@@ -14,7 +14,7 @@ import {
 } from '@tidemark/testkit/naive/events';
 import { at, claimed, fold, opened, revoked } from '@tidemark/testkit/naive/folding';
 import { describe, expect, test } from 'vitest';
-import type { Envelope, LogEntry } from './event.ts';
+import { type Envelope, type LogEntry, RULES_VERSION } from './event.ts';
 import { workflowId } from './ids.ts';
 import { INBOX_DEDUPE_MAX, SIGNALS_MAX, SIGNALS_MAX_BYTES, type StreamState } from './state.ts';
 import type { RejectReason } from './verdict.ts';
@@ -295,14 +295,6 @@ describe('a record that this process can’t read', () => {
     expect(fold(unknown).last).toEqual({ kind: 'rejected', reason: 'wrong-generation' });
   });
 
-  test('under the first rules a checkpoint of an older version counts, and so does every signal', () => {
-    const first = [opened({}, { rules: 1, version: 2 }), claimed(), committed(2, { stepVersion: 1 })];
-    const signals = Array.from({ length: SIGNALS_MAX + 1 }, () => inboxEvent('SignalReceived'));
-    const { verdicts, stream } = fold(...first, ...signals);
-    expect(verdicts.every((verdict) => verdict.kind === 'accepted')).toBe(true);
-    expect(stream).toMatchObject({ version: 2, head: { sequence: 1 } });
-  });
-
   test('signals that wait are bounded in bytes, but one alone is taken', () => {
     const signal = (sizeBytes: number) => inboxEvent('SignalReceived', { sizeBytes });
     const { verdicts, stream } = fold(opened(), signal(SIGNALS_MAX_BYTES + 1), signal(1), inboxEvent('SignalReceived'));
@@ -314,14 +306,14 @@ describe('a record that this process can’t read', () => {
   });
 
   test('an opening under later rules is there, and unreadable from its first event', () => {
-    const { verdicts, stream } = fold(opened({}, { rules: 6 }), claimed());
+    const { verdicts, stream } = fold(opened({}, { rules: RULES_VERSION + 1 }), claimed());
     expect(verdicts.map((verdict) => verdict.kind)).toEqual(['accepted', 'unreadable']);
-    expect(stream.unreadable).toEqual({ offset: 0, type: 'WorkflowOpened', v: 6 });
+    expect(stream.unreadable).toEqual({ offset: 0, type: 'WorkflowOpened', v: RULES_VERSION + 1 });
   });
 
   test('a fork is known as one, and runs by the rules of all others', () => {
     const fork = { workflow: 'base', sequence: 3, effects: 'replay' } as const;
-    const { stream } = fold(opened({}, { rules: 3, fork }), claimed(), committed(2));
+    const { stream } = fold(opened({}, { fork }), claimed(), committed(2));
     expect(stream).toMatchObject({ fork, head: { sequence: 1 }, unreadable: null });
     expect(fold(opened()).stream).not.toHaveProperty('fork');
   });

@@ -73,7 +73,6 @@ export {
   type Fork,
   type HolderEventType,
   type InboxEventType,
-  LIFECYCLE_RULES_VERSION,
   type LogEntry,
   type Parent,
   type ParentClosePolicy,

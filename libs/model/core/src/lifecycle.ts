@@ -6,7 +6,7 @@
  * L2 A workflow under compensation can't be cancelled, terminated or paused: its undo is a workflow of its own.
  */
 
-import { type Envelope, LIFECYCLE_RULES_VERSION, type TaskDeclaration } from './event.ts';
+import type { Envelope, TaskDeclaration } from './event.ts';
 import type { StreamState } from './state.ts';
 import type { RejectReason } from './verdict.ts';
 
@@ -43,7 +43,7 @@ export function foldLifecycle(
       };
     case 'PauseRequested':
       if (stream.paused !== undefined || stream.ruling === 'cancel') return 'not-asked';
-      return raised({ ...stream, paused: { by, event: id, atMs } });
+      return { ...stream, paused: { by, event: id, atMs } };
     case 'ResumeRequested':
       return stream.paused === undefined ? 'not-asked' : unpaused(stream);
   }
@@ -52,14 +52,7 @@ export function foldLifecycle(
 /** The first request stands. An undo workflow can't be cancelled, nor can a shadow. */
 export function cancelled(stream: StreamState, cancel: NonNullable<StreamState['cancel']>): StreamState | RejectReason {
   if (stream.ruling === 'cancel' || stream.compensates !== null || stream.shadow) return 'not-asked';
-  return raised({
-    ...unpaused(stream),
-    status: 'open',
-    reason: null,
-    question: null,
-    ruling: 'cancel',
-    cancel,
-  });
+  return { ...unpaused(stream), status: 'open', reason: null, question: null, ruling: 'cancel', cancel };
 }
 
 /** The timeout has fired. Even when there is nothing left to cancel, the timer is used up. */
@@ -70,6 +63,3 @@ export function timedOut({ deadline: _, ...stream }: StreamState, event: Envelop
 }
 
 const unpaused = ({ paused: _, ...stream }: StreamState): StreamState => stream;
-
-const raised = (stream: StreamState): StreamState =>
-  stream.rules >= LIFECYCLE_RULES_VERSION ? stream : { ...stream, rules: LIFECYCLE_RULES_VERSION };

@@ -42,9 +42,7 @@ describe('a stream as texts', () => {
   test('keeps its tasks apart, so that its own text stays small', () => {
     expect(streamToJson(stream)).not.toContain('scan');
     expect(texts).toHaveLength(4);
-    expect(JSON.parse(streamToJson(stream))).toMatchObject({ stateVersion: 5 });
-    const older = JSON.parse(streamToJson({ ...stream, rules: 2 }));
-    expect(older).toMatchObject({ stateVersion: STATE_VERSION });
+    expect(JSON.parse(streamToJson(stream))).toMatchObject({ stateVersion: STATE_VERSION });
   });
 
   test('is written in one order, by its declaration, whatever order the fold set its members in', () => {
@@ -71,7 +69,7 @@ describe('a stream as texts', () => {
   });
 
   test('of another version is refused: it would be taken for something else', () => {
-    const later = JSON.stringify({ ...JSON.parse(streamToJson(stream)), stateVersion: STATE_VERSION + 3 });
+    const later = JSON.stringify({ ...JSON.parse(streamToJson(stream)), stateVersion: STATE_VERSION + 1 });
     expect(() => streamFromJson(later, texts)).toThrow(CorruptError);
     expect(() => streamFromJson('{}', [])).toThrow(`this process reads ${STATE_VERSION}`);
   });

@@ -6,26 +6,15 @@
  */
 
 import { CorruptError } from './errors.ts';
-import { LIFECYCLE_RULES_VERSION, SILENCE_RULES_VERSION } from './event.ts';
 import type { Generation, Offset, Partition, TaskId } from './ids.ts';
 import type { EffectState, Frontier, PartitionState, StreamState, TaskState } from './state.ts';
 import { TaskList } from './task-list.ts';
 
-/** Raised with every change of a shape in state.ts that every stream has. */
-export const STATE_VERSION = 3;
-/** For streams whose rules have a lifecycle: an older release would run a paused or cancelled workflow. */
-const LIFECYCLE_STATE_VERSION = 4;
-/** For streams whose rules mark silent holders: an older release would drop the marks. */
-const SILENCE_STATE_VERSION = 5;
+/** Raised with every change of a shape in state.ts, and with every change of the fold's rules: an older release would fold on by its own. */
+export const STATE_VERSION = 1;
 
 /** Whether this process can read state of this version. */
-export const isReadableState = (version: unknown): boolean =>
-  version === STATE_VERSION || version === LIFECYCLE_STATE_VERSION || version === SILENCE_STATE_VERSION;
-
-function versionOf({ rules }: Pick<StreamState, 'rules'>): number {
-  if (rules >= SILENCE_RULES_VERSION) return SILENCE_STATE_VERSION;
-  return rules >= LIFECYCLE_RULES_VERSION ? LIFECYCLE_STATE_VERSION : STATE_VERSION;
-}
+export const isReadableState = (version: unknown): boolean => version === STATE_VERSION;
 
 /** Every member of a state, present or not: without one of them nothing compiles. */
 type Declared<T> = { readonly [K in keyof Required<T>]: T[K] };
@@ -45,7 +34,7 @@ function withLater<T extends object>(declared: T, given: object): T {
 export function streamToJson(stream: StreamState): string {
   const { failedOn, unreadable } = stream;
   const declared: Declared<Omit<StreamState, 'frontier'>> & { readonly stateVersion: number; frontier: undefined } = {
-    stateVersion: versionOf(stream),
+    stateVersion: STATE_VERSION,
     tenant: stream.tenant,
     workflow: stream.workflow,
     generation: stream.generation,

@@ -94,8 +94,6 @@ describe('the settings of access', () => {
   it.each<[Env, string, RegExp]>([
     [{ TIDEMARK_AUTH_KEYS: 'off' }, 'auth-missing', /nobody could be let in/],
     [{ TIDEMARK_AUTH: 'no' }, 'setting-invalid', /TIDEMARK_AUTH:/],
-    [{ TIDEMARK_API_CLIENT_CERTIFICATES: 'required' }, 'setting-invalid', /CLIENT_CERTIFICATES: it is no longer read/],
-    [{ ...OIDC, TIDEMARK_AUTH_OIDC_ALGORITHMS: 'ES256' }, 'setting-invalid', /OIDC_ALGORITHMS: it is no longer read/],
     [{ TIDEMARK_API_PORT: '99999' }, 'setting-invalid', /TIDEMARK_API_PORT/],
     [{ ...OIDC, TIDEMARK_AUTH_OIDC_AUDIENCE: '' }, 'setting-invalid', /TIDEMARK_AUTH_OIDC_AUDIENCE/],
     [{ ...OIDC, TIDEMARK_AUTH_OIDC_ROLES: 'x=root' }, 'setting-invalid', /NAME=ROLE/],

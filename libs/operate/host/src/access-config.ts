@@ -57,18 +57,6 @@ const settings = {
   TIDEMARK_AUTH_OIDC_TEAMS_CLAIM: z.string().default(''),
 } as const;
 
-/** Settings that narrowed access and are read no more: a process that was given one must not start as if it were not there. */
-const gone = {
-  TIDEMARK_API_CLIENT_CERTIFICATES: z
-    .enum(['', 'off'], { error: 'it is no longer read; TIDEMARK_API_TLS_CA alone makes the API require certificates' })
-    .optional(),
-  TIDEMARK_AUTH_OIDC_ALGORITHMS: z
-    .literal('', {
-      error: 'it is no longer read; every asymmetric algorithm of a key that the issuer publishes is accepted',
-    })
-    .optional(),
-};
-
 export interface ApiConfig {
   readonly host: string;
   /** Null: the default. 0: any free port. */
@@ -86,7 +74,7 @@ export interface AccessConfig {
 
 /** Throws `ConfigError` (`setting-invalid`, `auth-missing`) that names the setting, never its value. */
 export function apiConfigFromEnv(env: Readonly<Record<string, string | undefined>>): ApiConfig {
-  const parsed = z.object({ ...settings, ...gone }).safeParse(env);
+  const parsed = z.object(settings).safeParse(env);
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message }) => `${String(path[0])}: ${message}`);
     throw invalid(problems.join('; '));

@@ -203,7 +203,7 @@ describe('with a key', () => {
   it('and where none ever was, a forged seal stops its own workflow alone', async () => {
     const host = await at.openIdle({ encryption: 'off' });
     const reported: unknown[] = [];
-    const control = `"control":{"definition":"d","version":1,"rules":2,"partition":0,"placement":"shared","inputDigest":"${'ab'.repeat(32)}","tasks":[]}`;
+    const control = `"control":{"definition":"d","version":1,"rules":1,"partition":0,"placement":"shared","inputDigest":"${'ab'.repeat(32)}","tasks":[],"pinned":false,"shadow":false,"compensates":null}`;
     const place = `"tenant":"${DEFAULT_TENANT}","workflow":"forged","generation":1,"lamport":1,"epoch":0,"holder":"","ordinal":0,"atMs":1`;
     const header = `{"v":2,"id":"o",${place},"type":"WorkflowOpened",${control},"payload":"sealed","key":"${'0'.repeat(36)}"}`;
     await host.ports.log.append(0 as never, [{ value: Buffer.from(`${header}\n\u0000x`), type: 'WorkflowOpened' }]);

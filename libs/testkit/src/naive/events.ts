@@ -39,7 +39,7 @@ export const DEFAULT_CONTROLS: { readonly [T in EventType]: Loose<Controls[T]> }
   WorkflowOpened: {
     definition: 'audit',
     version: 1,
-    rules: 5,
+    rules: 1,
     partition: 0,
     placement: 'exclusive',
     inputDigest: digestOf('input'),
@@ -67,7 +67,7 @@ export const DEFAULT_CONTROLS: { readonly [T in EventType]: Loose<Controls[T]> }
   RecordJudged: { offset: 0, judgement: 'skip', by: 'ann' },
   ApprovalGiven: { task: '0.0', name: 'refund', approved: true, by: 'ann' },
   LeaseClaimed: {},
-  RulesRaised: { rules: 5 },
+  RulesRaised: { rules: 1 },
   LeaseReleased: { reason: 'idle' },
   CheckpointReserved: { checkpoint: 'c1', task: '0.0' },
   EffectIntended: {

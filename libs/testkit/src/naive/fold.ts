@@ -15,7 +15,7 @@ import { closed, declare, goOnFrom, type NaiveStream } from './stream.ts';
 
 export type { NaiveStream, NaiveTask } from './stream.ts';
 
-const KNOWN_RULES = 5;
+const KNOWN_RULES = 1;
 
 export class NaivePartition {
   readonly partition: number;

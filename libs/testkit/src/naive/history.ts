@@ -165,7 +165,7 @@ function opening(writer: Writer, choice: Choice): Envelope {
   return envelope(writer, { workflow: `w${generation}`, generation }, 'WorkflowOpened', {
     definition: 'audit',
     version: 1,
-    rules: decide(40) === 0 ? 6 : decide(3) === 0 ? 1 + decide(4) : 5,
+    rules: decide(40) === 0 ? 2 : 1,
     partition: HISTORY_PARTITION,
     placement: 'shared',
     inputDigest: digestOf('input'),
@@ -270,7 +270,7 @@ function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (bel
   const task =
     decide(6) === 0 || unblocked.length === 0 ? choose(stream.tasks, decide(97)) : choose(unblocked, decide(3));
   if (act === 'release') return envelope(writer, stream, 'LeaseReleased', { reason: 'idle' });
-  if (act === 'raise-rules') return envelope(writer, stream, 'RulesRaised', { rules: 4 + decide(2) });
+  if (act === 'raise-rules') return envelope(writer, stream, 'RulesRaised', { rules: 1 });
   const inDoubt = openOf(stream);
   if (act === 'park') {
     const about = decide(4) > 0 && inDoubt.length > 0 ? choose(inDoubt, decide(97)) : undefined;

@@ -110,7 +110,7 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
       const { continued } = event.control;
       if (continued !== undefined && !goOn(stream, continued)) return 'not-asked';
       const isHeard = stream.signals.length === 0 && !stream.tasks.some(({ cause }) => cause?.kind === 'signal');
-      if (stream.rules > 4 && continued === undefined && !isHeard) stream.reason = 'signals-unread';
+      if (continued === undefined && !isHeard) stream.reason = 'signals-unread';
       stream.status = 'completed';
       break;
     }
@@ -245,9 +245,8 @@ function commit(stream: NaiveStream, event: Envelope<'CheckpointCommitted'>): Ou
   const task = stream.tasks.find((one) => one.id === control.task);
   if (task === undefined) return absent(stream, control.task);
   if (task.effects.some(outcomeIsOpen)) return 'not-intended';
-  // The first rules knew nothing of versions.
-  if (stream.rules > 1 && control.stepVersion < stream.version) return 'stale-version';
-  if (stream.rules > 1 && stream.pinned && control.stepVersion > stream.version) return 'stale-version';
+  if (control.stepVersion < stream.version) return 'stale-version';
+  if (stream.pinned && control.stepVersion > stream.version) return 'stale-version';
   // Only what is already in the chain can be corrected.
   if (control.supersedes !== null && control.supersedes >= control.sequence) return 'wrong-parent';
   stream.tasks.splice(stream.tasks.indexOf(task), 1);

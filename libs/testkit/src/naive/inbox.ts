@@ -11,7 +11,6 @@ import {
 } from './stream.ts';
 
 const SIGNALS = 1_024;
-const LIFECYCLE_RULES = 4;
 const DEDUPE_IDS = 256;
 const CRASH_TIMES_KEPT = 8;
 const SILENT_KEPT = 8;
@@ -55,7 +54,7 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
     case 'SignalReceived':
       stream.signals.push({ name: event.control.name, event: event.id });
       handOutSignals(stream);
-      if (stream.rules > 1 && stream.signals.length > SIGNALS) {
+      if (stream.signals.length > SIGNALS) {
         stream.signals.pop();
         return 'signals-full';
       }
@@ -169,7 +168,6 @@ function steer(stream: NaiveStream, event: Steering): Outcome {
         return 'not-asked';
       }
       stream.paused = { by: event.control.by, event: event.id, atMs: event.atMs };
-      if (stream.rules < LIFECYCLE_RULES) stream.rules = LIFECYCLE_RULES;
       return null;
     case 'ResumeRequested':
       if (stream.status === 'compensating' || stream.paused === undefined) return 'not-asked';
@@ -186,7 +184,6 @@ function cancel(stream: NaiveStream, code: string, by: string, event: string): b
   stream.paused = undefined;
   stream.ruling = 'cancel';
   stream.cancel = { code, by, event };
-  if (stream.rules < LIFECYCLE_RULES) stream.rules = LIFECYCLE_RULES;
   return true;
 }
 
@@ -202,7 +199,7 @@ function revoke(stream: NaiveStream, event: Envelope<'LeaseRevoked'>): Outcome {
     for (const effect of effects) {
       if (effect.status === 'done' && effect.kind !== 'pure') effect.isSuspect = true;
       // Who is not known to have ended may come back in the midst of its call.
-      if (stream.rules > 4 && effect.status === 'intended' && isGone !== true) addSilent(effect, holder);
+      if (effect.status === 'intended' && isGone !== true) addSilent(effect, holder);
     }
   }
   if (reason !== 'asked') countCrash(stream, event.atMs);

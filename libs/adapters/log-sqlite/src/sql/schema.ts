@@ -26,10 +26,5 @@ create table records (
 create unique index records_by_offset on records (partition, "offset");
 `;
 
-/** Upgrades the tables of format 1 to format 2, where records may be packed. Existing rows stay: they are not packed. */
-export const upgradeFormat1 = `
-alter table records add column packing integer not null default 0;
-alter table records add column base integer;
-alter table records add column base_records integer not null default 0;
-pragma user_version = 2;
-`;
+/** What brings the tables of each format to the next: the first those of format 1 to format 2. */
+export const UPGRADES: readonly string[] = [];

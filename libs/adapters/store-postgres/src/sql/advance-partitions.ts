@@ -25,7 +25,7 @@ with given as (
     and ($5::text is null or exists (select from meta where incarnation::text = $5))
   returning xmax <> 0 as was_there
 )
-select tidemark_expect_12((select count(*) from moved where was_there), (select count(*) from given))`;
+select tidemark_expect((select count(*) from moved where was_there), (select count(*) from given))`;
 
 export function advancePartitions(rows: readonly PartitionAdvance[], storeId: string | undefined): Statement {
   // Every transaction uses the same order, so that two projectors never wait for each other in a circle.

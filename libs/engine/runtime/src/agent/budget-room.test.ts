@@ -85,8 +85,6 @@ describe('the evidence of a pause', () => {
       tokens: 0,
       costMicros: 7,
     });
-    // As older releases recorded it when others had reserved the rest.
-    expect(sharedWantIn({ budget: 'user ana (hour)', unit: 'tokens', limits: ['tokens'] })).toEqual(tokens(1));
     for (const budget of ['call', 'step (task 1.0)', 'workflow tenant acme (day)', undefined]) {
       expect(sharedWantIn({ budget, unit: 'tokens', reserved: 7 } as never)).toBeUndefined();
     }

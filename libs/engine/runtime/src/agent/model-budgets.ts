@@ -187,10 +187,8 @@ export function checkShared(spends: readonly SharedSpend[], call: Call, isReserv
  */
 export function sharedWantIn(evidence: Json | undefined): Spend | undefined {
   const { budget, unit, reserved } = (evidence ?? {}) as Record<string, unknown>;
-  if (typeof budget !== 'string' || !/^(?:tenant|user) /.test(budget)) return undefined;
-  // Older releases did not record the amount when others' reservations were in the way.
-  const amount = typeof reserved === 'number' ? reserved : 1;
-  return { ...NO_SPEND, [unit === 'tokens' ? 'tokens' : 'costMicros']: amount };
+  if (typeof budget !== 'string' || typeof reserved !== 'number' || !/^(?:tenant|user) /.test(budget)) return undefined;
+  return { ...NO_SPEND, [unit === 'tokens' ? 'tokens' : 'costMicros']: reserved };
 }
 
 /** What is left of budgets of tenants and users, by rows when they are first read, minus what `take` has taken since. */

@@ -14,7 +14,6 @@ import {
   type Offset,
   type PartitionState,
   partitionFrom,
-  type StreamState,
   streamFromJson,
 } from '@tidemark/core';
 import type { FoldedStream } from '@tidemark/ports';
@@ -22,13 +21,7 @@ import type { SegmentManifest } from '@tidemark/segments';
 import type { Archive } from './archive.ts';
 
 const parsed = (streams: readonly FoldedStream[]): Json =>
-  streams.map(({ state, tasks }) => ({
-    state: withoutSeal(JSON.parse(state) as StreamState),
-    tasks: tasks.map((task) => JSON.parse(task)),
-  }));
-
-/** Older releases wrote the same state without `sealed`. */
-const withoutSeal = ({ sealed: _, ...state }: StreamState): Json => state as unknown as Json;
+  streams.map(({ state, tasks }) => ({ state: JSON.parse(state), tasks: tasks.map((task) => JSON.parse(task)) }));
 
 /** Whether another version of this code wrote the states. */
 export const isOtherVersion = (written: readonly FoldedStream[]): boolean =>
@@ -51,7 +44,7 @@ export async function stateAfter(archive: Archive, manifest: SegmentManifest): P
   }
 }
 
-/** Folds from the partition's beginning, because this version can't read states of an older one. */
+/** Folds from the partition's beginning, because this version can't read states of another one. */
 async function refolded(archive: Archive, { partition, to }: SegmentManifest): Promise<PartitionState> {
   let state = emptyPartition(partition, 0 as Offset);
   for await (const manifest of archive.manifests(partition)) {

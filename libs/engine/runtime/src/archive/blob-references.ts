@@ -109,11 +109,11 @@ export class BlobReferences {
 
   async #named(manifest: KnownManifest, next: KnownManifest | undefined): Promise<readonly string[]> {
     const { blobs } = manifest;
-    if (blobs !== undefined && next !== undefined) return blobs;
+    if (next !== undefined) return blobs;
     try {
       return await this.#inSegment(manifest);
     } catch (error) {
-      if (blobs === undefined || !isArchivedObject(error)) throw error;
+      if (!isArchivedObject(error)) throw error;
       return blobs;
     }
   }

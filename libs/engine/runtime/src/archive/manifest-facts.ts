@@ -7,7 +7,7 @@ import { foldedStreams, type SegmentBuilder } from './segment-builder.ts';
 
 /**
  * The first field that differs; undefined: none does. `builder` has the segment's records. It skips what events do not determine: when the
- * manifest was written and where its object is; and `blobs`, if the writer did not list any.
+ * manifest was written and where its object is.
  */
 export function differingField(manifest: SegmentManifest, builder: SegmentBuilder): string | undefined {
   const { to, rawBytes, firstAtMs, lastAtMs, generation, streams, workflows, blobs } = manifest;
@@ -20,7 +20,7 @@ export function differingField(manifest: SegmentManifest, builder: SegmentBuilde
   if (!sameStreams(streams, foldedStreams(state))) return 'streams';
   const isOther = isOtherVersion(streams);
   if (textOf(workflows, isOther) !== textOf(builder.workflows(), isOther)) return 'workflows';
-  if (blobs !== undefined && blobs.join() !== builder.blobs().join()) return 'blobs';
+  if (blobs.join() !== builder.blobs().join()) return 'blobs';
   return undefined;
 }
 

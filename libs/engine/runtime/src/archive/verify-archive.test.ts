@@ -4,7 +4,7 @@
  */
 
 import { hash } from 'node:crypto';
-import type { Offset, Sha256, TenantId } from '@tidemark/core';
+import { type Offset, type Sha256, STATE_VERSION, type TenantId } from '@tidemark/core';
 import { decodeManifest, decodeSegment, encodeManifest, encodeSegment, manifestName } from '@tidemark/segments';
 import { HOT_MS, SimulatedArchive } from '@tidemark/testkit/engine/simulated-archive';
 import { P0, TENANT } from '@tidemark/testkit/engine/simulated-definition';
@@ -157,6 +157,19 @@ describe('a forged newest manifest is told, for', () => {
     const more = { ...ended, fork: { workflow: 'x' } } as never;
     await replace(name, encodeManifest({ ...manifest, workflows: [{ ...workflow!, ended: more }, ...others] }));
     expect(await problems()).toMatchObject([{ code: 'manifest-differs' }]);
+  });
+
+  it('nothing, where another version wrote the states: who goes on from there folds the records again', async () => {
+    const { name, manifest } = newest();
+    const streams = manifest.streams.map((stream) => ({
+      ...stream,
+      state: stream.state.replace(`"stateVersion":${STATE_VERSION}`, '"stateVersion":99').replace('"status"', '"was"'),
+    }));
+    expect(streams).not.toEqual(manifest.streams);
+    await replace(name, encodeManifest({ ...manifest, streams }));
+    expect(await problems()).toEqual([]);
+    await archived('third');
+    expect(await audit()).toMatchObject({ segmentCount: 3, problems: [] });
   });
 });
 

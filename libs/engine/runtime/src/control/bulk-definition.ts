@@ -30,8 +30,8 @@ export interface BulkInput {
   readonly why: string;
   /** Set for `signal` alone. */
   readonly signal: { readonly name: string; readonly value: Json } | null;
-  /** When the job began: `retry` answers questions that were open then, and no later ones. Absent in jobs of older releases. */
-  readonly begunAtMs?: number | undefined;
+  /** When the job began: `retry` answers questions that were open then, and no later ones. */
+  readonly begunAtMs: number;
 }
 
 /** The progress of a job. */

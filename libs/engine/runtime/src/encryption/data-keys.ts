@@ -236,7 +236,7 @@ export class DataKeys {
     const { provider } = this.#options;
     const stored = await this.#stored(id);
     if (stored === undefined || stored === null) return { key: stored };
-    if (isForSecrets(stored) !== this.isForSecrets || isKeyOf(id, stored.workflow) === false) throw keyOfAnotherUse(id);
+    if (isForSecrets(stored) !== this.isForSecrets || !isKeyOf(id, stored.workflow)) throw keyOfAnotherUse(id);
     const key = await provider.unwrap(stored, stored);
     if (key.length !== DATA_KEY_BYTES) throw keyWrong(stored, stored, `has ${key.length} bytes, not ${DATA_KEY_BYTES}`);
     return { key: keyObjectOf(key), workflow: stored.workflow };

@@ -29,9 +29,8 @@ export function boundKeyId(uuid: string, workflow: WorkflowId, use: KeyUse): str
   return start + digitsOf(start, workflow, use);
 }
 
-/** Undefined: an older id, which does not say; the store knows as long as the key lives. */
-export const isKeyOf = (id: string, workflow: WorkflowId): boolean | undefined =>
-  ID.test(id) ? isFor(id, workflow, 'sealing') || isFor(id, workflow, 'plain') : undefined;
+export const isKeyOf = (id: string, workflow: WorkflowId): boolean =>
+  isFor(id, workflow, 'sealing') || isFor(id, workflow, 'plain');
 
 /** Whether it is the workflow's key and accepts its plain history. */
 export const takesPlain = (id: string, workflow: WorkflowId): boolean => isFor(id, workflow, 'plain');

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { maskedStore } from './secrets.ts';
 
 const W = workflowId('w');
-const SEALED = `secret:2:${'p'.repeat(22)}:01890a5d-ac96-774b-bcce-b302099a8057:${'A'.repeat(60)}`;
+const SEALED = `secret:1:${'p'.repeat(22)}:01890a5d-ac96-774b-bcce-b302099a8057:${'A'.repeat(60)}`;
 const SAID = JSON.stringify({ input: { card: SEALED, cents: 700 } });
 const SHOWN = { input: { card: '[secret]', cents: 700 } };
 const row = { workflow: W, payload: SAID };

@@ -88,7 +88,7 @@ function viewOf(values: readonly Uint8Array[], options?: SealedLogOptions): Seal
 }
 
 const openingOf = (workflow: string): Uint8Array => {
-  const control = `{"definition":"d","version":1,"rules":2,"partition":0,"placement":"shared","inputDigest":"${'ab'.repeat(32)}","tasks":[]}`;
+  const control = `{"definition":"d","version":1,"rules":1,"partition":0,"placement":"shared","inputDigest":"${'ab'.repeat(32)}","tasks":[],"pinned":false,"shadow":false,"compensates":null}`;
   const inbox = '"lamport":1,"epoch":0,"holder":"","ordinal":0,"atMs":1';
   const header = `{"v":1,"id":"o:${workflow}","tenant":"${TENANT}","workflow":"${workflow}","generation":1,${inbox},"type":"WorkflowOpened","control":${control},"payload":"json"}`;
   return Buffer.from(`${header}\n{"input":1,"belief":{},"tasks":[]}`);

@@ -59,7 +59,7 @@ export class SealedWatch implements WatchBus {
   /** Undefined: it wasn't sealed, its key is gone, or the key belongs to another workflow. */
   async #opened(workflow: WorkflowId, message: string): Promise<string | undefined> {
     const id = textSealedWith(message);
-    if (id === undefined || isKeyOf(id, workflow) === false) return undefined;
+    if (id === undefined || !isKeyOf(id, workflow)) return undefined;
     const key = (await this.#keys.opening(new Map([[id, workflow]]))).get(id);
     return key instanceof KeyObject ? openText(message, placeOf(workflow), key) : undefined;
   }

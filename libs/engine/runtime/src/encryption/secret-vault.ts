@@ -42,9 +42,11 @@ const misplaced = (purpose: string, path: SecretPath): InvalidError =>
     { purpose, place: shown(path) },
   );
 
-const pointer = (path: SecretPath): string => path.map((part) => `/${part}`).join('');
-
-const shown = (path: SecretPath): string => pointer(path).slice(0, NAME_MAX_CHARS);
+const shown = (path: SecretPath): string =>
+  path
+    .map((part) => `/${part}`)
+    .join('')
+    .slice(0, NAME_MAX_CHARS);
 
 /** What a value is for, as part of what a sealed text is bound to. It includes names of steps and operations. */
 export type Purpose = 'input' | 'belief' | 'output' | `${'task' | 'step output' | 'request' | 'response'} ${string}`;
@@ -71,10 +73,10 @@ export class Vault {
     mapSecrets(
       value,
       (text, { key, place }, path) => {
-        if (place !== undefined && place !== secretPlace(purpose, path)) return text;
+        if (place !== secretPlace(purpose, path)) return text;
         const plain = this.#plain(text, key);
         if (plain === undefined) return text;
-        opened?.({ plain, path: [...path], isBound: place !== undefined });
+        opened?.({ plain, path: [...path] });
         // A value that is secret as a whole may have secret fields inside.
         return this.open(plain, purpose, opened, [...path]);
       },
@@ -101,39 +103,25 @@ export class Vault {
   readonly sealing =
     (parse: Parse, purpose: Purpose): Parse =>
     (value) => {
-      const unbound: SecretPath[] = [];
-      const opened = this.open(value as Json, purpose, ({ path, isBound }) => {
-        if (!isBound) unbound.push(path);
-      });
+      const opened = this.open(value as Json, purpose);
       const held: Json[] = [];
       const parsed = parse(opened, (plain) => {
         if (plain === SECRET_MASK) throw secretMasked();
         held.push(plain);
         return `${HELD}${held.length - 1}`;
       });
-      const sealedAt = new Set<string>();
-      const result = this.#placed(parsed, purpose, held, sealedAt, []);
-      // A text of the first form records no place: it belongs here only if it is sealed here again.
-      const misplacedAt = unbound.find((path) => !path.some((_, at) => sealedAt.has(pointer(path.slice(0, at + 1)))));
-      if (misplacedAt !== undefined && !sealedAt.has('')) throw misplaced(purpose, misplacedAt);
-      return result;
+      return this.#placed(parsed, purpose, held, []);
     };
 
-  #placed(value: Json, purpose: Purpose, held: readonly Json[], sealedAt: Set<string>, from: SecretPath): Json {
+  #placed(value: Json, purpose: Purpose, held: readonly Json[], from: SecretPath): Json {
     return mapTexts(
       value,
       (text, path) => {
         if (!text.startsWith(HELD)) return this.#checked(text, purpose, path);
         const plain = held[Number(text.slice(HELD.length))]!;
         this.#refuseSealed(plain, purpose, path);
-        sealedAt.add(pointer(path));
         const at = [...path];
-        return sealSecret(
-          this.#placed(plain, purpose, held, sealedAt, at),
-          this.#workflow,
-          secretPlace(purpose, at),
-          this.#own,
-        );
+        return sealSecret(this.#placed(plain, purpose, held, at), this.#workflow, secretPlace(purpose, at), this.#own);
       },
       from,
     );
@@ -153,4 +141,4 @@ export class Vault {
   }
 }
 
-type Opened = (secret: { readonly plain: Json; readonly path: SecretPath; readonly isBound: boolean }) => void;
+type Opened = (secret: { readonly plain: Json; readonly path: SecretPath }) => void;

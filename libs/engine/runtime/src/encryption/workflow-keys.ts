@@ -73,7 +73,7 @@ export class WorkflowKeys {
     for (const [tenant, own] of Map.groupBy(owners, (owner) => owner.tenant)) {
       const workflow = [...new Set(own.map((owner) => owner.workflow))];
       for await (const key of this.#store.list({ tenant, workflow })) {
-        const isOurs = isForSecrets(key) === this.#keys.isForSecrets && isKeyOf(key.id, key.workflow) !== false;
+        const isOurs = isForSecrets(key) === this.#keys.isForSecrets && isKeyOf(key.id, key.workflow);
         if (isOurs) ids.get(nameOf(tenant, key.workflow))!.push(key.id);
       }
     }
@@ -191,21 +191,15 @@ export class OpeningKeys {
   of(id: string, workflow: WorkflowId | undefined): KeyObject | null | undefined {
     // Checked before any request, so that a forged id causes no call; the id of a cached key was checked when it was fetched.
     const isOwn = workflow === undefined || this.#keys.workflowOf(id) === workflow || isKeyOf(id, workflow);
-    if (isOwn === false) throw foreignKey(id, workflow!);
+    if (!isOwn) throw foreignKey(id, workflow!);
     const key = this.#found.get(id) ?? (this.#found.has(id) ? null : this.#keys.peekOpening(id));
     if (key instanceof CorruptError) throw key;
     if (key === undefined) {
       if (!this.#wanted.has(id)) this.#wanted.set(id, workflow);
       return undefined;
     }
-    if (isOwn === undefined && !this.#mayBeOf(id, workflow!, key)) throw foreignKey(id, workflow!);
     this.#found.set(id, key);
     return key;
-  }
-
-  /** For an id that doesn't name its workflow: a destroyed key accounts for nothing, because nobody knows whose it was. */
-  #mayBeOf(id: string, workflow: WorkflowId, key: KeyObject | null): boolean {
-    return key !== null && (this.#keys.workflowOf(id) ?? workflow) === workflow;
   }
 
   /** Fetches missing keys; false: none were missing. Throws what `DataKeys.key` throws. */

@@ -128,7 +128,7 @@ const INNOCENT: Readonly<Record<string, () => unknown>> = {
   }),
   'tokens of an answer': () => ({ content: [{ token: 'Europe', logprob: -0.1 }, { token: 'ination' }] }),
   'counts of tokens': () => ({ tokens: 123_456, maxTokens: 64_000, inputTokens: 999_999 }),
-  'a sealed secret field': () => ({ password: `secret:2:${'p'.repeat(22)}:${drawnUuid()}:${'A'.repeat(60)}` }),
+  'a sealed secret field': () => ({ password: `secret:1:${'p'.repeat(22)}:${drawnUuid()}:${'A'.repeat(60)}` }),
   'a masked one': () => ({ password: '[secret]', token: '[masked github-token]' }),
 };
 

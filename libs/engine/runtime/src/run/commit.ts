@@ -13,7 +13,6 @@ import {
   InvalidError,
   isOpen,
   type Json,
-  LIFECYCLE_RULES_VERSION,
   type Sequence,
   type StreamState,
   type TaskState,
@@ -26,7 +25,7 @@ import type { StreamContent } from '../history/index.ts';
 import { digestOf, TASKS_DROPPED } from '../kernel/index.ts';
 import type { Draft } from '../lease/index.ts';
 import { drawUpNext, type Next } from './continuing.ts';
-import { declareTasks, NO_CHILD, needsLifecycle } from './declare-tasks.ts';
+import { declareTasks, NO_CHILD } from './declare-tasks.ts';
 import { childrenOf, withChildren } from './opening.ts';
 
 export interface CommitInput {
@@ -246,15 +245,4 @@ function believe(definition: Definition, step: StepDefinition, result: StepResul
   return content.snapshotDue
     ? { kind: 'snapshot', payload: { snapshot: after } }
     : { kind: 'delta', payload: { delta } };
-}
-
-/** The event that must precede drafts which only newer rules can fold; empty if the stream's rules are enough. */
-export function rulesRaised(rules: number, drafts: readonly Draft[]): readonly Draft[] {
-  const isNewer = drafts.some(
-    (draft) =>
-      (draft.type === 'CheckpointCommitted' && needsLifecycle(draft.control.tasks)) ||
-      (draft.type === 'WorkflowCompleted' && draft.control.continued !== undefined),
-  );
-  if (!isNewer || rules >= LIFECYCLE_RULES_VERSION) return [];
-  return [{ type: 'RulesRaised', control: { rules: LIFECYCLE_RULES_VERSION }, payload: null }];
 }

@@ -186,7 +186,3 @@ function after(
     return taskId(sequence, sibling);
   });
 }
-
-/** Whether a stream with such tasks needs the rules of the lifecycle. */
-export const needsLifecycle = (tasks: readonly TaskDeclaration[]): boolean =>
-  tasks.some(({ when }) => when.some(({ kind }) => kind === 'approval' || kind === 'child'));

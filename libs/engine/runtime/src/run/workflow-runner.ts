@@ -44,7 +44,7 @@ import {
 import { type ContextReads, canRun, contentDraft, type ResolvedTask, resolveTask } from '../history/index.ts';
 import { guardOf, type Ports, RunGate } from '../kernel/index.ts';
 import { type Draft, Flushing, failureDrafts, parkDraft } from '../lease/index.ts';
-import { commitDrafts, followStaged, lastingCall, rulesRaised } from './commit.ts';
+import { commitDrafts, followStaged, lastingCall } from './commit.ts';
 import { cancelDraft, mustBeDecided, onceDecided, releaseDraft, undoDraft } from './ending.ts';
 import { CONTROL_POLL_PERIOD_MS, INBOX_POLL_PERIOD_MS } from './limits.ts';
 import { nextTask } from './next-task.ts';
@@ -331,7 +331,7 @@ export class WorkflowRunner {
       context,
     });
     const startedMs = ports.clock.monotonicMs();
-    const accepted = stream.stage([...rulesRaised(state.rules, drafts), ...drafts]);
+    const accepted = stream.stage(drafts);
     // Nothing was staged, because an event is too large or the lease is lost, so nothing may follow from it.
     if (stream.speculative === state) await accepted;
     followStaged(content, drafts, current);

@@ -1,7 +1,7 @@
 /** A workflow continues as new exactly once, whichever coordinators poll, whatever is lost, and whatever is sent to it while it closes. */
 
 import { decodeRecord } from '@tidemark/codec';
-import { RULES_VERSION, type StreamState, type WorkflowId, workflowId } from '@tidemark/core';
+import { RULES_VERSION, STATE_VERSION, type StreamState, type WorkflowId, workflowId } from '@tidemark/core';
 import {
   definitionOf,
   entriesOf,
@@ -179,7 +179,7 @@ describe('a workflow that goes on', () => {
     await world.until(workflowId('w~2'), 'completed');
     for (const id of ['w', 'w~2']) {
       const { state } = world.ports.store.rows.get(workflowId(id))!.stream;
-      expect(JSON.parse(state)).toMatchObject({ rules: RULES_VERSION, stateVersion: 5 });
+      expect(JSON.parse(state)).toMatchObject({ rules: RULES_VERSION, stateVersion: STATE_VERSION });
     }
     expect(JSON.parse(world.ports.store.rows.get(workflowId('w~2'))!.stream.state)).toMatchObject({
       continues: 'w',

@@ -35,7 +35,7 @@ const recordOf = (partition: number, offset: number, type: string, control: obje
 
 const openingOf = (partition: number) =>
   recordOf(partition, 0, 'WorkflowOpened', {
-    ...{ definition: 'd', version: 1, rules: 2, partition, placement: 'exclusive', inputDigest: 'a'.repeat(64) },
+    ...{ definition: 'd', version: 1, rules: 1, partition, placement: 'exclusive', inputDigest: 'a'.repeat(64) },
     ...{ tasks: [], pinned: false, shadow: false, compensates: null },
   });
 

@@ -140,7 +140,7 @@ export const memoryScopesSchema = z
         .nullable()
         .meta({ description: 'Null: the definition has no phases, or nothing here says which is the first.' }),
       keys: z.array(z.string()).readonly(),
-      tokens: z.int().nullable().meta({ description: 'As they were counted then; null in history without them.' }),
+      tokens: z.int().nullable().meta({ description: 'As they were counted then; null where they were not counted.' }),
       budget_tokens: z
         .int()
         .nullable()

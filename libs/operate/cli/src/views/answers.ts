@@ -47,7 +47,7 @@ function judgements(workflow: string, { evidence }: QuestionAsked, at: At): read
   return type === 'WorkflowOpened' ? [take] : [skip, take];
 }
 
-/** Of a budget that left too little; an older release recorded less of it. */
+/** Of a budget that left too little. */
 interface Exceeded {
   readonly budget?: unknown;
   readonly unit?: unknown;
