@@ -76,7 +76,7 @@ const LINES: readonly Line[] = [
   sees('recover t1 --dry-run'),
   acts('recover p1'),
   acts('fork g1 --at 0 --id f1'),
-  reads('compare g1 f1'),
+  sees('compare g1 f1'),
   acts('pin p1 --why audit'),
   acts('unpin p1 --why over'),
   acts('pause p1 --why later'),
@@ -130,6 +130,7 @@ const LINES: readonly Line[] = [
   reads('shadow status greet'),
   sees('shadow report greet'),
   acts('shadow promote greet --to 1'),
+  reads('shadow route greet run-1'),
   sees('files export FOLDER/files --run g1'),
 ];
 

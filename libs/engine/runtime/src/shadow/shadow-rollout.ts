@@ -31,7 +31,9 @@ const SHARE_STEP = 'share';
 
 export interface ShadowRollout {
   readonly share: ShadowShare;
-  /** When the share was set: a promotion compares the runs that were opened since. */
+  /** What of it Tidemark runs itself. */
+  readonly active: ShadowShare;
+  /** When the shares were set: a promotion compares the runs that were opened since. */
   readonly sinceMs: number;
   readonly by: string;
   /** The observation that was required before it, in milliseconds, and the number of workflows; null where none was. */
@@ -131,7 +133,8 @@ function draftsOf(definition: string, stream: ReportedStream, after: ShadowRollo
   const drafts = stream.draftsOf(rolloutDefinition(definition), SHARE_STEP, {
     belief: () => after,
     next: [{ step: SHARE_STEP, input: null }],
-    lastAction: `${after.share} % by ${after.by}`,
+    lastAction:
+      after.active === 0 ? `${after.share} % by ${after.by}` : `${after.active} % run by Tidemark, by ${after.by}`,
   });
   if (drafts !== undefined) return drafts;
   throw new InvalidError('not-a-rollout', `Workflow ${rolloutId(definition)} was not opened as a roll-out.`);

@@ -14,6 +14,9 @@ export type ShadowShare = (typeof SHADOW_SHARES)[number];
 const placeOf = (workflow: WorkflowId, digest: Digest): number =>
   (Number.parseInt(digest.sha256(workflow).slice(0, 8), 16) / 2 ** 32) * 100;
 
+/** Who runs a workflow: its agent, which observes it or not, or Tidemark. */
+export type ShadowRoute = 'agent' | 'observed' | 'tidemark';
+
 export const isInShare = (workflow: WorkflowId, share: ShadowShare, digest: Digest): boolean =>
   placeOf(workflow, digest) < share;
 

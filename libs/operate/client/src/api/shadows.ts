@@ -12,11 +12,13 @@ export interface ShadowsEndpoints {
     };
     readonly answer: Shadow;
   };
-  /** Observe another share of an agent’s runs */
+  /** Observe, or run, another share of an agent’s runs */
   readonly 'POST /v1/shadows/{definition}/promotions': {
-    readonly input: { readonly body: ShadowPromotion };
+    readonly input: { readonly body?: ShadowPromotion | undefined };
     readonly answer: ShadowPromoted;
   };
+  /** Who runs a workflow of an agent */
+  readonly 'GET /v1/shadows/{definition}/routes/{id}': { readonly input: unknown; readonly answer: ShadowRoute };
 }
 
 /** How the observed runs of an agent compare since its share was set. */
@@ -24,6 +26,8 @@ export interface Shadow {
   readonly definition: string;
   /** Percent of its workflows; 0: none is observed. */
   readonly share: number;
+  /** Percent that Tidemark runs itself, of those; 0: the agent runs all. */
+  readonly active: number;
   readonly since: string | null;
   readonly by: string | null;
   /** What was asked for when it was promoted. */
@@ -53,7 +57,8 @@ export interface Shadow {
 }
 
 export interface ShadowPromotion {
-  readonly to: 0 | 1 | 10 | 50 | 100;
+  readonly mode?: 'observe' | 'active' | undefined;
+  readonly to?: 0 | 1 | 10 | 50 | 100 | undefined;
   readonly observe_ms?: number | undefined;
   readonly runs?: number | undefined;
 }
@@ -69,4 +74,8 @@ export interface ShadowPromoted {
   }[];
   /** What it was judged by. */
   readonly shadow: Shadow;
+}
+
+export interface ShadowRoute {
+  readonly route: 'agent' | 'observed' | 'tidemark';
 }
