@@ -77,6 +77,8 @@ export interface SessionWorkflow {
   readonly cost_micros: number;
   /** The worker that holds it; null: none. */
   readonly holder: string | null;
+  /** Whether what memory recalls is in its bundles; control: nothing is, for comparison; null: not compared. */
+  readonly recall: 'injected' | 'control' | null;
   readonly goal: readonly string[];
   readonly constraints: readonly string[];
   /** Of what was said so far; null: all of it is still there. */
