@@ -92,6 +92,7 @@ describe('a session', () => {
         from: 'triage',
         to: 'desk',
         message: `Over to ${session}.`,
+        artifacts: [],
       });
       const how = { session, user: 'ana', ...more };
       const run = await world.start(shared(controlShare), { question: 'What may she eat?' }, how);

@@ -3,7 +3,7 @@
  */
 
 import type { Controls, StreamState } from '@tidemark/core';
-import { RANGE_COUNT } from '@tidemark/ports';
+import { noTelemetry, RANGE_COUNT } from '@tidemark/ports';
 import { definitionOf, foldLog, inboxRecord, openWorkflow, P0 } from '@tidemark/testkit/engine/simulated-definition';
 import { quiet, type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { claimedRun } from '@tidemark/testkit/engine/simulated-run';
@@ -134,7 +134,7 @@ it('what sessions of each arm of recall took and came to, by what the opening sa
   const sums = new Map<string, number>();
   const count = (name: string, value: number, labels: object = {}) =>
     void sums.set([name, ...Object.values(labels)].join(' '), value);
-  const metrics = new LifecycleMetrics({ telemetry: { ...ports.telemetry, count }, clock: ports.clock });
+  const metrics = new LifecycleMetrics({ telemetry: { ...noTelemetry, count }, clock: ports.clock });
   metrics.accept([{ type: 'WorkflowCompleted', before, after: after! }]);
   expect(Object.fromEntries(sums)).toEqual({
     'workflows_ended_total completed false': 1,
