@@ -163,7 +163,7 @@ export const ROWS_MUTATIONS: Mutations = {
   },
   'arm-of-callers': {
     file: 'libs/engine/runtime/src/lease/workflow-name.ts',
-    edits: [[' && !tag.startsWith(OWN_TAG_PREFIX)', '']],
+    edits: [['    !tag.startsWith(OWN_TAG_PREFIX) &&\n', '']],
     caughtBy: 'libs/testkit/src/sessions.test.ts',
     test: 'of the control arm sees nothing that is recalled, only its hand-over; each arm is recorded, and each bundle rebuilt',
     breaks: 'No caller chooses the arm of a session.',
