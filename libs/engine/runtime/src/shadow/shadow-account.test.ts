@@ -246,6 +246,11 @@ describe('shadow mode', () => {
       expect(rows.map((row) => row.lastAction)).toEqual(['50 % by ops', '100 % by eve', '1 % by ops', '0 % by ops']);
     });
 
+    it('not for ever, where nothing writes rows', async () => {
+      await world.coordinator.stop();
+      await expect(promote(10)).rejects.toMatchObject({ code: 'rows-behind' });
+    });
+
     it('once, when two do so at the same time', async () => {
       await promote(10);
       const both = await inTime(

@@ -4,7 +4,7 @@
  * for the share that Tidemark runs itself. Lowering a share, or restarting its observation, needs nothing.
  */
 
-import { InvalidError, type Sequence, UnavailableError } from '@tidemark/core';
+import { InvalidError, type Sequence } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { Applied } from '../history/index.ts';
 import type { Ports } from '../kernel/index.ts';
@@ -12,12 +12,11 @@ import {
   SHADOW_DIFFERENCES_MAX,
   SHADOW_LOOKUPS_MAX,
   SHADOW_OBSERVE_MS,
-  SHADOW_ROWS_WAIT_MS,
   SHADOW_RUNS_MAX,
   SHADOW_WORKFLOWS_MIN,
 } from './shadow-limits.ts';
 import { type RebuiltRun, type RunPlace, rebuildRuns, type ShadowDifference } from './shadow-rebuild.ts';
-import type { Rollouts, ShadowRollout } from './shadow-rollout.ts';
+import { type Rollouts, type ShadowRollout, whileRowsCatchUp } from './shadow-rollout.ts';
 import { type ShadowShare, shareAfter } from './shadow-share.ts';
 
 /** The result of comparing the runs that were opened since the share was set. */
@@ -130,18 +129,14 @@ const byPartition = (places: readonly RunPlace[]): readonly (readonly RunPlace[]
 /** Waits for rows, so that no run is missed. */
 async function rowsCaughtUp(ports: Ports): Promise<void> {
   const applied = new Applied(ports);
-  const late = new AbortController();
-  const done = new AbortController();
-  void ports.clock.sleep(SHADOW_ROWS_WAIT_MS, done.signal).then(() => {
-    late.abort(new UnavailableError('rows-behind', 'The rows did not catch up with the log in time; try again.'));
-  });
   try {
     const bounds = await ports.log.bounds();
     const positions = await ports.store.positions();
     const behind = [...bounds].filter(([partition, { start, end }]) => (positions.get(partition) ?? start) < end);
-    await Promise.all(behind.map(([partition, { end }]) => applied.wait(partition, end, late.signal)));
+    await whileRowsCatchUp(ports, (signal) =>
+      Promise.all(behind.map(([partition, { end }]) => applied.wait(partition, end, signal))),
+    );
   } finally {
-    done.abort();
     await applied.close();
   }
 }

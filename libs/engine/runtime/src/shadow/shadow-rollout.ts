@@ -96,12 +96,8 @@ export class Rollouts {
   async #seen({ partition, next }: ReportedStream): Promise<void> {
     const { ports } = this.#options;
     const applied = new Applied(ports);
-    const late = new AbortController();
-    const waited = applied.wait(partition, next, late.signal).finally(() => late.abort());
     // The change is in the log; late rows show it later.
-    waited.catch(() => {});
-    await ports.clock.sleep(SHADOW_ROWS_WAIT_MS, late.signal);
-    late.abort();
+    await whileRowsCatchUp(ports, (signal) => applied.wait(partition, next, signal)).catch(() => {});
     await applied.close();
   }
 
@@ -111,11 +107,14 @@ export class Rollouts {
   }
 
   async #loadOpened(definition: string): Promise<ReportedStream> {
-    return whileUnavailable(this.#options.ports.clock, new AbortController().signal, async () => {
-      const stream = await this.#load(definition);
-      if (stream !== undefined) return stream;
-      throw new UnavailableError('rows-behind', `The rows don't know the roll-out of ${definition} yet.`);
-    });
+    const { ports } = this.#options;
+    return whileRowsCatchUp(ports, (signal) =>
+      whileUnavailable(ports.clock, signal, async () => {
+        const stream = await this.#load(definition);
+        if (stream !== undefined) return stream;
+        throw new UnavailableError('rows-behind', `The rows don't know the roll-out of ${definition} yet.`);
+      }),
+    );
   }
 
   async #open(definition: string): Promise<void> {
@@ -126,6 +125,23 @@ export class Rollouts {
       tenant: DEFAULT_TENANT,
       shadow: true,
     });
+  }
+}
+
+/** Gives the work as long as rows may take: then its signal aborts with `UnavailableError` (`rows-behind`). */
+export async function whileRowsCatchUp<T>(
+  { clock }: Pick<Ports, 'clock'>,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController();
+  const done = new AbortController();
+  void clock.sleep(SHADOW_ROWS_WAIT_MS, done.signal).then(() => {
+    late.abort(new UnavailableError('rows-behind', 'The rows did not catch up with the log in time; try again.'));
+  });
+  try {
+    return await work(late.signal);
+  } finally {
+    done.abort();
   }
 }
 
