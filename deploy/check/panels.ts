@@ -27,7 +27,7 @@ const QUIET = new Set([
   // Nothing is wrong: no event is rejected, nobody waits for a person, no try fails.
   ...['events_rejected_total', 'workflows_parked', 'step_retries_total', 'effect_validation_failures_total'],
   // No session is recalled, and traces are sent nowhere.
-  ...['session_recall_entries_total', 'trace_spans_dropped_total'],
+  ...['session_recall_entries_total', 'trace_spans_dropped_total', 'recall_arm_workflows_total'],
   // Its workflows ask no model.
   ...['phase_prompts_total', 'phase_prompt_tokens_total'],
   // The compactor's first round has nothing that is old enough.

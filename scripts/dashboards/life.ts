@@ -99,12 +99,16 @@ export const life: Dashboard = {
         },
         {
           title: 'Resume rate',
-          says: 'Share of the interrupted workflows that committed a checkpoint since, in the last hour.',
+          says: 'Share of the interrupted workflows that committed a checkpoint since, and share of all that ended which had resumed at least once, in the last hour.',
           unit: 'percentunit',
           queries: [
             {
               expr: 'sum(rate(checkpoint_resumes_total{outcome="resumed"}[1h])) / sum(rate(workflows_interrupted_total[1h]))',
-              legend: 'resumed',
+              legend: 'of the interrupted',
+            },
+            {
+              expr: '(sum(rate(workflows_ended_total{resumed="true"}[1h])) or vector(0)) / sum(rate(workflows_ended_total[1h]))',
+              legend: 'of all that ended',
             },
           ],
         },
@@ -182,6 +186,34 @@ export const life: Dashboard = {
             {
               expr: 'sum(rate(session_recall_entries_total{relevant="true"}[1h])) / sum(rate(session_recall_entries_total[1h]))',
               legend: 'fit',
+            },
+          ],
+        },
+        ...(
+          [
+            ['steps', 'short'],
+            ['tokens', 'short'],
+            ['seconds', 's'],
+          ] as const
+        ).map(([what, unit]) => ({
+          title: `Recall by its use: ${what}`,
+          says: `Mean ${what} of a workflow in sessions with what memory recalls, and in the control arm without it.`,
+          unit,
+          queries: [
+            {
+              expr: `sum by (arm) (rate(recall_arm_${what}_total[1h])) / sum by (arm) (rate(recall_arm_workflows_total[1h]))`,
+              legend: '{{arm}}',
+            },
+          ],
+        })),
+        {
+          title: 'Recall by its use: outcome',
+          says: 'Share of the workflows of each arm that completed.',
+          unit: 'percentunit',
+          queries: [
+            {
+              expr: 'sum by (arm) (rate(recall_arm_workflows_total{status="completed"}[1h])) / sum by (arm) (rate(recall_arm_workflows_total[1h]))',
+              legend: '{{arm}}',
             },
           ],
         },

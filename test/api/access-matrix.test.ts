@@ -171,6 +171,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   fireSchedule: { right: 'operate', body: {}, theirs: [404, 'schedule-unknown'] },
   // Callers of one tenant are told nothing of the runs of all.
   getShadow: { right: 'read', letIn: ['right-missing'], theirs: null },
+  routeShadow: { right: 'read', letIn: ['right-missing'], theirs: null },
   promoteShadow: { right: 'operate', body: { to: 1 }, letIn: ['right-missing', 'rollout-changed'], theirs: null },
   getFleet: { right: 'read' },
   whoAmI: { right: 'read' },
@@ -387,6 +388,7 @@ const NEEDS: Readonly<Record<string, readonly (Pick<Sample, 'query' | 'body'> & 
   getRecovery: [{ of: 'operate', query: '?probe=true' }],
   getShadow: [{ of: 'all-tenants' }, { of: 'content', query: '?differences=true' }],
   promoteShadow: [{ of: 'all-tenants', body: { to: 1 } }],
+  routeShadow: [{ of: 'all-tenants' }],
   listPools: [{ of: 'all-tenants' }],
   getPool: [{ of: 'all-tenants' }],
   createKey: [{ of: 'all-tenants', body: { name: 'all', roles: ['viewer'], all_tenants: true } }],

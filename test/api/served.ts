@@ -190,7 +190,6 @@ export async function serveApi({
     ...(secrets && { secretsUrl: pathToFileURL(keyFile).href }),
   });
   const definitions = options.definitions ?? [greet, patient, asking];
-  await host.startCoordinator();
   if (runs) await host.startWorker({ definitions, concurrency: 50 });
   const app = await createApi({
     place: host,

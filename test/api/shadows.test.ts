@@ -49,11 +49,43 @@ it('is begun, compared, and refused the next share while a run differs', async (
   expect(await askShadows('viewer')).toMatchObject({ share: 50, differing: seen.differing });
 });
 
+it('is run by Tidemark for a share of the ids, once that was observed, and by the agent again at once', async () => {
+  const { shadows } = served.host.client;
+  const of = { definition: 'outside-2' };
+  const ask = (body: { mode?: 'active' | 'observe'; to?: 10 | 50 | 100 }) =>
+    client('operator').ask('POST /v1/shadows/{definition}/promotions', {
+      params: of,
+      body: { ...body, observe_ms: 0, runs: 1 },
+    });
+  const ids = Array.from({ length: 40 }, (_, n) => `new-${n}`);
+  const routes = async () => {
+    const asked = ids.map((id) =>
+      client('viewer').ask('GET /v1/shadows/{definition}/routes/{id}', { params: { ...of, id } }),
+    );
+    return Map.groupBy(await Promise.all(asked), ({ route }) => route);
+  };
+  await ask({ to: 50 });
+  expect((await ask({ mode: 'active', to: 50 })).refusals).toMatchObject([{ code: 'too-few' }]);
+  const runs = ids.map((id) => shadows.shadow({ name: of.definition, version: 1 }, { id: `old-${id}` }));
+  for (const run of runs) run.done(null);
+  for (const run of runs) expect(await run.flushed(30_000)).toBe(true);
+  expect([...(await routes()).keys()].sort()).toEqual(['agent', 'observed']);
+  expect(await ask({ mode: 'active', to: 50 })).toMatchObject({ promoted: true, from: 0, to: 50 });
+  expect([...(await routes()).keys()].sort()).toEqual(['agent', 'tidemark']);
+  expect(await ask({ mode: 'observe' })).toMatchObject({ promoted: true, from: 50, to: 50, shadow: { active: 50 } });
+  expect([...(await routes()).keys()].sort()).toEqual(['agent', 'observed']);
+  await expect(ask({ mode: 'active' })).rejects.toMatchObject({ status: 400, code: 'shadow-share-invalid' });
+});
+
 it.each([
   ['the runs of all tenants', () => askShadows('operator acme')],
   ['differences without the right to content', () => askShadows('viewer', { differences: 'true' })],
   ['the share without the right to operate', () => promote('viewer', 1)],
   ['the share for one tenant', () => promote('operator acme', 1)],
+  [
+    'who runs an id, for one tenant',
+    () => client('viewer acme').ask('GET /v1/shadows/{definition}/routes/{id}', { params: { ...params, id: 'x' } }),
+  ],
 ])('nobody is given %s', async (_, ask) => {
   await expect(ask()).rejects.toMatchObject({ status: 403, code: 'right-missing' });
 });

@@ -44,7 +44,6 @@ async function measureTimeline(executable: string, report: Report): Promise<void
   const folder = await mkdtemp(path.join(tmpdir(), 'tidemark-bench-console-'));
   const host = await openEmbedded({ folder: path.join(folder, 'state') });
   try {
-    await host.startCoordinator();
     await host.startWorker({ definitions: [stagedSteps], concurrency: 20 });
     const long = await host.client.start(stagedSteps, { steps: CHECKPOINTS, bytes: 64, timed: false }, { id: 'long' });
     await long.result();

@@ -117,7 +117,6 @@ export async function runSession(turns: number, folder: string, keysUrl = ''): P
   try {
     const { workflow, rawBytes } = session(turns, server);
     const host = await openEmbedded({ folder, keysUrl });
-    await host.startCoordinator();
     const emptyRowsBytes = await folderBytes(path.join(folder, 'rows'));
     await host.startWorker({ definitions: [workflow], concurrency: 10 });
     const run = await host.client.start(workflow, {}, { session: 's1', user: 'ana' });

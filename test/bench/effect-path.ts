@@ -66,12 +66,11 @@ async function ran(host: Host, session: Session, effects: number, id: string): P
 
 export async function measureEffectPath(report: Report): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-bench-'));
-  const host = await openEmbedded({ folder });
+  const onError = (where: string, error: unknown): void => report.note(`${where}: ${error}`);
+  const host = await openEmbedded({ folder }, { onError });
   const session = new Session();
   session.connect();
   try {
-    const onError = (where: string, error: unknown): void => report.note(`${where}: ${error}`);
-    await host.startCoordinator({ onError });
     await host.startWorker({ definitions: [paying], concurrency: 1, onError });
     await session.post('Profiler.enable');
     await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });

@@ -5,6 +5,7 @@ import { measureConsole } from './console.ts';
 import { measureAssembly } from './context-assemble.ts';
 import { measureRecall } from './context-recall.ts';
 import { measureSession } from './context-session.ts';
+import { measureUse } from './context-use.ts';
 import { controlParts, measureControl } from './control/control.ts';
 import { measureEffectPath } from './effect-path.ts';
 import { LOAD_USAGE, measureLoad } from './load/load.ts';
@@ -24,7 +25,7 @@ const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster]
        npm run bench -- console [--json]
        npm run bench -- path [--json]
        npm run bench -- resume [--json] [--only overhead|kills|history|memory|orphans|deploys]
-       npm run bench -- context [--json] [--only assemble|session|recall]
+       npm run bench -- context [--json] [--only assemble|session|recall|use]
        npm run bench -- control [--json] [--only ${controlParts.join('|')}]
        npm run bench -- tiers [--json] [--only compression|archive|rebuild|restore|commits|encryption]
        ${PEERS_USAGE}
@@ -81,7 +82,7 @@ if (positionals[0] === 'steps') {
 report.print();
 
 function isContextPart(only: string | undefined): boolean {
-  return only === undefined || ['assemble', 'session', 'recall'].includes(only);
+  return only === undefined || ['assemble', 'session', 'recall', 'use'].includes(only);
 }
 
 function isTierPart(only: string | undefined): only is TierPart | undefined {
@@ -106,4 +107,5 @@ async function measureContext(only: string | undefined): Promise<void> {
     report.add('context.session200.rows_bytes', rowsBytes, 'bytes');
   }
   if (only === undefined || only === 'recall') await measureRecall(report);
+  if (only === undefined || only === 'use') await measureUse(report);
 }

@@ -17,9 +17,8 @@ export async function embeddedSteps(report: Report): Promise<void> {
   const raw = await rawSqliteCommits(SEQUENTIAL_STEPS, STEP_BYTES);
   report.add('embedded.sequential.raw_commit_median_ms', median(raw), 'ms');
   const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-bench-'));
-  const host = await openEmbedded({ folder });
+  const host = await openEmbedded({ folder }, { onError: (where, error) => report.note(`${where}: ${error}`) });
   try {
-    await host.startCoordinator({ onError: (where, error) => report.note(`${where}: ${error}`) });
     await host.startWorker({
       definitions: [durableSteps, stagedSteps],
       concurrency: 1_000,

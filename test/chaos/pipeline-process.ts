@@ -52,7 +52,6 @@ async function withTidemark(): Promise<string> {
   const { pipeline } = await import('@tidemark/sdk');
   const content = pipeline('content', { collect, filter, draft, rewrite, format });
   const host = await openEmbedded({ folder: path.join(folder, STATE_FOLDER) });
-  await host.startCoordinator();
   await host.startWorker({ definitions: [content], concurrency: 1 });
   const run = await host.client.start(content, { folder: docs }, { id: 'content' });
   return run.result();

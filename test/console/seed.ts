@@ -14,7 +14,6 @@ export const HOSTILE_TEXT = `<b onmouseover=alert(3)>${'wide'.repeat(60)}</b> \u
 /** Opens the folder with everything running in this process. */
 export async function openSeeded(folder: string): Promise<Host> {
   const host = await openEmbedded({ folder });
-  await host.startCoordinator();
   await host.startWorker({ definitions, concurrency: 20 });
   return host;
 }

@@ -101,7 +101,6 @@ interface History {
 async function historyOf(id: string, state: string, checkpoint: number): Promise<History> {
   const host = await openEmbedded({ folder: at(state) });
   try {
-    await host.startCoordinator();
     const run = host.client.run(id);
     await eventually(async () => ((await run.summary())?.sequence ?? 0) >= checkpoint);
     const rows = await run.checkpoints();

@@ -86,7 +86,6 @@ async function world() {
     await host.close();
     await rm(folder, { recursive: true, force: true });
   });
-  await host.startCoordinator();
   await host.startWorker({ definitions: [agent], concurrency: 4 });
   const api = localApi({ place: host, definitions: [agent], principal: LOCAL_PRINCIPAL });
   const client = connect({ url: LOCAL_URL, fetch: api.fetch, tries: 1 });

@@ -116,7 +116,6 @@ it(
     });
     const open = async (): Promise<Host> => {
       host = await openEmbedded({ folder });
-      await host.startCoordinator();
       await host.startWorker({ definitions: [definition], concurrency: 4 });
       return host;
     };

@@ -62,7 +62,6 @@ async function world() {
     await host.close();
     await rm(folder, { recursive: true, force: true });
   });
-  await host.startCoordinator();
   await host.startWorker({ definitions: [order], concurrency: 4 });
   const { client, ports } = host;
   const brief = (session: string, tenant: TenantId = DEFAULT_TENANT) => sessionBrief(ports.store, tenant, session);

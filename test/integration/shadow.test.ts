@@ -29,7 +29,6 @@ afterEach(async () => {
 /** Opens the folder; the second client's clock is ahead by so much. */
 async function open(aheadMs = 0): Promise<Client> {
   host = await openEmbedded({ folder });
-  await host.startCoordinator();
   const { clock } = host.ports;
   const ahead = { ...clock, nowMs: () => clock.nowMs() + aheadMs };
   return new Client({ ports: { ...host.ports, clock: ahead }, lamport: new LamportClock() });
@@ -182,10 +181,24 @@ it('finds the run that was tampered with, and stays', { timeout: TIMEOUT_MS }, a
   expect([promote.code, promote.out]).toEqual([1, expect.stringContaining('outside stays at 50 %')]);
   const again = await call('promote', 'outside', '--to', '50', '--by', 'eve', '--state', '.', '--json');
   expect(JSON.parse(again.out)).toMatchObject({ promoted: true, from: 50, to: 50, by: 'eve' });
+  expect((await call('promote', 'outside', '--to', '10', '--mode', 'active', '--state', '.')).out).toMatch(
+    /^outside stays at 0 %:\n {2}- 0 runs ended and agree, 10 are needed .*\n {2}- observed for 0 minutes of/,
+  );
+  const none = ['--observe', '0s', '--runs', '0'];
+  expect((await call('promote', 'outside', '--to', '50', '--mode', 'active', ...none, '--state', '.')).out).toContain(
+    '50 % of its workflows are run by Tidemark from now on (before: 0 %).',
+  );
+  const routes = new Set<string>();
+  for (const id of ['new-0', 'new-7']) routes.add((await call('route', 'outside', id, '--state', '.')).out);
+  expect([...routes].sort()).toEqual(['agent\n', 'tidemark\n']);
+  expect((await call('promote', 'outside', '--mode', 'observe', '--state', '.')).out).toBe(
+    'outside: 50 % of its workflows are observed from now on (before: 50 %). Tidemark begins none of them any more.\n',
+  );
+  expect((await call('promote', 'outside', '--mode', 'active')).code).toBe(64);
   const status = await call('status', 'outside', '--state', '.', '--json');
   expect([status.code, JSON.parse(status.out)]).toEqual([
     0,
-    expect.objectContaining({ share: 50, by: 'eve', agreed: 0, differing: 0 }),
+    expect.objectContaining({ share: 50, active: 0, agreed: 0, differing: 0 }),
   ]);
   expect((await call('promote', 'outside', '--to', '20', '--by', 'eve')).code).toBe(64);
   expect((await call('promote', 'outside', '--to', '10', '--by', 'eve', '--observe', 'long')).code).toBe(64);

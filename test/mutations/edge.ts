@@ -6,6 +6,7 @@ const KEY_AUTHENTICATOR_TEST = 'libs/operate/access/src/key-authenticator.test.t
 const KEY_AUTHENTICATOR = 'libs/operate/access/src/key-authenticator.ts';
 const OIDC_AUTHENTICATOR_TEST = 'libs/operate/access/src/oidc-authenticator.test.ts';
 const OIDC_AUTHENTICATOR = 'libs/operate/access/src/oidc-authenticator.ts';
+const SHADOW_ACCOUNT_TEST = 'libs/engine/runtime/src/shadow/shadow-account.test.ts';
 
 export const EDGE_MUTATIONS: Mutations = {
   'scrape-renames-counters': {
@@ -415,5 +416,33 @@ export const EDGE_MUTATIONS: Mutations = {
     edits: [["protocol === 'http:' && !isLoopback(hostname)", "protocol === 'ftp:' && !isLoopback(hostname)"]],
     caughtBy: 'libs/operate/host/src/credentials-in-addresses.test.ts',
     breaks: 'A secret goes over TLS, or to this machine.',
+  },
+  'active-beyond-observed': {
+    file: 'libs/engine/runtime/src/shadow/shadow-account.ts',
+    edits: [["if (mode === 'active' && to > observed)", "if (mode === 'active' && to > 100)"]],
+    caughtBy: SHADOW_ACCOUNT_TEST,
+    test: 'no more to Tidemark than is observed, and not without a share',
+    breaks: 'Tidemark runs no larger share of an agent’s workflows than was observed.',
+  },
+  'active-without-observation': {
+    file: 'libs/engine/runtime/src/shadow/shadow-account.ts',
+    edits: [["to > from && (mode === 'active' || from > 0)", 'to > from && from > 0']],
+    caughtBy: SHADOW_ACCOUNT_TEST,
+    test: 'to Tidemark itself what was observed, by id: a larger share holds the smaller one, and all is back at once',
+    breaks: 'Tidemark runs an agent’s workflows only after their observation.',
+  },
+  'active-outlasts-observe': {
+    file: 'libs/engine/runtime/src/shadow/shadow-account.ts',
+    edits: [['{ share: to, active: 0 as const }', '{ share: to, active }']],
+    caughtBy: SHADOW_ACCOUNT_TEST,
+    test: 'to Tidemark itself what was observed, by id: a larger share holds the smaller one, and all is back at once',
+    breaks: 'Going back to observing gives all further workflows to their agent at once.',
+  },
+  'route-forgets-what-began': {
+    file: 'libs/engine/runtime/src/shadow/shadows.ts',
+    edits: [['if (stream !== undefined) return streamFromJson', 'if (stream === null) return streamFromJson']],
+    caughtBy: SHADOW_ACCOUNT_TEST,
+    test: 'nothing that has begun elsewhere: what the agent began it ends, and so does Tidemark',
+    breaks: 'A workflow ends where it began: a changed share never has it run by two.',
   },
 };

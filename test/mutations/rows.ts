@@ -147,4 +147,25 @@ export const ROWS_MUTATIONS: Mutations = {
     test: 'all of its workflows have ended before then',
     breaks: 'History of a live workflow is not deleted.',
   },
+  'resumed-unsaid': {
+    file: 'libs/model/core/src/fold-holder.ts',
+    edits: [['    ...(stream.isUnsettled && { resumed: true }),\n', '']],
+    caughtBy: 'libs/engine/runtime/src/projection/lifecycle-metrics.test.ts',
+    test: 'one that is interrupted twice and then commits: resumed once of one, and timed from the first death to that commit',
+    breaks: 'The share of all executions that resumed counts each that did.',
+  },
+  'control-arm-recalls': {
+    file: 'libs/engine/runtime/src/agent/session-memory.ts',
+    edits: [['if (isControl) return', 'if (isControl && handOvers.length > 99) return']],
+    caughtBy: 'libs/testkit/src/sessions.test.ts',
+    test: 'of the control arm sees nothing that is recalled, only its hand-over; each arm is recorded, and each bundle rebuilt',
+    breaks: 'Nothing is recalled into bundles of the control arm, or the arms compare nothing.',
+  },
+  'arm-of-callers': {
+    file: 'libs/engine/runtime/src/lease/workflow-name.ts',
+    edits: [['    !tag.startsWith(OWN_TAG_PREFIX) &&\n', '']],
+    caughtBy: 'libs/testkit/src/sessions.test.ts',
+    test: 'of the control arm sees nothing that is recalled, only its hand-over; each arm is recorded, and each bundle rebuilt',
+    breaks: 'No caller chooses the arm of a session.',
+  },
 };

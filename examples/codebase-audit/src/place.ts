@@ -46,14 +46,8 @@ export function placeName(state: string | undefined, env: Environment): PlaceNam
 export async function openPlace(name: PlaceName, env: Environment, onError: OnError): Promise<Place> {
   if (name.folder === null) return new ClusterPlace(await openCluster(configFromEnv(env)));
   const traces = traceSettings(env);
-  const host = await openEmbedded({ folder: name.folder, ...folderKeysFromEnv(env), traces });
-  try {
-    await host.startCoordinator({ onError });
-    return new FolderPlace(host, onError);
-  } catch (error) {
-    await host.close();
-    throw error;
-  }
+  const host = await openEmbedded({ folder: name.folder, ...folderKeysFromEnv(env), traces }, { onError });
+  return new FolderPlace(host, onError);
 }
 
 class ClusterPlace implements Place {

@@ -7,7 +7,6 @@ import { content } from './content.ts';
 
 const [folder = 'docs', id = 'digest'] = process.argv.slice(2);
 const host = await openEmbedded({ folder: '.tidemark' });
-await host.startCoordinator();
 await host.startWorker({ definitions: [content], concurrency: 1 });
 const run = await host.client.start(content, { folder: path.resolve(folder) }, { id });
 console.log(await run.result());

@@ -47,6 +47,24 @@ export async function keepFor(client: Client, tenant: TenantId, workflow: Workfl
   await client.memory.release(tenant, 'case-7');
 }
 
+export const triage = defineWorkflow({
+  name: 'triage',
+  version: 1,
+  input: z.object({ id: z.string(), text: z.string() }),
+  belief: z.object({ severity: z.int().nullable() }),
+  output: z.object({ answered: z.boolean() }),
+  tasks: { classify: z.object({}) },
+  flow: { classify: [] },
+  begin: () => ({ belief: { severity: null }, next: [task('classify', {})] }),
+  steps: { classify: () => ({ done: { answered: true } }) },
+});
+
+export async function handled(client: Client, ticket: { readonly id: string; readonly text: string }) {
+  const route = await client.route(triage, { id: ticket.id }); // agent, observed, or tidemark
+  if (route === 'tidemark') return (await client.start(triage, ticket, { id: ticket.id })).result();
+  return reported(client, ticket); // the agent runs it, as before
+}
+
 export async function reported(
   client: Client,
   ticket: { readonly id: string; readonly text: string },

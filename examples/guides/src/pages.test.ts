@@ -8,14 +8,14 @@ import { type TestWorld, testWorld } from '@tidemark/testkit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { crawl, report } from './dispatch.ts';
 import { deliveries, signatureOf } from './hook.ts';
-import { everyNight, keepFor, regional, reported, startFirst } from './operating.ts';
+import { everyNight, handled, keepFor, regional, startFirst, triage } from './operating.ts';
 import { upgrade } from './repo-state.ts';
 import { refund, refundV1 } from './versions.ts';
 
 const TENANT = tenantId('default');
 let world: TestWorld;
 beforeAll(async () => {
-  world = await testWorld({ workflows: [report, crawl, regional, refund] });
+  world = await testWorld({ workflows: [report, crawl, regional, refund, triage] });
 });
 afterAll(() => world.close());
 
@@ -46,7 +46,12 @@ it('keeps, holds and lets go', async () => {
 
 it('reports a run that happens elsewhere', async () => {
   await world.client.shadows.promote('triage', { to: 100, by: 'eve' });
-  expect(await reported(world.client, { id: 'ticket-1', text: 'it leaks' })).toBe(true);
+  expect(await handled(world.client, { id: 'ticket-1', text: 'it leaks' })).toBe(true);
+  // It ended with a task left to do, which is a difference: the observation begins again.
+  await world.client.shadows.promote('triage', { to: 100, by: 'eve' });
+  const none = { by: 'eve', observeMs: 0, workflowsMin: 0 };
+  await world.client.shadows.promote('triage', { mode: 'active', to: 100, ...none });
+  expect(await handled(world.client, { id: 'ticket-2', text: 'it smokes' })).toEqual({ answered: true });
 });
 
 it('goes on with what an older version stored', async () => {

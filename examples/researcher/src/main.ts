@@ -28,7 +28,6 @@ const { provider, modelId } = modelOf(process.env);
 
 const host = await openEmbedded({ folder: values.state });
 try {
-  await host.startCoordinator();
   await host.startWorker({
     definitions: [researcher],
     concurrency: 4,

@@ -81,6 +81,36 @@ describe('a session', () => {
     expect(seen(model, 2)).not.toContain('Where is Ghent?');
   });
 
+  it('of the control arm sees nothing that is recalled, only its hand-over; each arm is recorded, and each bundle rebuilt', async () => {
+    const model = testModel((_, call) => `Answer ${call}.`);
+    const shared = (controlShare: number) => assistant(model, { recall: { controlShare } });
+    // By a digest of its id, s-4 lies at 0.96 and s-0 at 0.46.
+    await open({ workflows: [shared(0.5)] });
+    await world.client.memory.facts(TENANT, 'user:ana').remember('Ana is allergic to nuts.', { source: 'Ana' });
+    const ask = async (session: string, controlShare = 0.5, more: object = {}) => {
+      await world.client.memory.handOver(TENANT, session, {
+        from: 'triage',
+        to: 'desk',
+        message: `Over to ${session}.`,
+        artifacts: [],
+      });
+      const how = { session, user: 'ana', ...more };
+      const run = await world.start(shared(controlShare), { question: 'What may she eat?' }, how);
+      await run.result();
+      const [call] = await world.bundles(run.id, 1);
+      expect(call!.rebuilt).toBe(call!.sent);
+      expect(seen(model, model.prompts.length - 1)).toContain(`Over to ${session}.`);
+      return [(await run.summary())!.tags ?? [], seen(model, model.prompts.length - 1).includes('nuts')];
+    };
+    expect(await ask('s-4')).toEqual([['tidemark:recall=injected'], true]);
+    expect(await ask('s-0', 0.5, { tags: ['mine'] })).toEqual([['mine', 'tidemark:recall=control'], false]);
+    // Nothing is compared by default, and no caller chooses the arm.
+    expect(await ask('s-0', 0)).toEqual([[], true]);
+    await expect(ask('s-2', 0.5, { tags: ['tidemark:recall=control'] })).rejects.toMatchObject({
+      code: 'tags-invalid',
+    });
+  });
+
   it('runs one workflow at a time, and says which one goes on', async () => {
     const model = testModel(async () => new Promise(() => {}));
     const definition = assistant(model);

@@ -54,7 +54,6 @@ export async function measureChildren(report: Report): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), 'tidemark-children-'));
   const host = await openEmbedded({ folder: path.join(folder, 'state') });
   try {
-    await host.startCoordinator();
     await host.startWorker({ definitions: [tree, leaf], concurrency: CONCURRENCY });
     report.note('control: a parent and its children, each of one step, embedded');
     // The first of a process pays for what is compiled.

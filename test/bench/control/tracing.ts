@@ -42,9 +42,8 @@ async function startSink(): Promise<{ readonly process: ChildProcess; readonly u
 
 async function openHost(folder: string, report: Report, collector: string | undefined): Promise<Host> {
   const traces = collector === undefined ? undefined : traceSettings({}, collector);
-  const host = await openEmbedded({ folder, traces });
   const onError = (where: string, error: unknown): void => report.note(`${where}: ${error}`);
-  await host.startCoordinator({ onError });
+  const host = await openEmbedded({ folder, traces }, { onError });
   await host.startWorker({ definitions: [durableSteps, stagedSteps], concurrency: WORKFLOWS, onError });
   return host;
 }

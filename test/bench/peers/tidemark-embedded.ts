@@ -8,8 +8,7 @@ import { ADDRESS_VARIABLE, CONCURRENCY, STANDBY_VARIABLE } from './workspace/pro
 
 async function open(): Promise<Host> {
   const onError = (where: string, error: unknown): void => void process.stderr.write(`${where}: ${error}\n`);
-  const host = await openEmbedded({ folder: required(ADDRESS_VARIABLE) });
-  await host.startCoordinator({ onError });
+  const host = await openEmbedded({ folder: required(ADDRESS_VARIABLE) }, { onError });
   await host.startWorker({ definitions: [peersSteps], concurrency: CONCURRENCY, onError });
   return host;
 }

@@ -44,9 +44,8 @@ export async function archiveRates(
 
 export async function measureEmbeddedArchive(report: Report): Promise<number> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-tiers-'));
-  const host = await openEmbedded({ folder });
+  const host = await openEmbedded({ folder }, { onError: (where, error) => report.note(`${where}: ${error}`) });
   try {
-    await host.startCoordinator({ onError: (where, error) => report.note(`${where}: ${error}`) });
     const rates = await archiveRates(new BulkLog(host), EMBEDDED_PARTITIONS, EMBEDDED_FILLING);
     report.note(`archive, embedded: events/s by round: ${rates.map((rate) => rate.toFixed(0)).join(', ')}`);
     report.add('tiers.archive.embedded.events_per_s', median(rates), 'events/s');

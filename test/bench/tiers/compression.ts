@@ -73,7 +73,6 @@ async function auditHistory(folder: string, { keysUrl = '' }: Keys): Promise<Siz
   if (ended.code !== 0) throw new Error(`the audit ended with ${ended.code}: ${ended.stderr}`);
   const host = await openEmbedded({ folder: state, keysUrl });
   try {
-    await host.startCoordinator();
     return await sizesOf(host);
   } finally {
     await host.close();

@@ -42,7 +42,6 @@ it('history in bulk is what the fold accepts, workflow after workflow', () => {
 it('a pass archives all that was filled in, and rows come back from segments', async () => {
   const host = await openEmbedded({ folder });
   try {
-    await host.startCoordinator();
     const log = new BulkLog(host);
     const filling = { workflows: EMBEDDED_PARTITIONS, steps: 4, outputBytes: 100 };
     // What is smaller than a segment is worth waits, unless its oldest event is old, as it is here.

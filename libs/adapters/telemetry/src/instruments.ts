@@ -80,7 +80,10 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   workflows_interrupted_total: counter(
     'Leases of workflows that ended without their holder: it died, lost them, or a person ended them; once until the next checkpoint.',
   ),
-  workflows_ended_total: counter('Workflows that ended, by status: completed, failed, compensated.', ['status']),
+  workflows_ended_total: counter(
+    'Workflows that ended, by status (completed, failed, compensated), and by whether they were interrupted and resumed, once or more.',
+    ['status', 'resumed'],
+  ),
   workflow_ids_taken_total: counter(
     'Starts by the system itself whose id was found to be another workflow’s, by form: they never happen.',
     ['form'],
@@ -89,6 +92,13 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
     'Summaries of earlier sessions that were recalled, by whether words or meaning fit the question.',
     ['relevant'],
   ),
+  recall_arm_workflows_total: counter(
+    'Workflows that ended in sessions with (injected) and without (control) what memory recalls, where a definition compares them, by status.',
+    ['arm', 'status'],
+  ),
+  recall_arm_steps_total: counter('Steps of these workflows.', ['arm']),
+  recall_arm_tokens_total: counter('Tokens of these workflows.', ['arm']),
+  recall_arm_seconds_total: counter('Seconds from their openings to their ends.', ['arm']),
   trace_spans_exported_total: counter('Spans that the collector has taken.'),
   trace_spans_dropped_total: counter('Spans (or histories of them) that were dropped or cut, by reason.', ['reason']),
   request_body_bytes: gauge(

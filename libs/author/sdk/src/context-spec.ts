@@ -58,6 +58,8 @@ export interface ContextSpec {
   readonly repeatsMax?: number | undefined;
   /** Fields of knowledge, such as a product or a repository, whose facts its bundles contain and `ctx.recall` finds. */
   readonly domains?: readonly string[] | undefined;
+  /** Measures what recall is worth: into the bundles of this share of the sessions, chosen by their ids, nothing is recalled; 0 by default. */
+  readonly recall?: { readonly controlShare?: number | undefined } | undefined;
   /** Which of `models` writes summaries; by rule when absent. */
   readonly summaryModel?: string | undefined;
 }
@@ -71,6 +73,7 @@ export const CONTEXT_MEMBERS = [
   'budget',
   'repeatsMax',
   'domains',
+  'recall',
   'summaryModel',
 ] as const;
 
@@ -141,8 +144,12 @@ function budgetProblems(budget: NonNullable<ContextSpec['budget']>): DefinitionP
   return problems;
 }
 
-function settingProblems({ system, repeatsMax = 1, domains = [] }: ContextSpec): DefinitionProblem[] {
-  const problems: DefinitionProblem[] = [];
+function settingProblems({ system, repeatsMax = 1, domains = [], recall = {} }: ContextSpec): DefinitionProblem[] {
+  const problems = [...unknownMembers('recall', recall, ['controlShare'])];
+  const { controlShare = 0 } = recall;
+  if (typeof controlShare !== 'number' || !(controlShare >= 0 && controlShare <= 1)) {
+    problems.push(problem('recall-invalid', 'recall.controlShare must be a number from 0 to 1, such as 0.1.'));
+  }
   if (system !== undefined && typeof system !== 'string' && typeof system !== 'function') {
     problems.push(problem('system-invalid', 'system must be a text, or a function of the input that gives one.'));
   }
@@ -176,6 +183,7 @@ export function contextDefinition(spec: ContextSpec, title: string): ContextDefi
     budgets: { call: limits(budget.call), step: limits(budget.step), workflow: limits(budget.workflow) },
     repeatsMax: spec.repeatsMax ?? REPEATS_DEFAULT_COUNT,
     domains: spec.domains ?? [],
+    recallControlShare: spec.recall?.controlShare,
     summaryModel: summaryModel === undefined ? undefined : models[summaryModel],
   };
 }

@@ -117,6 +117,7 @@ describe('a definition', () => {
     ['an unreached step', { starts: ['credit'] }, 'step-unreached', /step price is never reached/],
     ['what to do on failure, misspelt', { onFailure: 'undo' }, 'on-failure-invalid', /'fail' or 'compensate'/],
     ['an undo without a list', { onFailure: 'compensate' }, 'effects-unlisted', /list the workflow's effects/],
+    ['a control arm of more than all', { recall: { controlShare: 10 } }, 'recall-invalid', /from 0 to 1/],
     ['a budget of no steps', { stepBudget: 0 }, 'step-budget-invalid', /whole number/],
     ['an upcaster for a newer version', { upcast: { 2: {} } }, 'upcast-invalid', /upcast.2 is for no older version/],
     ['an upcaster for no version', { upcast: { v1: {} } }, 'upcast-invalid', /upcast.v1 is for no older/],

@@ -151,6 +151,7 @@ export type { ShadowAccount } from './shadow/shadow-account.ts';
 export { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from './shadow/shadow-limits.ts';
 export type { StepReport } from './shadow/shadow-report.ts';
 export type { ShadowRun } from './shadow/shadow-run.ts';
+export type { ShadowRoute } from './shadow/shadow-share.ts';
 export { SystemStream, type SystemStreamName, SystemStreams } from './shadow/system-stream.ts';
 export { BlobLog } from './views/blob-log.ts';
 export { storeWithBlobs } from './views/blob-rows.ts';

@@ -270,6 +270,7 @@ function commit(stream: StreamState, envelope: Envelope<'CheckpointCommitted'>):
     crashCount: 0,
     crashTimesMs: NO_CRASHES,
     isUnsettled: false,
+    ...(stream.isUnsettled && { resumed: true }),
     ...(stream.failedOn?.task === control.task && { failedOn: undefined }),
   };
 }

@@ -74,6 +74,7 @@ export function streamToJson(stream: StreamState): string {
     epoch: stream.epoch,
     lease: stream.lease,
     isUnsettled: stream.isUnsettled,
+    resumed: stream.resumed,
     crashCount: stream.crashCount,
     crashTimesMs: stream.crashTimesMs,
     budgetFrom: stream.budgetFrom,

@@ -238,6 +238,8 @@ export interface StreamState extends OpeningFacts {
   readonly lease: Lease | null;
   /** A lease was revoked since the newest checkpoint: recovery has not checked the effects yet. */
   readonly isUnsettled: boolean;
+  /** Set once it has committed a checkpoint after a lease was revoked. */
+  readonly resumed?: true | undefined;
   /** Crashes of holders since the newest checkpoint, and when the last of them were noticed (oldest first). */
   readonly crashCount: number;
   readonly crashTimesMs: readonly number[];

@@ -52,6 +52,10 @@ export type MetricName =
   | 'workflows_ended_total'
   | 'workflow_ids_taken_total'
   | 'session_recall_entries_total'
+  | 'recall_arm_workflows_total'
+  | 'recall_arm_steps_total'
+  | 'recall_arm_tokens_total'
+  | 'recall_arm_seconds_total'
   | 'request_body_bytes'
   | 'request_bodies_refused_total';
 

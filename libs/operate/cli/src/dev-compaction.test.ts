@@ -45,7 +45,6 @@ it('a folder that dev runs on does not grow for ever', async ({ onTestFinished }
   const inFolder = async (isNew: boolean) => {
     const host = await openEmbedded({ folder });
     try {
-      await host.startCoordinator();
       if (isNew) {
         await host.startWorker({ definitions: [large], concurrency: 1 });
         await (await host.client.start(large, {}, { id: ID })).result();

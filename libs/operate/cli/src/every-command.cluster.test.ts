@@ -130,6 +130,7 @@ const LINES: readonly Line[] = [
   reads('shadow status greet'),
   sees('shadow report greet'),
   acts('shadow promote greet --to 1'),
+  reads('shadow route greet run-1'),
   sees('files export FOLDER/files --run g1'),
 ];
 

@@ -50,7 +50,7 @@ it('is not taken for empty or waited for, when its log is damaged or gone, or it
   await writeFile(file, bytes, 'latin1');
   await rm(path.join(folder, '.tidemark', 'rows'), { recursive: true });
   const shown = await here('show', 'g1');
-  expect([shown.code, shown.err]).toEqual([74, expect.stringMatching(/^error: .*damaged/)]);
+  expect([shown.code, shown.err]).toEqual([74, expect.stringMatching(/^error: .*damaged/m)]);
 
   await mkdir(path.join(folder, '.tidemark', 'rows'), { recursive: true });
   await rm(log, { recursive: true });

@@ -27,7 +27,6 @@ let cwd: string;
 beforeEach(async () => {
   cwd = await mkdtemp(path.join(tmpdir(), 'tidemark-large-cli-'));
   const host = await openEmbedded({ folder: path.join(cwd, 'state'), inlineMaxBytes: 10_000 });
-  await host.startCoordinator();
   await host.startWorker({ definitions: [telling], concurrency: 1 });
   await (await host.client.start(telling, {}, { id: 'one' })).result();
   await host.close();

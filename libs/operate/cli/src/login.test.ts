@@ -50,7 +50,6 @@ let file: string;
 beforeAll(async () => {
   const folder = await temporaryFolder();
   const host = await openEmbedded({ folder: path.join(folder, 'state') });
-  await host.startCoordinator();
   const api = await listenApi({ place: host, definitions: [], authenticator, host: '127.0.0.1', port: 0 });
   kept = { folder, host, api };
 });

@@ -50,7 +50,6 @@ it("no more of one customer's workflows are at work than the limit; all complete
     const { counted, under, letGo } = gated(limited);
     const host = await openEmbedded({ folder: path.join(folder, `${limited}`) });
     try {
-      await host.startCoordinator();
       await host.startWorker({ definitions: [counted], concurrency: 20 });
       const names = ['a', 'b', 'c', 'd', 'e'];
       const runs = await Promise.all(names.map((name) => host.client.start(counted, { name, customer: '42' })));
@@ -77,7 +76,6 @@ it('what is urgent goes before what came first, by definition and by the caller'
   const { counted, under, order, letGo } = gated(false);
   const host = await openEmbedded({ folder });
   try {
-    await host.startCoordinator();
     await host.startWorker({ definitions: [counted], concurrency: 1 });
     const start = (name: string, priority?: 5) => host.client.start(counted, { name, customer: '1' }, { priority });
     const runs = [await start('first')];

@@ -28,13 +28,27 @@ afterEach(() => rm(folder, { recursive: true }));
 async function runOne(): Promise<unknown> {
   const host = await openEmbedded({ folder });
   try {
-    await host.startCoordinator();
     await host.startWorker({ definitions: [one], concurrency: 1 });
     return await (await host.client.start(one, {}, { id: 'one' })).result();
   } finally {
     await host.close();
   }
 }
+
+it('coordinates by itself: what an agent reports is written, and what it begins ends, without another call', async () => {
+  const host = await openEmbedded({ folder });
+  try {
+    const { shadows } = host.client;
+    await shadows.promote('outside', { to: 100, by: 'ops' });
+    const run = shadows.shadow({ name: 'outside', version: 1 }, { id: 'run-1' });
+    run.step({ key: 'one', step: 'look' });
+    run.done(null);
+    expect(await run.flushed(30_000)).toBe(true);
+    expect(run.counts).toMatchObject({ written: 2, lost: 0 });
+  } finally {
+    await host.close();
+  }
+});
 
 it('rebuilds deleted rows from the log (I6)', async () => {
   expect(await runOne()).toEqual({ ok: true });

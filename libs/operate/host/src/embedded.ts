@@ -14,7 +14,7 @@ import { createMemoryHints, createMemoryLiveness, createMemoryQueue, createMemor
 import { lostTail, type OnSecret, systemClock } from '@tidemark/runtime';
 import { openPgliteRebuild, openPgliteStore, type RebuildPurpose } from '@tidemark/store-postgres';
 import type { MetricsSettings, TraceSettings } from '@tidemark/traces';
-import type { Host } from './host.ts';
+import type { CoordinatorRole, Host } from './host.ts';
 import { hostOver, openMeasuring } from './host-over.ts';
 import {
   type FolderKeys,
@@ -50,10 +50,18 @@ export interface EmbeddedOptions extends FolderKeys {
 }
 
 /**
- * Opens the folder. Throws `ConfigError` (in use, newer version, foreign, as `refuseForeignState`, `keys-missing`, as the key's provider does) or `CorruptError`
- * (damaged); the folder then stays untouched.
+ * Opens the folder and coordinates it: no other process can, and without it nothing that is started or reported would ever be in rows.
+ * Throws `ConfigError` (in use, newer version, foreign, as `refuseForeignState`, `keys-missing`, as the key's provider does) or
+ * `CorruptError` (damaged); the folder then stays untouched.
  */
-export function openEmbedded(given: EmbeddedOptions): Promise<Host> {
+export async function openEmbedded(given: EmbeddedOptions, role?: CoordinatorRole): Promise<Host> {
+  const host = await openEmbeddedIdle(given);
+  await host.startCoordinator(role);
+  return host;
+}
+
+/** The same without a coordinator, for tests of what is there before one runs. */
+export function openEmbeddedIdle(given: EmbeddedOptions): Promise<Host> {
   return Opened.all(async (opened) => {
     const { log, options } = await openLog(given, opened);
     const store = await opened.add(openPgliteStore({ folder: rowsIn(options) }));

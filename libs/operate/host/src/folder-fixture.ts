@@ -7,7 +7,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type EmbeddedOptions, openEmbedded } from './embedded.ts';
+import { type EmbeddedOptions, openEmbedded, openEmbeddedIdle } from './embedded.ts';
 import type { Host } from './host.ts';
 
 type Options = Omit<EmbeddedOptions, 'folder'>;
@@ -36,14 +36,16 @@ export class FolderFixture {
 
   /** A host on the state, with its coordinator. */
   async open(options: Options = {}): Promise<Host> {
-    const host = await this.openIdle(options);
-    await host.startCoordinator();
-    return host;
+    return this.#owned(openEmbedded({ ...options, folder: this.state }));
   }
 
   /** A host without one. */
   async openIdle(options: Options = {}): Promise<Host> {
-    const host = await openEmbedded({ ...options, folder: this.state });
+    return this.#owned(openEmbeddedIdle({ ...options, folder: this.state }));
+  }
+
+  async #owned(opening: Promise<Host>): Promise<Host> {
+    const host = await opening;
     this.#hosts.add(host);
     return host;
   }

@@ -117,8 +117,9 @@ export class Host {
     return this.#coordinator?.demand;
   }
 
-  /** Starts projecting, dispatching, revoking and firing timers. When it can't start, the host is closed. */
+  /** Starts projecting, dispatching, revoking and firing timers; one that was started runs on. When it can't start, the host is closed. */
   async startCoordinator(role: CoordinatorRole = {}): Promise<Coordinator> {
+    if (this.#coordinator !== undefined) return this.#coordinator;
     const { clock, prng } = this.ports;
     const name = `coordinator-${uuidv7(clock.nowMs(), prng.bytes(10))}`;
     this.#coordinator = new Coordinator({

@@ -6,12 +6,12 @@ import path from 'node:path';
 import { systemClock } from '@tidemark/runtime';
 import { eventually } from '@tidemark/testkit/eventually';
 import { expect, it } from 'vitest';
-import { openEmbedded } from './embedded.ts';
+import { openEmbeddedIdle } from './embedded.ts';
 import { startReach } from './reach.ts';
 
 it('lets a host go whose store never answers', async () => {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-reach-'));
-  const host = await openEmbedded({ folder });
+  const host = await openEmbeddedIdle({ folder });
   let asked = 0;
   host.ports.store.nowMs = () => {
     asked++;

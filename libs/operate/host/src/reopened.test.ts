@@ -7,7 +7,7 @@ import type { Clock } from '@tidemark/ports';
 import { defineWorkflow, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { openEmbedded } from './embedded.ts';
+import { openEmbeddedIdle } from './embedded.ts';
 import type { Host } from './host.ts';
 
 const TIMEOUT_MS = 120_000;
@@ -48,7 +48,7 @@ function gated(reached: (id: string) => void, gate: Promise<void>) {
 }
 
 async function opened(folder: string): Promise<Host> {
-  const host = await openEmbedded({ folder });
+  const host = await openEmbeddedIdle({ folder });
   hosts.push(host);
   return host;
 }

@@ -258,6 +258,7 @@ function commit(stream: NaiveStream, event: Envelope<'CheckpointCommitted'>): Ou
   stream.costMicros += control.costMicros;
   stream.lastAction = control.lastAction;
   if (control.stepVersion > stream.version) stream.version = control.stepVersion;
+  if (stream.isUnsettled) stream.resumed = true;
   stream.isUnsettled = false;
   stream.crashCount = 0;
   stream.crashTimesMs = [];

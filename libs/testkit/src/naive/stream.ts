@@ -77,6 +77,7 @@ export interface NaiveStream {
   epoch: number;
   lease: { epoch: number; holder: string; ordinal: number; lamport: number } | null;
   isUnsettled: boolean;
+  resumed?: true | undefined;
   crashCount: number;
   crashTimesMs: number[];
   budgetFrom: number;

@@ -14,6 +14,8 @@ import {
   isoTime,
   isUnblocked,
   type Json,
+  type RecallArm,
+  recallArmOf,
   type StreamState,
   streamFromJson,
   type TaskState,
@@ -78,6 +80,8 @@ export interface WorkflowBrief {
   readonly cost_micros: number;
   /** The worker that leases it; null: none. */
   readonly holder: string | null;
+  /** Whether what memory recalls is in its bundles (control: nothing, for comparison); null: sessions are not compared. */
+  readonly recall: RecallArm | null;
   readonly goal: readonly string[];
   readonly constraints: readonly string[];
   /** Summary of earlier messages; null: all of them are still there as they were. */
@@ -203,6 +207,7 @@ const factsOf = (state: StreamState, row: WorkflowSummary) => ({
   tokens: state.tokens,
   cost_micros: state.costMicros,
   holder: row.holder,
+  recall: recallArmOf(state.tags) ?? null,
   last_action: state.lastAction,
   undo: state.undo,
 });

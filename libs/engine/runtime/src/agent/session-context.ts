@@ -4,7 +4,7 @@
  */
 
 import type { BundleOrigin, ForkOrigin } from '@tidemark/codec';
-import type { Json, Sha256, StreamState } from '@tidemark/core';
+import { type Json, recallArmOf, type Sha256, type StreamState } from '@tidemark/core';
 import type { ProjectionStore } from '@tidemark/ports';
 import type { Definition } from '../definition/index.ts';
 import type { WorkflowContext } from '../history/index.ts';
@@ -93,13 +93,13 @@ export class SessionContext {
 
   async #injected() {
     const { ports, state, context, input } = this.#dependencies;
-    const { tenant, session, user, workflow, head } = state();
+    const { tenant, session, user, workflow, head, tags } = state();
     if (ports.memory === undefined) return undefined;
     const fragments = await context.fragments(ports.store, workflow, head.sequence);
     const goals = fragments.filter(({ type }) => type === 'task_goal').map(({ text }) => text);
     const query = goals.length > 0 ? goals.join('\n') : JSON.stringify(input());
     const { domains = [] } = this.#dependencies.definition.context ?? {};
-    return ports.memory.inject({ tenant, session, user, domains, query });
+    return ports.memory.inject({ tenant, session, user, domains, query, isControl: recallArmOf(tags) === 'control' });
   }
 }
 

@@ -42,14 +42,15 @@ const isRelevant = ({ wordsScore, similarity }: RecalledMemory): boolean =>
 export const sessionMemory = ({ store, embedder, onWarning, telemetry }: SessionMemoryOptions): SessionMemory => ({
   recall: (request) => recall({ ...request, store, embedder }),
 
-  async inject({ tenant, session, user, domains, query }) {
+  async inject({ tenant, session, user, domains, query, isControl }) {
+    const handOvers = session === undefined ? [] : await handOversOf(store, tenant, session);
+    if (isControl) return handOvers.length > 0 ? { continuation: handOvers } : {};
     const question = await embedQuestion({ embedder, query });
     if (question.warning?.code === 'embedding-failed') onWarning?.(question.warning.message);
     const ask = (subjects: readonly string[], kinds: readonly MemoryKind[], limit?: number) =>
       answerTo(question, { store, tenant, subjects, kinds, limit });
-    const [summaries, handOvers, state, facts] = await Promise.all([
+    const [summaries, state, facts] = await Promise.all([
       user === undefined ? [] : recalled(user),
-      session === undefined ? [] : handOversOf(store, tenant, session),
       user === undefined ? [] : preferencesOf(store, tenant, user),
       knownFacts(subjectsOf({ tenant, user }, domains)),
     ]);

@@ -57,7 +57,7 @@ import {
   checkName,
   type Decision,
 } from '../lease/index.ts';
-import { type ShadowOptions, type ShadowRun, Shadows, SystemStreams } from '../shadow/index.ts';
+import { type ShadowOptions, type ShadowRoute, type ShadowRun, Shadows, SystemStreams } from '../shadow/index.ts';
 import { Bulk } from './bulk.ts';
 import { ClientMemory } from './client-memory.ts';
 import { CHILDREN_PAGE_COUNT, SESSION_NAME_MAX_CHARS } from './limits.ts';
@@ -131,6 +131,11 @@ export class Client {
   /** A handle by which an agent that runs elsewhere reports its steps; it does nothing when its id is not in the share. Never waits. */
   shadow(definition: ShadowDefinition, options: ShadowOptions): ShadowRun {
     return this.shadows.shadow(definition, options);
+  }
+
+  /** Who runs the workflow of this id: its agent, unobserved or observed, or Tidemark (`start` it then); see `Shadows.route`. */
+  route(definition: Pick<ShadowDefinition, 'name'>, options: Pick<ShadowOptions, 'id'>): Promise<ShadowRoute> {
+    return this.shadows.route(definition, options);
   }
 
   /** Starts a workflow, or returns the run that has this id. Waits while servers are unavailable; see `Starter.start` for errors. */

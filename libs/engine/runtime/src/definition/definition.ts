@@ -324,6 +324,8 @@ export interface ContextDefinition {
   readonly repeatsMax: number;
   /** Domains whose facts the workflow's bundles and recalls include. */
   readonly domains?: readonly string[] | undefined;
+  /** Share of the sessions into whose bundles nothing is recalled, from 0 to 1; absent: sessions are not compared. */
+  readonly recallControlShare?: number | undefined;
   /** Writes summaries; undefined: a rule makes them without a model. */
   readonly summaryModel: Model | undefined;
 }

@@ -41,6 +41,8 @@ export interface SessionMemory {
     readonly user: string | undefined;
     readonly domains: readonly string[];
     readonly query: string;
+    /** The session is in the control arm: hand-overs alone, and nothing is recalled. */
+    readonly isControl: boolean;
   }): Promise<{ readonly continuation?: readonly string[]; readonly user?: readonly string[] }>;
   /** The memories that fit a step's question. */
   recall(

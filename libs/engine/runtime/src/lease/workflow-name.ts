@@ -1,6 +1,14 @@
 /** Owns which ids and tags a caller may give a workflow. */
 
-import { type DerivedForm, derivedFormOf, InvalidError, invariant, type WorkflowId, workflowId } from '@tidemark/core';
+import {
+  type DerivedForm,
+  derivedFormOf,
+  InvalidError,
+  invariant,
+  OWN_TAG_PREFIX,
+  type WorkflowId,
+  workflowId,
+} from '@tidemark/core';
 import { VISIBLE } from './decision-checks.ts';
 
 /** Longest id of a workflow, in characters. */
@@ -13,11 +21,15 @@ export const TAG_MAX_CHARS = 100;
 /** Returns each tag once, in the order given. Throws `InvalidError` (`tags-invalid`). */
 export function checkedTags(tags: readonly string[]): readonly string[] {
   const isTag = (tag: string): boolean =>
-    tag.trim() === tag && tag !== '' && tag.length <= TAG_MAX_CHARS && !/\p{Cc}|\p{Cs}/u.test(tag);
+    tag.trim() === tag &&
+    tag !== '' &&
+    tag.length <= TAG_MAX_CHARS &&
+    !tag.startsWith(OWN_TAG_PREFIX) &&
+    !/\p{Cc}|\p{Cs}/u.test(tag);
   if (tags.length > TAGS_MAX_COUNT || !tags.every(isTag)) {
     throw new InvalidError(
       'tags-invalid',
-      `tags: at most ${TAGS_MAX_COUNT}, each of 1 to ${TAG_MAX_CHARS} characters without control characters or space around them.`,
+      `tags: at most ${TAGS_MAX_COUNT}, each of 1 to ${TAG_MAX_CHARS} characters without control characters or space around them, not beginning with '${OWN_TAG_PREFIX}'.`,
     );
   }
   return [...new Set(tags)];

@@ -3,7 +3,7 @@
  */
 
 import type { Controls, StreamState } from '@tidemark/core';
-import { RANGE_COUNT } from '@tidemark/ports';
+import { noTelemetry, RANGE_COUNT } from '@tidemark/ports';
 import { definitionOf, foldLog, inboxRecord, openWorkflow, P0 } from '@tidemark/testkit/engine/simulated-definition';
 import { quiet, type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { claimedRun } from '@tidemark/testkit/engine/simulated-run';
@@ -12,6 +12,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Definition } from '../definition/definition.ts';
 import { FatalError, ParkError } from '../definition/step-errors.ts';
 import { LamportClock } from '../kernel/ports.ts';
+import { drawUpOpening } from '../run/index.ts';
+import { LifecycleMetrics } from './lifecycle-metrics.ts';
 import { Projector } from './projector.ts';
 
 let log: SimulatedLog;
@@ -97,12 +99,12 @@ it('one that is interrupted twice and then commits: resumed once of one, and tim
     workflows_started_total: 1,
     workflows_interrupted_total: 1,
     'checkpoint_resumes_total resumed': 1,
-    'workflows_ended_total completed': 1,
+    'workflows_ended_total completed true': 1,
   });
 });
 
 it.each([
-  ['ended', () => new FatalError('no'), { 'workflows_ended_total failed': 1 }],
+  ['ended', () => new FatalError('no'), { 'workflows_ended_total failed false': 1 }],
   ['parked', () => new ParkError('unclear', 'A person must look.', null, null), {}],
 ])('one that is %s before it commits anything was interrupted and never resumed', async (_, error, ended) => {
   const definition = definitionOf({ steps: { a: () => Promise.reject(error()) } });
@@ -116,6 +118,30 @@ it.each([
   expect(Object.fromEntries(counted)).toEqual({
     ...{ workflows_started_total: 1, workflows_interrupted_total: 1, 'checkpoint_resumes_total stopped': 1 },
     ...ended,
+  });
+});
+
+it('what sessions of each arm of recall took and came to, by what the opening says', async () => {
+  const compared = { ...inTwoSteps, context: { recallControlShare: 1 } as Definition['context'] };
+  const drawn = drawUpOpening({ definition: compared, input: null, workflow: 'w' as never, session: 's-1' }, ports);
+  const events = [];
+  for (const status of ['open', 'completed'] as const) {
+    const head = { sequence: 3, checkpoint: null, atMs: 0 };
+    const state = { ...drawn.control, head, tokens: 70, status, openedAtMs: 1_000, updatedAtMs: 3_500 };
+    events.push(state as unknown as StreamState);
+  }
+  const [before, after] = events;
+  const sums = new Map<string, number>();
+  const count = (name: string, value: number, labels: object = {}) =>
+    void sums.set([name, ...Object.values(labels)].join(' '), value);
+  const metrics = new LifecycleMetrics({ telemetry: { ...noTelemetry, count }, clock: ports.clock });
+  metrics.accept([{ type: 'WorkflowCompleted', before, after: after! }]);
+  expect(Object.fromEntries(sums)).toEqual({
+    'workflows_ended_total completed false': 1,
+    'recall_arm_workflows_total control completed': 1,
+    'recall_arm_steps_total control': 3,
+    'recall_arm_tokens_total control': 70,
+    'recall_arm_seconds_total control': 2.5,
   });
 });
 

@@ -8,6 +8,7 @@ import {
   isClosed,
   type LogEntry,
   type PartitionState,
+  recallArmOf,
   type StreamState,
   type Verdict,
   type WorkflowId,
@@ -64,7 +65,16 @@ export class LifecycleMetrics {
     const { status } = after;
     if (type === 'LeaseRevoked') this.#interrupted(before);
     else if (before.isUnsettled) this.#recovering(type, before, after);
-    if (isClosed(after) && !isClosed(before)) this.#telemetry.count('workflows_ended_total', 1, { status });
+    if (!isClosed(after) || isClosed(before)) return;
+    this.#telemetry.count('workflows_ended_total', 1, { status, resumed: String(after.resumed === true) });
+    const arm = recallArmOf(after.tags);
+    if (arm === undefined) return;
+    this.#telemetry.count('recall_arm_workflows_total', 1, { arm, status });
+    this.#telemetry.count('recall_arm_steps_total', after.head.sequence, { arm });
+    this.#telemetry.count('recall_arm_tokens_total', after.tokens, { arm });
+    this.#telemetry.count('recall_arm_seconds_total', Math.max(0, after.updatedAtMs - after.openedAtMs) / 1_000, {
+      arm,
+    });
   }
 
   #interrupted({ workflow, isUnsettled }: StreamState): void {

@@ -20,11 +20,12 @@ import {
   type TraceHints,
   taskId,
   type WorkflowId,
+  withRecallArm,
 } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
 import { checkedFragments } from '../agent/index.ts';
 import { checkedDispatch, type Definition, type StartOptions } from '../definition/index.ts';
-import { digestOf, type Ports } from '../kernel/index.ts';
+import { digestOf, type Ports, placeOf } from '../kernel/index.ts';
 import { WORKFLOW_ID_MAX_CHARS } from '../lease/index.ts';
 import { type DeclaredTasks, declareTasks } from './declare-tasks.ts';
 
@@ -68,6 +69,10 @@ export function drawUpOpening(
   const declared = declareTasks(definition, null, begun.next, 0 as Sequence, atMs);
   const children = childrenOf(declared, 0 as Sequence, { workflow: how.workflow, user: how.user }, { clock, digest });
   const dispatch = checkedDispatch(definition, parsed, how.priority);
+  const { recallControlShare: controlShare = 0 } = definition.context ?? {};
+  const { session, tags: given = [] } = how;
+  const isCompared = session !== undefined && controlShare > 0;
+  const tags = isCompared ? withRecallArm(given, placeOf(session, digest), controlShare) : given;
   const fragments = checkedFragments(begun.fragments ?? [], `${definition.name} v${definition.version}, begin`);
   return {
     atMs,
@@ -82,9 +87,9 @@ export function drawUpOpening(
       compensates: how.compensates ?? null,
       ...(how.parent !== undefined && { parent: how.parent }),
       ...(timeoutMs !== undefined && { timeoutMs }),
-      ...(how.session !== undefined && { session: how.session }),
+      ...(session !== undefined && { session }),
       ...(how.user !== undefined && { user: how.user }),
-      ...(how.tags !== undefined && how.tags.length > 0 && { tags: how.tags }),
+      ...(tags.length > 0 && { tags }),
       ...traceHints(definition, how.trace),
       ...(dispatch !== undefined && { dispatch }),
       ...(fragments.length > 0 && { hasContext: true }),

@@ -1,4 +1,5 @@
 /** The entry point of the room: what other rooms of the engine may use. */
 export { ShadowRun } from './shadow-run.ts';
+export type { ShadowRoute } from './shadow-share.ts';
 export { type ShadowOptions, Shadows } from './shadows.ts';
 export { SystemStreams } from './system-stream.ts';

@@ -6,6 +6,7 @@
 import { decodePayload, decodeRecord, encodePayload, encodeRecord } from '@tidemark/codec';
 import { InvalidError, type Json, type Partition, type WorkflowId } from '@tidemark/core';
 import { AGENT, BEGINNING, outputOf, reportAll, reportsOf } from '@tidemark/testkit/engine/shadow-fixture';
+import { definitionOf } from '@tidemark/testkit/engine/simulated-definition';
 import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -33,7 +34,7 @@ describe('shadow mode', () => {
     await world.ports.clock.runUntil(() => isSettled, maxMs);
     return settled;
   };
-  const promote = (to: PromoteOptions['to'], options: Partial<PromoteOptions> = {}, client = world.client) =>
+  const promote = (to?: PromoteOptions['to'], options: Partial<PromoteOptions> = {}, client = world.client) =>
     inTime(client.shadows.promote('agent', { to, by: 'ops', ...options }));
   const account = (client = world.client) => inTime(client.shadows.account('agent'));
   const otherClient = (): Client => new Client({ ports: world.ports, lamport: new LamportClock() });
@@ -245,6 +246,11 @@ describe('shadow mode', () => {
       expect(rows.map((row) => row.lastAction)).toEqual(['50 % by ops', '100 % by eve', '1 % by ops', '0 % by ops']);
     });
 
+    it('not for ever, where nothing writes rows', async () => {
+      await world.coordinator.stop();
+      await expect(promote(10)).rejects.toMatchObject({ code: 'rows-behind' });
+    });
+
     it('once, when two do so at the same time', async () => {
       await promote(10);
       const both = await inTime(
@@ -254,6 +260,62 @@ describe('shadow mode', () => {
       );
       expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
       expect(both.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'rollout-changed' } });
+    });
+
+    /** Who runs each id. */
+    const routes = (ids: readonly string[]) => inTime(Promise.all(ids.map((id) => world.client.route(AGENT, { id }))));
+
+    it('to Tidemark itself what was observed, by id: a larger share holds the smaller one, and all is back at once', async () => {
+      const [low, high] = [
+        idsIn(10, 3),
+        idsIn(50, 40)
+          .filter((id) => !idsIn(10, 20).includes(id))
+          .slice(0, 3),
+      ];
+      expect(await routes([...low, ...high])).toEqual(Array(6).fill('agent'));
+      await promote(100);
+      expect(await routes([...low, ...high])).toEqual(Array(6).fill('observed'));
+      const codes = async (options: Partial<PromoteOptions>) =>
+        (await promote(undefined, { mode: 'active', ...options })).refusals.map(({ code }) => code);
+      expect(await codes({ to: 10 })).toEqual(['too-few', 'too-early']);
+      expect(await routes(low)).toEqual(Array(3).fill('observed'));
+      await reportRuns(idsIn(100, SHADOW_WORKFLOWS_MIN, 1_000));
+      world.ports.clock.jump(SHADOW_OBSERVE_MS);
+      expect(await codes({ to: 10 })).toEqual([]);
+      expect(await routes([...low, ...high])).toEqual([...Array(3).fill('tidemark'), ...Array(3).fill('observed')]);
+      // Each further share waits for its own observation, of what is left.
+      expect(await codes({ to: 50 })).toEqual(['too-few', 'too-early']);
+      expect(await codes({ to: 50, observeMs: 0, workflowsMin: 0 })).toEqual([]);
+      expect(await routes([...low, ...high])).toEqual(Array(6).fill('tidemark'));
+      expect(await promote(undefined, { mode: 'observe' })).toMatchObject({ refusals: [], to: 100 });
+      expect(await routes([...low, ...high])).toEqual(Array(6).fill('observed'));
+      const rows = await world.client.run('~shadow/agent').checkpoints();
+      expect(rows.map((row) => row.lastAction)).toEqual([
+        ...['100 % by ops', '10 % run by Tidemark, by ops', '50 % run by Tidemark, by ops', '100 % by ops'],
+      ]);
+    });
+
+    it('no more to Tidemark than is observed, and not without a share', async () => {
+      await promote(10);
+      const more = await promote(50, { mode: 'active', observeMs: 0, workflowsMin: 0 });
+      expect(more.refusals).toEqual([{ code: 'not-observed', message: '10 % are observed, fewer than 50 %' }]);
+      await expect(promote(undefined, { mode: 'active' })).rejects.toMatchObject({ code: 'shadow-share-invalid' });
+    });
+
+    it('nothing that has begun elsewhere: what the agent began it ends, and so does Tidemark', async () => {
+      const [observed, started] = idsIn(10, 2) as [string, string];
+      await promote(10);
+      await reportRuns([observed]);
+      expect(await inTime(promote(10, { mode: 'active', observeMs: 0, workflowsMin: 0 }))).toMatchObject({
+        refusals: [],
+      });
+      await inTime(
+        world.client.start(definitionOf({ name: 'agent', steps: { a: () => ({ done: 1 }) } }), null, { id: started }),
+      );
+      await world.ports.clock.run(1_000);
+      expect(await routes([observed, started])).toEqual(['observed', 'tidemark']);
+      await promote(undefined, { mode: 'observe' });
+      expect(await routes([observed, started])).toEqual(['observed', 'tidemark']);
     });
 
     it('for every process, also after rows and memory were lost', async () => {

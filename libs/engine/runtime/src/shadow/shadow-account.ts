@@ -1,10 +1,10 @@
 /**
  * Owns the comparison of a definition's observed runs, and the promotion of its roll-out. A promotion to the next share needs the whole
- * observation period, enough runs that agree from beginning to end, and no difference at all; a refusal says what is missing. Lowering a
- * share, or restarting its observation, needs nothing.
+ * observation period, enough runs that agree from beginning to end, and no difference at all; a refusal says what is missing. The same holds
+ * for the share that Tidemark runs itself. Lowering a share, or restarting its observation, needs nothing.
  */
 
-import { type Sequence, UnavailableError } from '@tidemark/core';
+import { InvalidError, type Sequence } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { Applied } from '../history/index.ts';
 import type { Ports } from '../kernel/index.ts';
@@ -12,12 +12,11 @@ import {
   SHADOW_DIFFERENCES_MAX,
   SHADOW_LOOKUPS_MAX,
   SHADOW_OBSERVE_MS,
-  SHADOW_ROWS_WAIT_MS,
   SHADOW_RUNS_MAX,
   SHADOW_WORKFLOWS_MIN,
 } from './shadow-limits.ts';
 import { type RebuiltRun, type RunPlace, rebuildRuns, type ShadowDifference } from './shadow-rebuild.ts';
-import type { Rollouts, ShadowRollout } from './shadow-rollout.ts';
+import { type Rollouts, type ShadowRollout, whileRowsCatchUp } from './shadow-rollout.ts';
 import { type ShadowShare, shareAfter } from './shadow-share.ts';
 
 /** The result of comparing the runs that were opened since the share was set. */
@@ -43,11 +42,14 @@ export interface ShadowAccount {
 
 /** Why a promotion is refused. */
 export interface ShadowRefusal {
-  readonly code: 'differences' | 'too-few' | 'too-early' | 'not-next' | 'too-many';
+  readonly code: 'differences' | 'too-few' | 'too-early' | 'not-next' | 'not-observed' | 'too-many';
   readonly message: string;
 }
 
+export type ShadowMode = 'observe' | 'active';
+
 export interface ShadowPromotion {
+  /** Of the share that the mode names. */
   readonly from: ShadowShare;
   readonly to: ShadowShare;
   /** Empty: the promotion was made. */
@@ -56,7 +58,10 @@ export interface ShadowPromotion {
 }
 
 export interface PromoteOptions {
-  readonly to: ShadowShare;
+  /** `active`: the share that Tidemark runs itself; `observe`, the default: the observed one, of which it runs none any more. */
+  readonly mode?: ShadowMode | undefined;
+  /** Default: the observed share, for going back to observing it. */
+  readonly to?: ShadowShare | undefined;
   readonly by: string;
   /** Observation needed at the current share, in milliseconds; default 24 hours. */
   readonly observeMs?: number | undefined;
@@ -124,18 +129,14 @@ const byPartition = (places: readonly RunPlace[]): readonly (readonly RunPlace[]
 /** Waits for rows, so that no run is missed. */
 async function rowsCaughtUp(ports: Ports): Promise<void> {
   const applied = new Applied(ports);
-  const late = new AbortController();
-  const done = new AbortController();
-  void ports.clock.sleep(SHADOW_ROWS_WAIT_MS, done.signal).then(() => {
-    late.abort(new UnavailableError('rows-behind', 'The rows did not catch up with the log in time; try again.'));
-  });
   try {
     const bounds = await ports.log.bounds();
     const positions = await ports.store.positions();
     const behind = [...bounds].filter(([partition, { start, end }]) => (positions.get(partition) ?? start) < end);
-    await Promise.all(behind.map(([partition, { end }]) => applied.wait(partition, end, late.signal)));
+    await whileRowsCatchUp(ports, (signal) =>
+      Promise.all(behind.map(([partition, { end }]) => applied.wait(partition, end, signal))),
+    );
   } finally {
-    done.abort();
     await applied.close();
   }
 }
@@ -147,22 +148,27 @@ export async function promote(
   definition: string,
   options: PromoteOptions,
 ): Promise<ShadowPromotion> {
-  const { to, by, observeMs = SHADOW_OBSERVE_MS, workflowsMin = SHADOW_WORKFLOWS_MIN } = options;
+  const { mode = 'observe', by, observeMs = SHADOW_OBSERVE_MS, workflowsMin = SHADOW_WORKFLOWS_MIN } = options;
   const before = await rollouts.readExactly(definition);
+  const { share: observed = 0, active = 0 } = before.state ?? {};
+  const to = options.to ?? (mode === 'observe' ? observed : undefined);
+  if (to === undefined) throw new InvalidError('shadow-share-invalid', 'to: give the share that Tidemark is to run.');
   const account = await accountOf(ports, definition, before.state);
-  const from = before.state?.share ?? 0;
+  const from = mode === 'observe' ? observed : active;
   const nowMs = ports.clock.nowMs();
   // Nothing is observed at share 0, so the next share is a beginning and may be any.
-  const isPromotion = from > 0 && to > from;
-  const refusals = isPromotion ? refusalsOf(account, { from, to, observeMs, workflowsMin, nowMs }) : [];
+  const isPromotion = to > from && (mode === 'active' || from > 0);
+  const refusals = isPromotion ? refusalsOf(account, { mode, from, to, observeMs, workflowsMin, nowMs }) : [];
   if (refusals.length === 0) {
     const needed = isPromotion ? { observeMs, workflowsMin } : { observeMs: null, workflowsMin: null };
-    await rollouts.change(definition, before, { share: to, sinceMs: nowMs, by, ...needed });
+    const shares = mode === 'observe' ? { share: to, active: 0 as const } : { share: observed, active: to };
+    await rollouts.change(definition, before, { ...shares, sinceMs: nowMs, by, ...needed });
   }
   return { from, to, refusals, account };
 }
 
 interface Wanted {
+  readonly mode: ShadowMode;
   readonly from: ShadowShare;
   readonly to: ShadowShare;
   readonly observeMs: number;
@@ -172,13 +178,14 @@ interface Wanted {
 
 function refusalsOf(
   account: ShadowAccount,
-  { from, to, observeMs, workflowsMin, nowMs }: Wanted,
+  { mode, from, to, observeMs, workflowsMin, nowMs }: Wanted,
 ): readonly ShadowRefusal[] {
   const refusals: ShadowRefusal[] = [];
   const refuse = (code: ShadowRefusal['code'], message: string): number => refusals.push({ code, message });
-  const next = shareAfter(from);
-  if (to !== next) refuse('not-next', `after ${from} % comes ${next} %, not ${to} %`);
   const { differenceCount, differingCount, agreedCount, openCount, incompleteCount, rollout } = account;
+  const [next, observed] = [shareAfter(from), rollout?.share ?? 0];
+  if (mode === 'observe' && to !== next) refuse('not-next', `after ${from} % comes ${next} %, not ${to} %`);
+  if (mode === 'active' && to > observed) refuse('not-observed', `${observed} % are observed, fewer than ${to} %`);
   if (differenceCount > 0) refuse('differences', `${differenceCount} differences in ${differingCount} runs`);
   if (agreedCount < workflowsMin) {
     refuse(

@@ -31,7 +31,9 @@ const SHARE_STEP = 'share';
 
 export interface ShadowRollout {
   readonly share: ShadowShare;
-  /** When the share was set: a promotion compares the runs that were opened since. */
+  /** What of it Tidemark runs itself. */
+  readonly active: ShadowShare;
+  /** When the shares were set: a promotion compares the runs that were opened since. */
   readonly sinceMs: number;
   readonly by: string;
   /** The observation that was required before it, in milliseconds, and the number of workflows; null where none was. */
@@ -94,12 +96,8 @@ export class Rollouts {
   async #seen({ partition, next }: ReportedStream): Promise<void> {
     const { ports } = this.#options;
     const applied = new Applied(ports);
-    const late = new AbortController();
-    const waited = applied.wait(partition, next, late.signal).finally(() => late.abort());
     // The change is in the log; late rows show it later.
-    waited.catch(() => {});
-    await ports.clock.sleep(SHADOW_ROWS_WAIT_MS, late.signal);
-    late.abort();
+    await whileRowsCatchUp(ports, (signal) => applied.wait(partition, next, signal)).catch(() => {});
     await applied.close();
   }
 
@@ -109,11 +107,14 @@ export class Rollouts {
   }
 
   async #loadOpened(definition: string): Promise<ReportedStream> {
-    return whileUnavailable(this.#options.ports.clock, new AbortController().signal, async () => {
-      const stream = await this.#load(definition);
-      if (stream !== undefined) return stream;
-      throw new UnavailableError('rows-behind', `The rows don't know the roll-out of ${definition} yet.`);
-    });
+    const { ports } = this.#options;
+    return whileRowsCatchUp(ports, (signal) =>
+      whileUnavailable(ports.clock, signal, async () => {
+        const stream = await this.#load(definition);
+        if (stream !== undefined) return stream;
+        throw new UnavailableError('rows-behind', `The rows don't know the roll-out of ${definition} yet.`);
+      }),
+    );
   }
 
   async #open(definition: string): Promise<void> {
@@ -127,11 +128,29 @@ export class Rollouts {
   }
 }
 
+/** Gives the work as long as rows may take: then its signal aborts with `UnavailableError` (`rows-behind`). */
+export async function whileRowsCatchUp<T>(
+  { clock }: Pick<Ports, 'clock'>,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController();
+  const done = new AbortController();
+  void clock.sleep(SHADOW_ROWS_WAIT_MS, done.signal).then(() => {
+    late.abort(new UnavailableError('rows-behind', 'The rows did not catch up with the log in time; try again.'));
+  });
+  try {
+    return await work(late.signal);
+  } finally {
+    done.abort();
+  }
+}
+
 function draftsOf(definition: string, stream: ReportedStream, after: ShadowRollout): readonly Draft[] {
   const drafts = stream.draftsOf(rolloutDefinition(definition), SHARE_STEP, {
     belief: () => after,
     next: [{ step: SHARE_STEP, input: null }],
-    lastAction: `${after.share} % by ${after.by}`,
+    lastAction:
+      after.active === 0 ? `${after.share} % by ${after.by}` : `${after.active} % run by Tidemark, by ${after.by}`,
   });
   if (drafts !== undefined) return drafts;
   throw new InvalidError('not-a-rollout', `Workflow ${rolloutId(definition)} was not opened as a roll-out.`);

@@ -5,17 +5,17 @@
 
 import { InvalidError, type WorkflowId } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
+import { placeOf } from '../kernel/index.ts';
 import { SHADOW_SHARES } from './shadow-limits.ts';
 
 /** Percentage of observed workflows. */
 export type ShadowShare = (typeof SHADOW_SHARES)[number];
 
-/** The id's place between 0 and 100; it is observed at every share above that. */
-const placeOf = (workflow: WorkflowId, digest: Digest): number =>
-  (Number.parseInt(digest.sha256(workflow).slice(0, 8), 16) / 2 ** 32) * 100;
+/** Who runs a workflow: its agent, which observes it or not, or Tidemark. */
+export type ShadowRoute = 'agent' | 'observed' | 'tidemark';
 
 export const isInShare = (workflow: WorkflowId, share: ShadowShare, digest: Digest): boolean =>
-  placeOf(workflow, digest) < share;
+  placeOf(workflow, digest) * 100 < share;
 
 /** Throws `InvalidError` (`shadow-share-invalid`) for any other number. */
 export function asShare(percent: number): ShadowShare {

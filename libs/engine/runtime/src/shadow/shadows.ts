@@ -1,10 +1,19 @@
 /**
- * Owns shadow mode in one reporting process: which runs are observed, and those runs. It reads the share from the roll-out's stream and
+ * Owns shadow mode in one reporting process: who runs which workflow, which runs are observed, and those runs. It reads the share from the roll-out's stream and
  * caches it for a while, so that no run waits for it.
  */
 
 import { toJson } from '@tidemark/codec';
-import { DEFAULT_TENANT, type HolderId, holderId, InvalidError, type TenantId, uuidv7 } from '@tidemark/core';
+import {
+  DEFAULT_TENANT,
+  type HolderId,
+  holderId,
+  InvalidError,
+  streamFromJson,
+  type TenantId,
+  UnavailableError,
+  uuidv7,
+} from '@tidemark/core';
 import type { ShadowDefinition, ShadowTask } from '../definition/index.ts';
 import { Starter } from '../inbox/index.ts';
 import type { LamportClock, Ports } from '../kernel/index.ts';
@@ -13,7 +22,7 @@ import { accountOf, type PromoteOptions, promote, type ShadowAccount, type Shado
 import { SHADOW_BUFFER_MAX_BYTES, SHADOW_SHARE_TTL_MS } from './shadow-limits.ts';
 import { Rollouts, type ShadowRollout } from './shadow-rollout.ts';
 import { type ShadowRoom, ShadowRun } from './shadow-run.ts';
-import { isInShare, type ShadowShare } from './shadow-share.ts';
+import { isInShare, type ShadowRoute, type ShadowShare } from './shadow-share.ts';
 import { ShadowWriter } from './shadow-writer.ts';
 
 export interface ShadowOptions {
@@ -110,6 +119,27 @@ export class Shadows {
     } finally {
       this.#asked.delete(definition);
     }
+  }
+
+  /**
+   * Who runs the workflow of this id. Ask before it begins: the answer is that of the shares, so an id that Tidemark runs at 10 % it runs at
+   * 50 % as well; what has begun stays where it is, also when the shares are lowered. Throws `UnavailableError` (`rows-behind`: it began a
+   * moment ago).
+   */
+  async route({ name }: Pick<ShadowDefinition, 'name'>, { id }: Pick<ShadowOptions, 'id'>): Promise<ShadowRoute> {
+    const { store, digest } = this.#options.ports;
+    const workflow = checkedWorkflowId(id);
+    const [stream] = await store.loadStreams([workflow], { payloads: false });
+    if (stream !== undefined) return streamFromJson(stream.state, stream.tasks).shadow ? 'observed' : 'tidemark';
+    if ((await store.placed(workflow))?.appended === false) {
+      throw new UnavailableError(
+        'rows-behind',
+        `${workflow} began a moment ago, and rows don't show it yet: ask again.`,
+      );
+    }
+    const { share = 0, active = 0 } = (await this.#rollouts.read(name)) ?? {};
+    if (isInShare(workflow, active, digest)) return 'tidemark';
+    return isInShare(workflow, share, digest) ? 'observed' : 'agent';
   }
 
   /** The definition's roll-out, by the log; undefined when it was never begun. */

@@ -1,4 +1,4 @@
-/** Owns the routes about observed agents that run elsewhere: how their runs compare, and the share of them that is observed. */
+/** Owns the routes about agents that run elsewhere: how their runs compare, the shares that are observed and run here, and who runs an id. */
 
 import { isoTime } from '@tidemark/core';
 import { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN, type ShadowAccount } from '@tidemark/runtime';
@@ -24,6 +24,7 @@ const shadowSchema = z
   .object({
     definition: z.string(),
     share: z.int().meta({ description: 'Percent of its workflows; 0: none is observed.' }),
+    active: z.int().meta({ description: 'Percent that Tidemark runs itself, of those; 0: the agent runs all.' }),
     since: timeSchema.nullable(),
     by: z.string().nullable(),
     observe_ms: z.int().nullable().meta({ description: 'What was asked for when it was promoted.' }),
@@ -44,6 +45,7 @@ function shadowJson(account: ShadowAccount, seesDifferences: boolean): z.input<t
   return {
     definition: account.definition,
     share: rollout?.share ?? 0,
+    active: rollout?.active ?? 0,
     since: rollout === undefined ? null : isoTime(rollout.sinceMs),
     by: rollout?.by ?? null,
     observe_ms: rollout?.observeMs ?? null,
@@ -87,19 +89,37 @@ export const getShadow = route({
   },
 });
 
+export const routeShadow = route({
+  ...shared,
+  method: 'GET',
+  path: '/v1/shadows/{definition}/routes/{id}',
+  summary: 'Who runs a workflow of an agent',
+  description:
+    'To be asked before it begins: the agent itself, unobserved (`agent`) or observed, or Tidemark, where it is to be started. It follows from the id and the shares, and stays for what has begun. For callers of all tenants.',
+  right: 'read',
+  needs: [OF_ALL],
+  problems: [...shared.problems, 'workflow-id-invalid', 'workflow-id-reserved'],
+  params: shared.params.extend({ id: nameSchema.meta({ description: 'The agent’s own id of the run.' }) }),
+  answers: { 200: z.object({ route: z.enum(['agent', 'observed', 'tidemark']) }).meta({ id: 'ShadowRoute' }) },
+  async handle({ params: { definition, id }, backend }) {
+    return ok({ route: await backend.client.route({ name: definition }, { id }) });
+  },
+});
+
 export const promoteShadow = route({
   ...shared,
   method: 'POST',
   path: '/v1/shadows/{definition}/promotions',
-  summary: 'Observe another share of an agent’s runs',
+  summary: 'Observe, or run, another share of an agent’s runs',
   description:
-    'To the next share only after its observation, with enough runs that agree, and without a difference; `refusals` says what is missing. A lower share, or the present one, is always accepted, and restarts the observation. For callers of all tenants.',
+    'To the next share only after its observation, with enough runs that agree, and without a difference; `refusals` says what is missing. A lower share, or the present one, is always accepted, and restarts the observation. With the mode `active` it is the share that Tidemark runs itself, of what is observed; `observe` ends that, with the present share where `to` is absent. For callers of all tenants.',
   right: 'operate',
   needs: [OF_ALL],
-  problems: [...shared.problems, 'rollout-changed'],
+  problems: [...shared.problems, 'rollout-changed', 'shadow-share-invalid'],
   body: z
     .strictObject({
-      to: z.literal(SHADOW_SHARES),
+      mode: z.enum(['observe', 'active']).default('observe'),
+      to: z.literal(SHADOW_SHARES).optional(),
       observe_ms: z.int().min(0).default(SHADOW_OBSERVE_MS),
       runs: z.int().min(0).max(999_999).default(SHADOW_WORKFLOWS_MIN),
     })
@@ -117,10 +137,10 @@ export const promoteShadow = route({
       .meta({ id: 'ShadowPromoted' }),
   },
   async handle({ params, body, principal, backend, redaction }) {
-    const { to, observe_ms: observeMs, runs: workflowsMin } = body;
+    const { mode, to: wanted, observe_ms: observeMs, runs: workflowsMin } = body;
     const { subject: by } = principal;
-    const done = await backend.client.shadows.promote(params.definition, { to, by, observeMs, workflowsMin });
-    const { from, refusals, account } = done;
+    const how = { mode, to: wanted, by, observeMs, workflowsMin };
+    const { from, to, refusals, account } = await backend.client.shadows.promote(params.definition, how);
     const shadow = shadowJson(account, redaction.content);
     return ok({ promoted: refusals.length === 0, from, to, by, refusals, shadow });
   },

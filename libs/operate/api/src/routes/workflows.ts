@@ -93,6 +93,7 @@ export const startWorkflow = route({
     'definition-unknown',
     'right-missing',
     'duration-invalid',
+    'tags-invalid',
     'workflow-differs',
     'session-busy',
     'tenant-unknown',

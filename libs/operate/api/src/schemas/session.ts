@@ -48,6 +48,10 @@ const workflowSchema = z
     tokens: z.number(),
     cost_micros: z.number(),
     holder: z.string().nullable().meta({ description: 'The worker that holds it; null: none.' }),
+    recall: z.enum(['injected', 'control']).nullable().meta({
+      description:
+        'Whether what memory recalls is in its bundles; control: nothing is, for comparison; null: not compared.',
+    }),
     goal: texts,
     constraints: texts,
     summary: z.string().nullable().meta({ description: 'Of what was said so far; null: all of it is still there.' }),

@@ -133,7 +133,6 @@ it('asks a server with the rights of its credential, within its tenant', async (
   onTestFinished(() => rm(state, { recursive: true }));
   const host = await openEmbedded({ folder: state });
   onTestFinished(() => host.close(0));
-  await host.startCoordinator();
   const api = await listenApi({
     ...{ place: host, definitions: [], host: '127.0.0.1', port: 0 },
     authenticator: {

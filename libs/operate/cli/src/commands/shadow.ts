@@ -1,4 +1,4 @@
-/** Owns `tidemark shadow status|report|promote`: the progress of observing an agent that runs elsewhere, the comparison's findings, and the next share. */
+/** Owns `tidemark shadow status|report|promote|route`: the progress of observing an agent that runs elsewhere, what differs, the next share, and who runs an id. */
 
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { Answer } from '@tidemark/client';
@@ -6,6 +6,7 @@ import { DURATION_MAX_COUNT, parseDuration } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { asShare, SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from '@tidemark/runtime/names';
 import { wholeNumber } from '../arguments.ts';
+import { UsageError } from '../failures.ts';
 import { LIST_DEFAULT_COUNT } from '../limits.ts';
 import { group, type ProgramKit } from '../program/program-kit.ts';
 import { counted, dateTime, duration } from '../text/units.ts';
@@ -19,7 +20,7 @@ export function addShadow(kit: ProgramKit): void {
   const inGroup = group(
     kit,
     'shadow',
-    'observe an agent that runs elsewhere, compare, and raise the share that is observed',
+    'observe an agent that runs elsewhere, compare, and raise the share that is observed, then that Tidemark runs',
   );
   const sub = (name: string, what: string) =>
     inGroup(name, what).argument('<definition>', 'name of the agent, as it reports');
@@ -37,8 +38,26 @@ export function addShadow(kit: ProgramKit): void {
       return shadow.difference_count === 0 ? EXIT.ok : EXIT.failed;
     }),
   );
-  sub('promote', 'observe another share; the next one only after its observation, and without differences')
-    .requiredOption('--to <percent>', `one of ${SHADOW_SHARES.join(', ')}`, share)
+  sub('route', 'who runs the workflow of an id: agent, observed, or tidemark')
+    .argument('<id>', "the agent's own id of the run")
+    .action(
+      asks('read', (definition, id) => async ({ client, report }) => {
+        const found = await client.ask('GET /v1/shadows/{definition}/routes/{id}', { params: { definition, id } });
+        report(found, found.route);
+      }),
+    );
+  sub('promote', 'observe, or run, another share; the next one only after its observation, and without differences')
+    .addOption(
+      new Option(
+        '--mode <mode>',
+        'observe (as without it), or active: Tidemark runs the share itself, which observe ends',
+      ).choices(['observe', 'active'] as const),
+    )
+    .option(
+      '--to <percent>',
+      `one of ${SHADOW_SHARES.join(', ')}; observe: the present one where it is left out`,
+      share,
+    )
     .option('--by <name>', 'who decides it, where state is a folder (default: your name here; a server knows you)')
     .addOption(
       new Option('--observe <time>', 'observation that is needed before: 90s, 30m, 24h, 7d')
@@ -47,17 +66,22 @@ export function addShadow(kit: ProgramKit): void {
     )
     .option('--runs <count>', 'runs that must have agreed before', wholeNumber(0, 999_999), SHADOW_WORKFLOWS_MIN)
     .action(
-      asks('read', (definition, { to, observe, runs }) => async ({ client, report }) => {
-        const input = { params: { definition }, body: { to, observe_ms: observe, runs } };
-        const done = await client.ask('POST /v1/shadows/{definition}/promotions', input);
-        const { promoted, from, refusals, shadow } = done;
-        const name = printable(definition);
-        if (promoted) report(done, `${name}: ${to} % of its workflows are observed from now on (before: ${from} %).`);
-        else {
+      asks('read', (definition, { mode, to: wanted, observe, runs }) => {
+        if (wanted === undefined && mode !== 'observe')
+          throw new UsageError(`give --to, one of ${SHADOW_SHARES.join(', ')}`);
+        const input = { params: { definition }, body: { mode, to: wanted, observe_ms: observe, runs } };
+        return async ({ client, report }) => {
+          const done = await client.ask('POST /v1/shadows/{definition}/promotions', input);
+          const { promoted, from, to, refusals, shadow } = done;
+          const name = printable(definition);
+          const how = mode === 'active' ? 'run by Tidemark' : 'observed';
+          const back = mode !== 'active' && shadow.active > 0 ? ' Tidemark begins none of them any more.' : '';
+          const set = `${name}: ${to} % of its workflows are ${how} from now on (before: ${from} %).${back}`;
           const why = refusals.map(({ message }) => `  - ${message}`);
-          report(done, `${name} stays at ${from} %:`, ...why, ...differenceLines(shadow, LIST_DEFAULT_COUNT));
-        }
-        return promoted ? EXIT.ok : EXIT.failed;
+          if (promoted) report(done, set);
+          else report(done, `${name} stays at ${from} %:`, ...why, ...differenceLines(shadow, LIST_DEFAULT_COUNT));
+          return promoted ? EXIT.ok : EXIT.failed;
+        };
       }),
     );
 }
@@ -81,13 +105,13 @@ function share(text: string): ReturnType<typeof asShare> {
 
 function rolloutLines(shadow: Shadow, nowMs: number): readonly string[] {
   const name = printable(shadow.definition);
-  const { share, since, by, observe_ms: observeMs, runs_min: runsMin } = shadow;
+  const { share, active, since, by, observe_ms: observeMs, runs_min: runsMin } = shadow;
   if (since === null) return [`${name} is not observed: tidemark shadow promote ${name} --to 1 begins.`];
   const needed =
     observeMs === null ? '' : `, after ${duration(observeMs)} of observation and ${counted(runsMin ?? 0, 'run')}`;
   const sinceMs = Date.parse(since);
   return [
-    `${name}: ${share} % of its workflows are observed`,
+    `${name}: ${share} % of its workflows are observed${active === 0 ? '' : `, but for ${active} % that Tidemark runs`}`,
     `  since ${dateTime(sinceMs)} (${duration(nowMs - sinceMs)}), set by ${printable(by ?? '')}${needed}`,
   ];
 }

@@ -103,7 +103,6 @@ export async function holdFolder(
   const embedder = embedderIn(env.TIDEMARK_EMBEDDER_FOLDER) ?? installedEmbedder(env);
   const onWarning = (code: string, message: string): void =>
     onError?.(code === 'metrics-unsent' ? 'metrics' : 'secrets', new InvalidError(code, message));
-  const host = await openEmbedded({ ...folderSettings(env, otlp), begins, folder, embedder, onWarning });
   // The projector survives it and retries, so nobody would learn why the rows stay behind.
   let damage: TidemarkError | undefined;
   let isOpen = false;
@@ -112,8 +111,9 @@ export async function holdFolder(
     if (isLasting && !isOpen) damage ??= error;
     else onError?.(where, error);
   };
+  const options = { ...folderSettings(env, otlp), begins, folder, embedder, onWarning };
+  const host = await openEmbedded(options, { onError: onFailure });
   try {
-    await host.startCoordinator({ onError: onFailure });
     await catchUp(host.ports, target.shown, () => damage);
     isOpen = true;
     return new HeldFolder(host, target, definitions);

@@ -1,4 +1,4 @@
-/** Owns searching the memory of a user for words, with how well each entry fits. */
+/** Owns searching the memory of a user for words, with how well each entry fits; and what recall is worth, by workflows with and without it. */
 
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -7,9 +7,20 @@ import { Answer } from '../parts/answers.tsx';
 import { Card } from '../parts/card.tsx';
 import { Field } from '../parts/dialog.tsx';
 import { JsonTree } from '../parts/json-tree.tsx';
+import { DataTable } from '../parts/table.tsx';
 import { Ago, Chip } from '../parts/words.tsx';
 import { api } from '../shell/client.ts';
-import { plain } from '../text/format.ts';
+import { count, duration, plain } from '../text/format.ts';
+import { byArm } from './recall-use.ts';
+
+/** Workflows among which sessions are searched for. */
+const READ_COUNT = 500;
+
+export const recentWorkflows = {
+  queryKey: ['workflows', 'sessions'],
+  queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
+    api.ask('GET /v1/workflows', { query: { limit: READ_COUNT } }, { signal }),
+};
 
 export function Recall({ user }: { readonly user: string }) {
   const [words, setWords] = useState('');
@@ -60,6 +71,29 @@ export function Recall({ user }: { readonly user: string }) {
           )}
         </Answer>
       )}
+    </Card>
+  );
+}
+
+/** Nothing where no definition compares its sessions. */
+export function RecallUse() {
+  const arms = byArm(useQuery(recentWorkflows).data?.workflows ?? []);
+  if (arms.length === 0) return null;
+  return (
+    <Card title="What recall is worth, by recent workflows that ended">
+      <DataTable
+        label="Recall by its use"
+        rows={arms}
+        keyOf={({ arm }) => arm}
+        columns={[
+          { name: 'Recall', of: ({ arm }) => (arm === 'control' ? 'none (control)' : 'injected') },
+          { name: 'Workflows', of: ({ workflows }) => count(workflows), isNumber: true },
+          { name: 'Completed', of: ({ completed }) => `${Math.round(completed * 100)} %`, isNumber: true },
+          { name: 'Steps', of: ({ steps }) => steps.toFixed(1), isNumber: true },
+          { name: 'Tokens', of: ({ tokens }) => count(Math.round(tokens)), isNumber: true },
+          { name: 'Time', of: ({ ms }) => duration(ms), isNumber: true },
+        ]}
+      />
     </Card>
   );
 }

@@ -14,7 +14,7 @@ import { api } from '../shell/client.ts';
 import { Link, WorkflowLink } from '../shell/link.tsx';
 import { addressOf, go } from '../shell/router.ts';
 import { plain, words } from '../text/format.ts';
-import { Recall } from './recall.tsx';
+import { Recall, RecallUse, recentWorkflows } from './recall.tsx';
 
 export function SessionsPage({ session }: { readonly session: string | undefined }) {
   const [named, setNamed] = useState(session ?? '');
@@ -39,14 +39,8 @@ export function SessionsPage({ session }: { readonly session: string | undefined
   );
 }
 
-/** Workflows among which sessions are searched for. */
-const READ_COUNT = 500;
-
 function Newest() {
-  const found = useQuery({
-    queryKey: ['workflows', 'sessions'],
-    queryFn: ({ signal }) => api.ask('GET /v1/workflows', { query: { limit: READ_COUNT } }, { signal }),
-  });
+  const found = useQuery(recentWorkflows);
   return (
     <Answer query={found}>
       {({ workflows }) => {
@@ -61,27 +55,30 @@ function Newest() {
           );
         }
         return (
-          <Card title="Recent sessions">
-            <DataTable
-              label="Sessions"
-              rows={sessions}
-              keyOf={({ session }) => session}
-              columns={[
-                {
-                  name: 'Session',
-                  of: ({ session }) => (
-                    <Link to={addressOf(['sessions', session])}>
-                      <Name of={session} />
-                    </Link>
-                  ),
-                },
-                { name: 'State', of: ({ newest }) => <State of={newest.activity} reason={newest.reason} /> },
-                { name: 'User', of: ({ newest }) => plain(newest.user ?? '–') },
-                { name: 'Workflows', of: ({ of }) => of.length, isNumber: true, isMinor: true },
-                { name: 'Changed', of: ({ newest }) => <Ago at={newest.updated_at} />, isNumber: true },
-              ]}
-            />
-          </Card>
+          <>
+            <Card title="Recent sessions">
+              <DataTable
+                label="Sessions"
+                rows={sessions}
+                keyOf={({ session }) => session}
+                columns={[
+                  {
+                    name: 'Session',
+                    of: ({ session }) => (
+                      <Link to={addressOf(['sessions', session])}>
+                        <Name of={session} />
+                      </Link>
+                    ),
+                  },
+                  { name: 'State', of: ({ newest }) => <State of={newest.activity} reason={newest.reason} /> },
+                  { name: 'User', of: ({ newest }) => plain(newest.user ?? '–') },
+                  { name: 'Workflows', of: ({ of }) => of.length, isNumber: true, isMinor: true },
+                  { name: 'Changed', of: ({ newest }) => <Ago at={newest.updated_at} />, isNumber: true },
+                ]}
+              />
+            </Card>
+            <RecallUse />
+          </>
         );
       }}
     </Answer>
@@ -116,6 +113,7 @@ function Session({ session }: { readonly session: string }) {
                   summaries.map((summary, index) => <Summary key={index} of={{ ...summary }} />)
                 )}
               </Card>
+              {workflow?.recall == null ? null : <RecallUse />}
               {data.user === null ? null : <Recall user={data.user} />}
             </div>
           </div>
@@ -146,6 +144,9 @@ function NewestWorkflow({
           <State of={workflow.status} reason={workflow.reason} />
         </Fact>
         <Fact name="User">{plain(user ?? '–')}</Fact>
+        {workflow.recall === null ? null : (
+          <Fact name="Recall">{workflow.recall === 'control' ? 'none, for comparison' : 'injected'}</Fact>
+        )}
         <Fact name="Last action">
           <bdi>{plain(workflow.last_action)}</bdi>
         </Fact>
