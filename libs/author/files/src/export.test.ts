@@ -418,7 +418,7 @@ describe('a folder that is not as it should be', () => {
       ['dedupe_index.json', '{"entries":[1]}'],
       ['dedupe_index.json', '{"https://example.com": {"title": "seen"}}'],
       ['execution_log.jsonl', 'time=12 level=info\n'],
-      ['execution_log.jsonl', '{"ts":"2026-01-01T00:00:00Z","action":"x"}\n'],
+      ['execution_log.jsonl', '{"level":"info","msg":"started"}\n'],
       ['handoff.md', '# Handoff\n\nWhat the next engineer must know.\n'],
       ['outputs/content-1/collect.json', '{"theirs":true}'],
     ] as const) {

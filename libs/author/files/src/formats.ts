@@ -126,8 +126,7 @@ export interface OthersLines {
   readonly lines: readonly { readonly text: string; readonly atMs: number }[];
   /** Numbers of lines that are cut, or no JSON. */
   readonly broken: readonly number[];
-  /** Whether it has a line of the run, and one of the form of a log's. */
-  readonly hasOwn: boolean;
+  /** Whether a line has the form of a log's. */
   readonly hasLine: boolean;
 }
 
@@ -135,14 +134,11 @@ export function othersLines(log: string, run: string): OthersLines {
   const lines: { readonly text: string; readonly atMs: number }[] = [];
   const broken: number[] = [];
   const own = ownEnding(run);
-  let [hasOwn, hasLine] = [false, false];
+  let hasLine = false;
   for (const [index, line] of log.replaceAll('\0', '').split('\n').entries()) {
     const text = line.trimEnd();
-    if (text === '') continue;
-    if (text.endsWith(own)) {
-      hasOwn = true;
-      continue;
-    }
+    hasLine ||= text.endsWith(own);
+    if (text === '' || text.endsWith(own)) continue;
     const parsed = plainLine(text);
     if (parsed === undefined) broken.push(index + 1);
     // What a writer that was killed has left is in front of a later line.
@@ -152,7 +148,7 @@ export function othersLines(log: string, run: string): OthersLines {
     hasLine ||= logLineSchema.safeParse(found).success;
     lines.push({ text: whole, atMs: parseTime(String(found.ts)) });
   }
-  return { lines, broken, hasOwn, hasLine };
+  return { lines, broken, hasLine };
 }
 
 function plainLine(text: string): Readonly<Record<string, unknown>> | undefined {

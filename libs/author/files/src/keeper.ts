@@ -109,12 +109,12 @@ export class Keeper {
   }
 
   /** False: somebody seems to be writing one. Throws `InvalidError` (`files-foreign`) before any is touched; ours that are broken are set aside. */
-  async #checkFiles({ view }: Withheld, { texts, dedupe, log }: RunDocuments, recorded: DedupeIndex): Promise<boolean> {
+  async #checkFiles({ view }: Withheld, { texts, dedupe }: RunDocuments, recorded: DedupeIndex): Promise<boolean> {
     const { folder } = this.#options;
     const { run: shown } = this.#state;
     const before = shown === null || shown === view.workflow ? undefined : shown;
     const keys = new Set([...Object.keys(dedupe), ...Object.keys(recorded)]);
-    const own = { run: view.workflow, before, hasLog: log.length > 0, keys };
+    const own = { run: view.workflow, before, keys };
     const broken: [string, string][] = [];
     let isWaiting = false;
     for (const file of shown === null ? [] : SHARED_NAMES) {

@@ -113,8 +113,6 @@ export interface Own {
   readonly run: string;
   /** The run that the folder has shown until now, if it is another. */
   readonly before: string | undefined;
-  /** Whether the run has lines of a log. */
-  readonly hasLog: boolean;
   /** Of the dedupe index. */
   readonly keys: ReadonlySet<string>;
 }
@@ -187,13 +185,12 @@ function beginsAsOurs(text: string, run: string): boolean {
   return whole.startsWith(begun) || begun.startsWith(whole);
 }
 
-/** Others add lines; one that was replaced as a whole is theirs. A cut line is dealt with where the lines are kept. */
-function unfitLog(text: string, { run, before, hasLog }: Own): Unfit | undefined {
-  const { broken, hasOwn, hasLine } = othersLines(text, run);
-  // Of the run before, it is kept in the archive.
-  const isBefore = before !== undefined && (broken.length === 0 || othersLines(text, before).hasOwn);
-  const isOurs = hasOwn || isBefore || (!hasLog && (hasLine || broken.length === 0));
-  return isOurs ? undefined : { problem: 'no line of it is of this run', isForeign: true, isBroken: broken.length > 0 };
+/** Others add lines, and those stay: a log whose lines are of this form is replaced by nothing that lacks them. */
+function unfitLog(text: string): Unfit | undefined {
+  const problem = whyLog(text);
+  return problem === undefined
+    ? undefined
+    : { problem, isForeign: true, isBroken: othersLines(text, '').broken.length > 0 };
 }
 
 function unfitIndex(text: string, { keys }: Own): Unfit | undefined {
