@@ -213,16 +213,19 @@ export class Keeper {
       last = earlier?.lastSuccess;
     }
     if (last !== undefined) {
-      await this.#refuseOtherSuccess(withheld.view.workflow, jsonText(last));
-      await this.#write(LAST_SUCCESS, jsonText(last));
+      const { total_tokens_used: total } = await this.#withOthersFields(documents.runState, withheld.view);
+      const text = jsonText(last === documents.lastSuccess ? { ...last, total_tokens: total } : last);
+      await this.#refuseOtherSuccess(withheld.view.workflow, text);
+      await this.#write(LAST_SUCCESS, text);
     }
     // Last, so that a reader that waits for its status finds all the others.
-    await this.#write(
-      RUN_STATE,
-      jsonText(
-        withOthersFields(await folder.read(RUN_STATE), documents.runState, withheld.view, this.#state.run !== null),
-      ),
+    await folder.locked(RUN_STATE, async () =>
+      this.#write(RUN_STATE, jsonText(await this.#withOthersFields(documents.runState, withheld.view))),
     );
+  }
+
+  async #withOthersFields(own: RunState, view: RunView): Promise<RunState> {
+    return withOthersFields(await this.#options.folder.read(RUN_STATE), own, view, this.#state.run !== null);
   }
 
   /** Lines of others stay where their time has them; a file with a cut one is kept beside it. */
@@ -289,12 +292,10 @@ export class Keeper {
     const ours = Object.entries({ ...recorded, ...own });
     await this.#state.take(...ours.map(([key, entry]) => keyMark(view, key, entry)));
     // Somebody may have rewritten it since it was read: then the next pass takes that over first.
-    if ((await folder.read(DEDUPE_INDEX)) === text) {
-      await this.#write(
-        DEDUPE_INDEX,
-        jsonText({ ...recorded, ...written, ...overlap(recorded, written), ...own, ...Object.fromEntries(theirs) }),
-      );
-    }
+    const kept = { ...recorded, ...written, ...overlap(recorded, written), ...own, ...Object.fromEntries(theirs) };
+    await folder.locked(DEDUPE_INDEX, async () => {
+      if ((await folder.read(DEDUPE_INDEX)) === text) await this.#write(DEDUPE_INDEX, jsonText(kept));
+    });
   }
 
   /** Whether it names the same output in its own words, or one that can't be read here. Cached, since each pass needs it. */

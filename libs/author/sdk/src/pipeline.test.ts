@@ -8,6 +8,7 @@ import { z } from 'zod';
 import {
   defineWorkflow,
   FatalError,
+  handoffTargets,
   type KeyParts,
   type PipelineContext,
   passGate,
@@ -171,6 +172,40 @@ describe('a pipeline', () => {
     await run.result();
     expect(stepRecordIn((await rowsOf(run))[0]!.output)?.key).toBe('only_20200229');
   });
+});
+
+it.each([
+  ['2_filter', ['2_filter']],
+  ['2_FILTER ', ['2_filter']],
+  ['Step2', ['2_filter']],
+  ['Step 2', ['2_filter']],
+  ['step-2: filter', ['2_filter']],
+  ['#3', ['3_draft_text']],
+  ['filter', ['2_filter']],
+  ['Draft text', ['3_draft_text']],
+  ['Step 2 (draft text)', ['2_filter', '3_draft_text']],
+  ['4', ['same']],
+  ['same', ['same', '5_same'].slice(0, 1)],
+  ['Same!', ['same', '5_same']],
+  ['Step 9', []],
+  ['end', []],
+  ['', []],
+])('a hand-over to %j is meant for %j', (to, targets) => {
+  expect(handoffTargets(to, ['1_collect', '2_filter', '3_draft_text', 'same', '5_same'])).toEqual(targets);
+});
+
+it('a hand-over reaches the step that it names by number, also a later one, once', async () => {
+  const told: string[][] = [];
+  const hear = async (_: unknown, ctx: PipelineContext) =>
+    void told.push((await ctx.handoffs()).map(({ message }) => message));
+  const first = (_: unknown, ctx: PipelineContext) => {
+    ctx.handoff('for the third', [], 'Step 3');
+    ctx.handoff('for the second');
+  };
+  const handing = pipeline('handing', { first, second: hear, third: hear } as never);
+  world = await testWorld({ workflows: [handing] });
+  await (await world.start(handing, null)).result();
+  expect(told).toEqual([['for the second'], ['for the third', 'second is done: null.']]);
 });
 
 describe('a gate', () => {
