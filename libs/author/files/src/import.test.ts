@@ -92,7 +92,7 @@ describe('a folder that a shell script made', () => {
     expect(await run.result()).toBe('<from the index; collect was done before: 1 items.,Mind the gap.>');
     const view = await exportFiles({
       client: world.client,
-      shown: { workflow: 'script-3' },
+      shown: { workflow: 'index-only' },
       folder: `${world.folder}-else`,
     });
     expect([view.tokens, view.importedTokens]).toEqual([0, 8_500]);

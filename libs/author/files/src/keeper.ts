@@ -47,6 +47,7 @@ export interface KeeperOptions {
   readonly reports: Reports;
   readonly records?: ReadRecords | undefined;
   readonly back?: WayBack | undefined;
+  readonly outside?: readonly string[] | undefined;
   readonly find?: FindSecrets | undefined;
   /** How long an unreadable file must stay the same before it is set aside, in milliseconds. */
   readonly settleMs: number;
@@ -258,7 +259,7 @@ export class Keeper {
   }
 
   async #keepKeys({ view }: Withheld, own: DedupeIndex, recorded: DedupeIndex): Promise<void> {
-    const { folder, back, find, reports } = this.#options;
+    const { folder, back, find, reports, outside } = this.#options;
     const text = await folder.read(DEDUPE_INDEX);
     const read: Read<DedupeIndex> =
       text === undefined ? { ok: true, value: {}, overlooked: [] } : readJson(text, dedupeIndexSchema as never);
@@ -270,7 +271,7 @@ export class Keeper {
     const others = Object.fromEntries(all.filter(isOther));
     const written = Object.fromEntries(all.filter((entry) => !isOther(entry)));
     const known = new Set([...Object.keys(own), ...Object.keys(recorded)]);
-    await takeKeys({ folder, state: this.#state, back, find, reports }, view, written, known);
+    await takeKeys({ folder, state: this.#state, back, find, reports, outside }, view, written, known);
     /** Of others, in their own words: with the same output, or one that can't be read here to compare. */
     const theirs: [string, DedupeEntry][] = [];
     for (const [key, entry] of Object.entries(written)) {
@@ -283,7 +284,7 @@ export class Keeper {
         reports.report('refused', `key ${JSON.stringify(key)}: it is done with another output, which is kept.`);
       }
     }
-    for (const key of Object.keys(others)) {
+    for (const key of view.done.length === 0 ? [] : Object.keys(others)) {
       reports.report(
         'refused',
         `key ${JSON.stringify(key)}: it was done for another input, so this run does its step.`,
@@ -303,7 +304,7 @@ export class Keeper {
     const name = digestOf(JSON.stringify([entry, checksum]));
     const known = this.#compared.get(name);
     if (known !== undefined) return known;
-    const made = await resolveOutput(entry, readWithin(this.#options.folder));
+    const made = await resolveOutput(entry, readWithin(this.#options.folder, this.#options.outside));
     const isSame = typeof made === 'string' || made.checksum === checksum;
     this.#compared.set(name, isSame);
     return isSame;
@@ -330,7 +331,7 @@ export class Keeper {
     return Object.fromEntries(entries);
   }
 
-  /** Of which input the run is, its first step says. */
+  /** Of which input the run is, its first step says. Until then a key with one doesn't count: their step would be skipped for good. */
   #isOfOther({ done }: RunView, input: string | null | undefined): boolean {
     return typeof input === 'string' && done[0]?.input?.startsWith(input) !== true;
   }

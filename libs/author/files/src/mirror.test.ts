@@ -269,10 +269,12 @@ describe('what others write', () => {
 
   describe('by the class of its first users', () => {
     const names = ['first', 'second', 'third'];
-    const begun = async (id: string, day: string, more: Partial<MirrorOptions> = {}) => {
-      const run = await world.host.client.start(shared, { day }, { id });
+    const data = (): string => path.join(path.dirname(world.folder), 'data');
+    const begun = async (id: string, day: string, more: Partial<MirrorOptions> = {}, input: object = { day }) => {
+      const run = await world.host.client.start(shared, input, { id });
       const back = { ...world.back, remember: world.importing(shared, names).back.remember };
-      mirror = await mirrorFiles({ ...options, ...more, back, shown: { workflow: id }, stepNames: names });
+      const shown = { workflow: id };
+      mirror = await mirrorFiles({ ...options, ...more, back, shown, outside: [data()], stepNames: names });
       await eventually(async () => expect(await status()).toBe('running'));
       return run;
     };
@@ -280,7 +282,10 @@ describe('what others write', () => {
     it('as done while the run is under way is taken, and is_done of what the run did', async () => {
       const day = '20260520';
       const run = await begun('shared-1', day);
-      await python(`p.handoff('Step1', 'Step2', 'x'); p.mark_done(p.key('second'), 'by hand')`, day);
+      const made = path.join(data(), 'made.txt');
+      await mkdir(data());
+      await writeFile(made, 'by hand');
+      await python(`p.handoff('Step1', 'Step2', 'x'); p.mark_done(p.key('second'), ${JSON.stringify(made)})`, day);
       await eventually(() => expect(world.reported).toContain(`taken: key "second_${day}" is done`));
       gate.resolve();
       expect(await run.result()).toBe('by hand');
@@ -288,6 +293,18 @@ describe('what others write', () => {
       expect(await python(`print([p.is_done(p.key(s)) for s in ('first', 'second', 'third', 'other')])`, day)).toBe(
         '[True, True, True, False]\n',
       );
+      // The same keys for another input: theirs count for any, the run's own for its own.
+      await mirror?.close();
+      gate = Promise.withResolvers();
+      const other = await begun('shared-5', day, {}, { day, other: true });
+      expect(await python(`print([p.is_done(p.key(s)) for s in ('first', 'second')])`, day)).toBe('[False, True]\n');
+      gate.resolve();
+      expect(await other.result()).toBe('by hand');
+      expect((await other.checkpoints()).map(({ lastAction }) => lastAction)).toEqual([
+        `first_${day}`,
+        `skipped, second_${day} is done`,
+        `third_${day}`,
+      ]);
     });
 
     it('as done by both says so, and keeps what the run made', async () => {

@@ -42,6 +42,8 @@ export interface Outside {
   readonly back: WayBack | undefined;
   readonly find: FindSecrets | undefined;
   readonly reports: Reports;
+  /** See `ExportOptions`. */
+  readonly outside?: readonly string[] | undefined;
 }
 
 /** The run; of one that is gone from view only the name is known. */
@@ -125,7 +127,7 @@ async function send(back: WayBack, { workflow, definition }: Run, handoff: Named
 
 /** Takes over keys of the file that are not known to be done. */
 export async function takeKeys(
-  { folder, state, back, find, reports }: Outside,
+  { folder, state, back, find, reports, outside }: Outside,
   run: Run & Pick<RunView, 'stepNames'>,
   written: DedupeIndex,
   known: ReadonlySet<string>,
@@ -134,7 +136,7 @@ export async function takeKeys(
     const mark = `theirs/${keyMark(run, key, entry)}`;
     if (known.has(key) || state.has(mark) || state.has(keyMark(run, key, entry))) continue;
     const refuse = (why: string): void => reports.report('refused', `key ${JSON.stringify(key)}: ${why}`);
-    const resolved = await resolveOutput(entry, readWithin(folder));
+    const resolved = await resolveOutput(entry, readWithin(folder, outside));
     if (typeof resolved === 'string') refuse(resolved);
     else if ((find?.(resolved.output) ?? []).length > 0) refuse('its output holds what looks like a secret.');
     else if (back === undefined) refuse('nothing reads what is marked here; it stays in the file.');
