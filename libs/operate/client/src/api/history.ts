@@ -133,6 +133,10 @@ export interface Effect {
 export interface PhaseHandover {
   /** The checkpoint that handed over. */
   readonly sequence_number: number;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  /** Version of the definition whose system context was in force. */
+  readonly system_context_version: number;
   readonly from_phase: string | null;
   readonly to_phase: string;
   /** Keys that the new phase began with. */
