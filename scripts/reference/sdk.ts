@@ -115,6 +115,7 @@ const SECTIONS: readonly (readonly [title: string, about: string, names: readonl
       'doneSchema',
       'handoffKey',
       'handoffSchema',
+      'handoffTargets',
       'importedKey',
       'lastSuccessSchema',
       'LAST_SUCCESS_KEY',

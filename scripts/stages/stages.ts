@@ -31,6 +31,7 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
   folders: {
     about: 'Commands and hosts that open and close a folder each, as people use them.',
     files: [
+      'libs/author/files/src/alternating.test.ts',
       'libs/operate/cli/src/archive.test.ts',
       'libs/operate/cli/src/dev-compaction.test.ts',
       'libs/operate/cli/src/files.test.ts',

@@ -235,14 +235,17 @@ describe('hand-overs between phases', () => {
   it('are listed newest first, page by page, with the keys that came, went and stayed', async () => {
     await ended('essay', {}, 'e4');
     const all = await handovers();
+    const made = { at: expect.stringMatching(/Z$/), system_context_version: 1 };
     expect(all).toEqual({
       handovers: [
         {
+          ...made,
           ...{ sequence_number: 3, from_phase: 'outline', to_phase: 'text', summary: 'A title.' },
           ...{ carried_keys: ['style', 'title'], left_keys: ['notes'] },
           ...{ against: 2, added_keys: ['title'], removed_keys: ['notes'], kept_keys: ['style'] },
         },
         {
+          ...made,
           ...{ sequence_number: 2, from_phase: 'research', to_phase: 'outline', summary: 'Two causes.' },
           ...{ carried_keys: ['notes', 'style'], left_keys: ['scratch'] },
           ...{ against: null, added_keys: ['notes', 'style'], removed_keys: [], kept_keys: [] },

@@ -8,14 +8,7 @@ import { isNameWithin } from '@tidemark/blob-fs/folder-root';
 import { canonicalJson } from '@tidemark/codec';
 import { isoTime, type Json } from '@tidemark/core';
 import { writtenLine } from './actions.ts';
-import {
-  type DedupeIndex,
-  EXECUTION_LOG,
-  type LastSuccessFile,
-  logText,
-  type RunState,
-  type StepState,
-} from './formats.ts';
+import type { DedupeIndex, LastSuccessFile, LogLine, RunState, StepState } from './formats.ts';
 import { NAME_MAX_CHARS } from './limits.ts';
 import type { DoneStep, RunView } from './run-view.ts';
 import type { Withheld } from './withhold.ts';
@@ -25,18 +18,22 @@ export interface RunDocuments {
   readonly dedupe: DedupeIndex;
   /** Of this run, if it succeeded. */
   readonly lastSuccess: LastSuccessFile | undefined;
-  /** Texts by path: the log and the outputs. */
+  readonly log: readonly LogLine[];
+  /** Outputs by path. */
   readonly texts: ReadonlyMap<string, string>;
 }
 
 export function runDocuments({ view, outputs: withheld }: Withheld): RunDocuments {
   const pathOf = (step: DoneStep): string | null => (withheld.has(step.name) ? null : outputPath(view.workflow, step));
-  const texts = new Map([[EXECUTION_LOG, logText(view.log.map(writtenLine))]]);
+  const texts = new Map<string, string>();
   for (const step of view.done) {
     const path = pathOf(step);
     if (path !== null && step.failure === null) texts.set(path, outputText(step.output));
   }
-  return { runState: runState(view, pathOf), dedupe: dedupe(view, pathOf), lastSuccess: success(view, pathOf), texts };
+  return {
+    ...{ runState: runState(view, pathOf), dedupe: dedupe(view, pathOf), lastSuccess: success(view, pathOf) },
+    ...{ log: view.log.map(writtenLine), texts },
+  };
 }
 
 type PathOf = (step: DoneStep) => string | null;
@@ -48,7 +45,8 @@ function runState(view: RunView, pathOf: PathOf): RunState {
     status: view.status,
     current_step: stepNumber(view),
     steps: Object.fromEntries(steps),
-    total_tokens_used: view.tokens,
+    total_tokens_used: view.tokens + view.importedTokens,
+    tidemark_tokens_used: view.tokens,
   };
 }
 
@@ -86,7 +84,10 @@ const dedupe = (view: RunView, pathOf: PathOf): DedupeIndex =>
       .filter(({ failure }) => failure === null)
       .map((step) => [
         step.key,
-        { executed_at: isoTime(step.finishedAtMs), output: pathOf(step), checksum: step.checksum },
+        {
+          ...{ executed_at: isoTime(step.finishedAtMs), output: pathOf(step), checksum: step.checksum },
+          ...(step.input !== undefined && { input: step.input }),
+        },
       ]),
   );
 
@@ -99,7 +100,7 @@ function success(view: RunView, pathOf: PathOf): LastSuccessFile | undefined {
   return {
     pipeline_id: view.workflow,
     completed_at: isoTime(view.updatedAtMs),
-    total_tokens: view.tokens,
+    total_tokens: view.tokens + view.importedTokens,
     outputs: Object.fromEntries(outputs),
   };
 }

@@ -134,10 +134,10 @@ describe('a link in the folder', () => {
   });
 
   it.each(['outputs', 'archive'])('in place of %s is not written through', async (name) => {
+    // Whose hand-overs go to the archive.
+    await exportFiles({ ...common, shown: { workflow: 'loop-1' } });
+    await rm(path.join(world.folder, name), { recursive: true, force: true });
     await symlink(outside, path.join(world.folder, name));
-    await writeFile(path.join(world.folder, 'execution_log.jsonl'), '');
-    const state = { pipeline_id: 'content-1', status: 'new', steps: {} };
-    await writeFile(path.join(world.folder, 'run_state.json'), JSON.stringify(state));
     await expect(exportFiles({ ...common, shown: { workflow: 'content-1' } })).rejects.toMatchObject(linked);
     expect(await readdir(outside)).toEqual(['mine']);
   });
@@ -213,7 +213,8 @@ describe('a pipeline that succeeded', () => {
       current_step: 3,
       total_tokens_used: 120,
     });
-    expect(Object.keys(state)).toEqual(['pipeline_id', 'status', 'current_step', 'steps', 'total_tokens_used']);
+    const fields = ['pipeline_id', 'status', 'current_step', 'steps', 'total_tokens_used', 'tidemark_tokens_used'];
+    expect(Object.keys(state)).toEqual(fields);
     expect(state.steps.collect).toEqual({
       status: 'completed',
       output_file: 'outputs/content-1/collect.json',
@@ -346,7 +347,6 @@ describe('a folder that is not as it should be', () => {
     ['run_state.json', '{"pipeline_id": "content-1", "sta'],
     ['run_state.json', ''],
     ['dedupe_index.json', '{"a": {"executed_at": "yesterday"}}'],
-    ['execution_log.jsonl', '{"ts":"2026-01-01T00:00:00Z","step":null,"action":"x","tokens":0,"result":1}\n{"ts'],
     ['last_success.json', '{"pipeline_id": "content-0"}'],
     ['handoff.md', '## a → b Handoff\n\0\0'],
     ['.tidemark-files.json', '{"ver'],
@@ -418,7 +418,7 @@ describe('a folder that is not as it should be', () => {
       ['dedupe_index.json', '{"entries":[1]}'],
       ['dedupe_index.json', '{"https://example.com": {"title": "seen"}}'],
       ['execution_log.jsonl', 'time=12 level=info\n'],
-      ['execution_log.jsonl', '{"ts":"2026-01-01T00:00:00Z","action":"x"}\n'],
+      ['execution_log.jsonl', '{"level":"info","msg":"started"}\n'],
       ['handoff.md', '# Handoff\n\nWhat the next engineer must know.\n'],
       ['outputs/content-1/collect.json', '{"theirs":true}'],
     ] as const) {
@@ -440,11 +440,22 @@ describe('a folder that is not as it should be', () => {
     const { pipeline_id, ...state } = JSON.parse(await read('run_state.json'));
     await put('run_state.json', JSON.stringify({ owner: 'a script', ...state, pipeline_id }));
     const log = await read('execution_log.jsonl');
-    await put('execution_log.jsonl', `${log}{"ts":"2026-01-01T00:00:00Z","action":"theirs"}\n`);
+    const theirs = [
+      '{"ts": "2026-01-01T00:00:00Z", "action": "theirs", "cost": 1.50}',
+      '{"ts":"2099-01-01T00:00:00Z","x":1}',
+    ];
+    // Its writer was killed in the middle of a line, and a later one went on behind it.
+    await put('execution_log.jsonl', `${log}${theirs[0]}\n{"ts": "20${theirs[1]}\n{"ts": "2`);
     await put('handoff.md', `# Ours\n${await read('handoff.md')}\n## x → y Handoff\n\ntheirs\n`);
     await exportFiles({ ...common, shown });
     expect(await read('run_state.json')).toContain('a script');
-    expect(await read('execution_log.jsonl')).toBe(log);
+    const kept = `${theirs[0]}\n${log}${theirs[1]}\n`;
+    expect(await read('execution_log.jsonl')).toBe(kept);
+    expect(world.reported.filter((each) => !each.startsWith('refused: hand-over'))).toEqual([
+      expect.stringMatching(/^corrupt: execution_log.jsonl: line 10 is cut; .*its whole lines stay/),
+    ]);
+    await exportFiles({ ...common, shown });
+    expect(await read('execution_log.jsonl')).toBe(kept);
     expect(await read('handoff.md')).toContain('theirs');
   });
 
@@ -470,9 +481,10 @@ describe('a folder that is not as it should be', () => {
     await exportFiles({ ...common, shown });
     expect(await read('run_state.json')).toContain('a script');
     expect(await read('handoff.md')).toContain('theirs');
-    const names = (await readdir(world.folder, { recursive: true })).map(String);
-    const log = names.find((name) => /^archive.execution_log-\d{8}T/.test(name));
-    expect(await read(log as string)).toContain('theirs');
+    const [first, ...rest] = (await read('execution_log.jsonl')).split('\n');
+    expect(first).toBe('{"ts":"2026-01-01T00:00:00Z","step":"x","action":"theirs"}');
+    expect(rest).toHaveLength(9);
+    await expect(readdir(path.join(world.folder, 'archive'))).rejects.toThrow('ENOENT');
   });
 
   it('names that differ in case are distinct on every disk', () => {

@@ -20,6 +20,8 @@ export interface ExportOptions extends FolderOptions {
   /** All steps of the definition in order; without it, those that have occurred. */
   readonly stepNames?: readonly string[] | undefined;
   readonly records?: ReadRecords | undefined;
+  /** Further folders in which outputs that others mark done may lie. */
+  readonly outside?: readonly string[] | undefined;
   /** Takes over what others wrote to the folder; without it, that stays there and is reported. */
   readonly back?: WayBack | undefined;
   readonly find?: FindSecrets | undefined;

@@ -1,5 +1,6 @@
 /** Folders as their makers write them, and a hundred variants: read, gone on with, and written back so that their own reader still works. */
 
+import { execFileSync } from 'node:child_process';
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -105,10 +106,11 @@ describe('the folder of a pipeline that somebody else’s program runs', () => {
       owner: 'ops',
       steps: { '4_rewrite': { status: 'completed', tries: 2 } },
     });
-    // What they wrote is there byte for byte: hand-overs in place, their log beside ours.
+    // What they wrote is there byte for byte: hand-overs in place, their log before ours.
     expect((await read('handoff.md')).startsWith(handoff)).toBe(true);
-    const archived = world.reported.find((reported) => reported.startsWith('archived: execution_log.jsonl of'))!;
-    expect(await read(/archive\/.+$/.exec(archived)![0])).toBe(log);
+    expect((await read('execution_log.jsonl')).startsWith(log)).toBe(true);
+    // What they had spent counts, and what the run has.
+    expect(JSON.parse(written)).toMatchObject({ total_tokens_used: 8_530, tidemark_tokens_used: 30 });
     const index = JSON.parse(await read('dedupe_index.json')) as Record<string, { output: string }>;
     expect(Object.keys(index)).toEqual(expect.arrayContaining(STEPS.map((name) => `${name}_20260520`)));
     for (const { output } of Object.values(index)) {
@@ -159,6 +161,19 @@ describe('the folder of a pipeline that somebody else’s program runs', () => {
       'unnamed: step 1_collect: it is done and names no output, so the next step receives null.',
     );
   });
+});
+
+it.each(['Asia/Kolkata', 'America/Anchorage', 'UTC'])('a day is theirs, where both are in %s', (zone) => {
+  const env = { ...process.env, TZ: zone };
+  // Midnight of UTC, and around it.
+  const seconds = [-20, -6, -1, 0, 1, 6, 20].map((hours) => Date.UTC(2026, 2, 29) / 1_000 + hours * 3_600);
+  const core = fileURLToPath(import.meta.resolve('@tidemark/core'));
+  const ours = `import { localDay } from ${JSON.stringify(core)};
+    for (const at of ${JSON.stringify(seconds)}) console.log(localDay(at * 1_000).replaceAll('-', ''))`;
+  const theirs = `from datetime import datetime
+for at in ${JSON.stringify(seconds)}: print(datetime.fromtimestamp(at).strftime('%Y%m%d'))`;
+  const days = execFileSync('python3', ['-c', theirs], { env, encoding: 'utf8' });
+  expect(execFileSync(process.execPath, ['--input-type=module', '-e', ours], { env, encoding: 'utf8' })).toBe(days);
 });
 
 type Fields = Record<string, unknown>;

@@ -52,6 +52,11 @@ export class FolderState {
     if (this.#written.size > WRITTEN_MAX_COUNT) this.#written.delete(oldest as string);
   }
 
+  async show(run: string): Promise<void> {
+    this.run = run;
+    await this.save();
+  }
+
   async saveWritten(): Promise<void> {
     if (!this.#isSaved) await this.save();
   }

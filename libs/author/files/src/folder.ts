@@ -7,6 +7,7 @@
  * F3 Nothing outside of the folder is read or written, and no link in it is followed (see folder-root.ts).
  */
 
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
@@ -14,7 +15,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { codeOf } from '@tidemark/blob-fs/durable-files';
 import { FolderRoot, refuseLink } from '@tidemark/blob-fs/folder-root';
 import { ConfigError, TidemarkError, UnavailableError } from '@tidemark/core';
-import { FILE_MAX_BYTES } from './limits.ts';
+import { FILE_MAX_BYTES, LOCK_WAIT_MS } from './limits.ts';
 
 const LOCK = '.tidemark-files.lock';
 const DRAFTS = '.tidemark-files.drafts';
@@ -77,6 +78,20 @@ export class FilesFolder {
       await this.write(name, after);
       if (old !== undefined) this.#late.set(name, { old, bytes: Buffer.byteLength(before ?? '') });
       return;
+    }
+  }
+
+  /**
+   * Does the work while nobody else has the file's lock, where its other writers have one: `flock` on `NAME.lock` beside it, as Python's
+   * `filelock` and shells take it. Without one, or without the program `flock`, it only does the work.
+   */
+  async locked<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const lock = await guarded(this.path, () => this.#root.openFile(`${name}.lock`));
+    try {
+      if (lock !== undefined) await flock(lock, path.join(this.path, `${name}.lock`));
+      return await work();
+    } finally {
+      await lock?.close();
     }
   }
 
@@ -149,6 +164,16 @@ function lockFolder(folder: string): DatabaseSync {
 }
 
 const SQLITE_BUSY = 5;
+
+/** The lock is the open file's, so it stays when the program that took it has ended, and ends with this process. */
+async function flock({ fd }: FileHandle, file: string): Promise<void> {
+  const taking = spawn('flock', ['-x', '3'], { stdio: ['ignore', 'ignore', 'ignore', fd], timeout: LOCK_WAIT_MS });
+  const code = await new Promise<number | null>((resolve) => {
+    taking.once('error', () => resolve(0));
+    taking.once('close', resolve);
+  });
+  if (code === null) throw unavailable(path.dirname(file), `another program holds ${path.basename(file)}`, undefined);
+}
 
 /** For a process that only reads a folder, and may not write it. */
 export async function readIn(folder: string, name: string): Promise<string | undefined> {

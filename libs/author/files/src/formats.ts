@@ -34,6 +34,8 @@ export const runStateSchema = z.looseObject({
   current_step: z.union([count, z.string()]).nullish(),
   steps: z.record(z.string(), stepStateSchema),
   total_tokens_used: count.default(0),
+  /** What of it Tidemark has counted: the rest is of others. */
+  tidemark_tokens_used: count.optional(),
 });
 export type RunState = z.infer<typeof runStateSchema>;
 
@@ -42,6 +44,8 @@ export const dedupeEntrySchema = z.looseObject({
   executed_at: time.nullish(),
   output: z.json().optional(),
   checksum: z.string().nullish(),
+  /** Digest of the input of the run; absent where its writer doesn't have it. */
+  input: z.string().nullish(),
 });
 export const dedupeIndexSchema = z.record(z.string().min(1), dedupeEntrySchema);
 export type DedupeEntry = z.infer<typeof dedupeEntrySchema>;
@@ -117,5 +121,64 @@ export function readLog(text: string): Read<readonly LogLine[]> {
   return { ok: true, value: lines, overlooked: [...overlooked] };
 }
 
+/** A log's lines that aren't of the run as Tidemark wrote them: as they stand, with their times. */
+export interface OthersLines {
+  readonly lines: readonly { readonly text: string; readonly atMs: number }[];
+  /** Numbers of lines that are cut, or no JSON. */
+  readonly broken: readonly number[];
+  /** Whether a line has the form of a log's. */
+  readonly hasLine: boolean;
+}
+
+export function othersLines(log: string, run: string): OthersLines {
+  const lines: { readonly text: string; readonly atMs: number }[] = [];
+  const broken: number[] = [];
+  const own = ownEnding(run);
+  let hasLine = false;
+  for (const [index, line] of log.replaceAll('\0', '').split('\n').entries()) {
+    const text = line.trimEnd();
+    hasLine ||= text.endsWith(own);
+    if (text === '' || text.endsWith(own)) continue;
+    const parsed = plainLine(text);
+    if (parsed === undefined) broken.push(index + 1);
+    // What a writer that was killed has left is in front of a later line.
+    const whole = parsed === undefined ? text.slice(text.lastIndexOf('{"ts"')) : text;
+    const found = parsed ?? plainLine(whole);
+    if (found === undefined) continue;
+    hasLine ||= logLineSchema.safeParse(found).success;
+    lines.push({ text: whole, atMs: parseTime(String(found.ts)) });
+  }
+  return { lines, broken, hasLine };
+}
+
+function plainLine(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as never) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** By which the lines that Tidemark wrote are known. */
+const ownEnding = (run: string): string => `"workflow":${JSON.stringify(run)}}`;
+
+/** Each in its order, merged by their times; a line of others without a time stays behind the one before it. */
+export function mergedLog(others: OthersLines['lines'], own: readonly LogLine[], run: string): string {
+  const lines: string[] = [];
+  let at = 0;
+  const untilMs = (atMs: number): void => {
+    for (; at < own.length && parseTime(own[at]!.ts) < atMs; at++) lines.push(logLineText(own[at]!, run));
+  };
+  for (const { text, atMs } of others) {
+    untilMs(atMs);
+    lines.push(text);
+  }
+  untilMs(Infinity);
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+const logLineText = ({ workflow: _, ...line }: LogLine, run: string): string =>
+  JSON.stringify({ ...line, workflow: run });
+
 export const jsonText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
-export const logText = (lines: readonly LogLine[]): string => lines.map((line) => `${JSON.stringify(line)}\n`).join('');

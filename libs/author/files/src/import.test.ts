@@ -70,6 +70,51 @@ describe('a folder that a shell script made', () => {
     expect(await importFiles(options)).toEqual(imported);
   });
 
+  it('whose completed steps name their outputs in the index alone, as its class does, hands them on with what was spent', async () => {
+    await put('collected.txt', 'an older day');
+    await put('new.json', '["from the index"]');
+    const index = {
+      collect_20260519: { executed_at: '2026-05-19T10:00:00+08:00', output: 'collected.txt', checksum: null },
+      collect_20260520: { executed_at: '2026-05-20T10:00:00.5', output: 'new.json' },
+      // Of no step's own output.
+      draft_20260520: { executed_at: '2026-05-20T10:00:00', output: null },
+    };
+    await put('dedupe_index.json', JSON.stringify(index));
+    const completed = { status: 'completed' };
+    const { steps, ...rest } = JSON.parse(state('index-only', { collect: completed })) as { steps: object };
+    await put('run_state.json', JSON.stringify({ ...rest, steps, current_step: 99, total_tokens_used: 8_500 }));
+    await put('handoff.md', '## Step1 → Step2 Handoff\n\nMind the gap.\n\n## Step1 → Step 4 Handoff\n\nFor nobody.\n');
+    expect(await importFiles(options)).toMatchObject({ done: ['collect'], keyCount: 3, handoffCount: 2 });
+    expect(world.reported).toEqual([
+      'refused: current_step is 99, beyond the 3 steps of the pipeline; 1 of the steps are known to be done: the others run again.',
+    ]);
+    const run = world.host.client.run('index-only');
+    expect(await run.result()).toBe('<from the index; collect was done before: 1 items.,Mind the gap.>');
+    const view = await exportFiles({
+      client: world.client,
+      shown: { workflow: 'index-only' },
+      folder: `${world.folder}-else`,
+    });
+    expect([view.tokens, view.importedTokens]).toEqual([0, 8_500]);
+    for (const [file, field] of Object.entries({
+      'run_state.json': 'total_tokens_used',
+      'last_success.json': 'total_tokens',
+    })) {
+      const text = await readFile(path.join(`${world.folder}-else`, file), 'utf8');
+      expect(JSON.parse(text)).toMatchObject({ [field]: 8_500 });
+    }
+  });
+
+  it('whose hand-over may be meant for several steps says so by its name', async () => {
+    await put('run_state.json', state('script-4', {}));
+    await put('handoff.md', '## Step1 → Same Handoff\n\nWhich?\n');
+    const pipeline = { name: 'content', stepNames: ['1_same', '2_same'] };
+    await importFiles({ ...options, pipeline, start: async () => {} });
+    expect(world.reported).toEqual([
+      expect.stringMatching(/^refused: hand-over from Step1 to Same: .*1_same or 2_same/),
+    ]);
+  });
+
   it('whose completed step has no output to build upon runs that one again, and says so', async () => {
     await put('run_state.json', state('script-2', { collect: step('completed', 'gone.json') }));
     expect(await importFiles(options)).toMatchObject({ done: [] });

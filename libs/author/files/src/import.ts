@@ -4,7 +4,7 @@
  * the history says where it came from. Changes nothing in the folder.
  */
 
-import { ConfigError, CorruptError, InvalidError, type Json } from '@tidemark/core';
+import { ConfigError, CorruptError, InvalidError, type Json, parseTime } from '@tidemark/core';
 import {
   checksumOf,
   doneKey,
@@ -18,6 +18,7 @@ import type { z } from 'zod';
 import { readIn } from './folder.ts';
 import {
   DEDUPE_INDEX,
+  type DedupeEntry,
   type DedupeIndex,
   dedupeIndexSchema,
   HANDOFF,
@@ -33,7 +34,7 @@ import { handoffDigests, readHandoffs } from './handoff-text.ts';
 import { SOURCE_MAX_CHARS } from './limits.ts';
 import { type Made, type ReadOutput, readWithin, resolveFile, resolveOutput } from './outputs.ts';
 import { type OnReport, Reports } from './reports.ts';
-import { type RecordWrite, stepOf, type WayBack } from './way-back.ts';
+import { keysOf, type RecordWrite, stepOf, type WayBack, warnOfTarget } from './way-back.ts';
 import type { FindSecrets } from './withhold.ts';
 
 export interface ImportOptions {
@@ -79,15 +80,23 @@ export async function importFiles(options: ImportOptions): Promise<Imported> {
     return { key, value: value as Json, source: `files ${folder}`.slice(0, SOURCE_MAX_CHARS) };
   };
   const steps = await doneSteps(found, pipeline.stepNames, read, reports);
-  warnOfNumber(state, steps.length, reports);
+  warnOfNumber(state, steps.length, pipeline.stepNames.length, reports);
   const keys = await doneKeys(index, read, reports);
   const handoffs = readHandoffs((await readIn(folder, HANDOFF)) ?? '');
   const digests = handoffDigests(handoffs);
+  for (const handoff of handoffs) warnOfTarget(handoff, pipeline.stepNames, reports);
+  const { total_tokens_used: tokens } = state;
   const success = await lastSuccess(last, pipeline.stepNames, read);
   const writes = [
-    ...steps.map(({ step, ...made }) => record(importedKey(id, step), { step, workflow: state.pipeline_id, ...made })),
-    ...keys.map(({ key, ...made }) =>
-      record(doneKey(key), { step: stepOf(key, pipeline.stepNames), workflow: state.pipeline_id, ...made }),
+    ...steps.map(({ step, ...made }, at) => {
+      // The run has them with its first step.
+      const spent = at === 0 && tokens > 0 ? { tokens } : {};
+      return record(importedKey(id, step), { step, workflow: state.pipeline_id, ...made, ...spent });
+    }),
+    ...keys.flatMap(({ key: written, ...made }) =>
+      keysOf(written, reports).map(({ key, ...input }) =>
+        record(doneKey(key), { step: stepOf(key, pipeline.stepNames), workflow: state.pipeline_id, ...made, ...input }),
+      ),
     ),
     ...handoffs.map((handoff, at) => record(handoffKey(id, digests[at] as string), handoff)),
     ...(success === undefined ? [] : [record(LAST_SUCCESS_KEY, success)]),
@@ -140,13 +149,16 @@ async function doneSteps({ state, index }: Found, stepNames: readonly string[], 
     const entry = state.steps[step];
     if (entry?.status !== 'completed') break;
     const { output_file: file } = entry;
-    if (typeof file !== 'string') {
+    const keyed = Object.entries(index).filter(([key]) => stepOf(key, stepNames) === step);
+    const named = newestOf(keyed.flatMap(([, { output, ...more }]) => (output == null ? [] : [{ output, ...more }])));
+    if (typeof file !== 'string' && named === undefined) {
       reports.report('unnamed', `step ${step}: it is done and names no output, so the next step receives null.`);
       done.push({ step, output: null, checksum: checksumOf(null) });
       continue;
     }
-    const keyed = Object.entries(index).find(([key, { output }]) => output === file && stepOf(key, stepNames) === step);
-    const made = await resolveFile(file, keyed?.[1].checksum, refusingOutside(step, read));
+    const checksum = keyed.find(([, { output }]) => output === file)?.[1].checksum;
+    const from = refusingOutside(step, read);
+    const made = await (typeof file === 'string' ? resolveFile(file, checksum, from) : resolveOutput(named!, from));
     if (typeof made === 'string') {
       reports.report('refused', `step ${step}: ${made} It runs again.`);
       break;
@@ -156,13 +168,23 @@ async function doneSteps({ state, index }: Found, stepNames: readonly string[], 
   return done;
 }
 
+/** Of the keys of several days. */
+const newestOf = (entries: readonly DedupeEntry[]): DedupeEntry | undefined =>
+  entries.toSorted((a, b) => timeOf(a) - timeOf(b)).at(-1);
+const timeOf = ({ executed_at: at }: DedupeEntry): number => (typeof at === 'string' ? parseTime(at) : 0);
+
 /** The step number claims more than the list of steps: steps that aren't called completed run again. */
-function warnOfNumber({ current_step: number }: RunState, doneCount: number, reports: Reports): void {
+function warnOfNumber(
+  { current_step: number }: RunState,
+  doneCount: number,
+  stepCount: number,
+  reports: Reports,
+): void {
   if (typeof number !== 'number' || number - 1 <= doneCount) return;
-  reports.report(
-    'refused',
-    `current_step is ${number}, and ${doneCount} of the steps before it are known to be done: the others run again.`,
-  );
+  const claim = `current_step is ${number}`;
+  const beyond = number - 1 > stepCount ? `, beyond the ${stepCount} steps of the pipeline` : '';
+  const rest = doneCount === stepCount ? '' : ': the others run again';
+  reports.report('refused', `${claim}${beyond}; ${doneCount} of the steps are known to be done${rest}.`);
 }
 
 /** A completed step must not run again only because the caller didn't say where its output may be read. */
@@ -179,11 +201,11 @@ const refusingOutside =
     });
 
 async function doneKeys(index: DedupeIndex, read: ReadOutput, reports: Reports) {
-  const keys: (Made & { readonly key: string })[] = [];
+  const keys: (Made & { readonly key: string; readonly input?: string })[] = [];
   for (const [key, entry] of Object.entries(index)) {
     const made = await resolveOutput(entry, read);
     if (typeof made === 'string') reports.report('refused', `key ${JSON.stringify(key)}: ${made}`);
-    else keys.push({ key, ...made });
+    else keys.push({ key, ...made, ...(typeof entry.input === 'string' && { input: entry.input }) });
   }
   return keys;
 }

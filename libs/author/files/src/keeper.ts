@@ -18,11 +18,12 @@ import {
   jsonText,
   LAST_SUCCESS,
   lastSuccessFileSchema,
+  mergedLog,
+  othersLines,
   type Read,
   RUN_STATE,
   type RunState,
   readJson,
-  readLog,
   runStateSchema,
 } from './formats.ts';
 import { readHandoffs, withHandoffs } from './handoff-text.ts';
@@ -46,6 +47,7 @@ export interface KeeperOptions {
   readonly reports: Reports;
   readonly records?: ReadRecords | undefined;
   readonly back?: WayBack | undefined;
+  readonly outside?: readonly string[] | undefined;
   readonly find?: FindSecrets | undefined;
   /** How long an unreadable file must stay the same before it is set aside, in milliseconds. */
   readonly settleMs: number;
@@ -53,7 +55,7 @@ export interface KeeperOptions {
 }
 
 /** The five files. */
-const SHARED_NAMES = [RUN_STATE, EXECUTION_LOG, LAST_SUCCESS, DEDUPE_INDEX, HANDOFF];
+export const SHARED_NAMES = [RUN_STATE, EXECUTION_LOG, LAST_SUCCESS, DEDUPE_INDEX, HANDOFF];
 
 export class Keeper {
   readonly #options: KeeperOptions;
@@ -92,16 +94,19 @@ export class Keeper {
   async poll(row: Workflow): Promise<RunView> {
     const { reader, find, reports } = this.#options;
     const withheld = withhold(await reader.view(row), find);
+    const { view } = withheld;
     for (const place of withheld.places)
       reports.report('withheld', `${place}: looks like a secret; it is not written.`);
     const documents = runDocuments(withheld);
-    const recorded = await this.#recorded(withheld.view);
-    if (!(await this.#checkFiles(withheld, documents, recorded))) return withheld.view;
-    await this.#begin(withheld.view);
-    await this.#keepHandoffs(withheld.view);
+    const recorded = await this.#recorded(view);
+    if (!(await this.#checkFiles(withheld, documents, recorded))) return view;
+    await this.#begin(view);
+    await this.#keepHandoffs(view);
     await this.#keepRun(withheld, documents, recorded);
-    await this.#state.saveWritten();
-    return withheld.view;
+    // Of a script's folder only now: until then all of it is the script's.
+    if (this.#state.run === view.workflow) await this.#state.saveWritten();
+    else await this.#state.show(view.workflow);
+    return view;
   }
 
   /** False: somebody seems to be writing one. Throws `InvalidError` (`files-foreign`) before any is touched; ours that are broken are set aside. */
@@ -110,19 +115,20 @@ export class Keeper {
     const { run: shown } = this.#state;
     const before = shown === null || shown === view.workflow ? undefined : shown;
     const keys = new Set([...Object.keys(dedupe), ...Object.keys(recorded)]);
-    const own = { run: view.workflow, before, firstLogLine: texts.get(EXECUTION_LOG)?.split('\n')[0], keys };
+    const own = { run: view.workflow, before, keys };
     const broken: [string, string][] = [];
     let isWaiting = false;
     for (const file of shown === null ? [] : SHARED_NAMES) {
       const text = await folder.read(file);
       const found = text === undefined || this.#state.isWritten(file, text) ? undefined : unfit(file, text, own);
-      if (found === undefined) this.#unsettled.delete(file);
+      // Of a log with a cut line, that is said where its lines are kept.
+      if (found === undefined) file !== EXECUTION_LOG && this.#unsettled.delete(file);
       else if (found.isForeign && !found.isBroken) throw foreign(folder.path, file, found.problem);
       else if (!(await this.#isSettled(file, text as string))) isWaiting = true;
       else if (found.isForeign) throw foreign(folder.path, file, found.problem);
       else broken.push([file, found.problem]);
     }
-    for (const [file, text] of texts) if (file !== EXECUTION_LOG) await this.#refuseForeign(file, text);
+    for (const [file, text] of texts) await this.#refuseForeign(file, text);
     if (isWaiting) return false;
     for (const [file, problem] of broken) await this.#setAside(file, problem);
     return true;
@@ -155,19 +161,16 @@ export class Keeper {
     const before = this.#state.run;
     if (before === null) {
       await refuseOthers(folder, view.workflow, this.#options.settleMs);
-      await this.#adopt();
-    } else await this.#takeLast(before, view);
-    // Where a script has kept this run, the lines of its log aren't in ours.
-    for (const file of [...(before === null ? [] : [HANDOFF]), EXECUTION_LOG]) {
+      return this.#adopt();
+    }
+    await this.#takeLast(before, view);
+    for (const file of [HANDOFF, EXECUTION_LOG]) {
       if ((await folder.read(file)) === undefined) continue;
       const [name, ending] = file.split('.') as [string, string];
-      const stamp = this.#stamp();
-      const whose = before === null ? '' : `-${pathName(before)}`;
-      const to = await folder.move(file, `archive/${name}-${stamp}${whose}.${ending}`);
-      reports.report('archived', `${file} of ${before ?? 'a script'} is ${to}`);
+      const to = await folder.move(file, `archive/${name}-${this.#stamp()}-${pathName(before)}.${ending}`);
+      reports.report('archived', `${file} of ${before} is ${to}`);
     }
-    this.#state.run = view.workflow;
-    await this.#state.save();
+    await this.#state.show(view.workflow);
   }
 
   /** What was written for the previous run after the last pass. */
@@ -198,27 +201,55 @@ export class Keeper {
     const { folder, reader } = this.#options;
     // Outputs first: a reader of their path in another file finds them.
     for (const [file, text] of documents.texts) await this.#write(file, text);
+    await this.#keepLog(withheld.view.workflow, documents.log);
     await this.#keepKeys(withheld, documents.dedupe, recorded);
     let last = documents.lastSuccess;
     if (last === undefined && (await folder.read(LAST_SUCCESS)) === undefined) {
       const view = await reader.lastSuccess(withheld.view.definition, withheld.view.tenant);
       const earlier = view && runDocuments(withhold(view, this.#options.find));
       for (const [file, text] of earlier?.texts ?? []) {
-        if (file === EXECUTION_LOG) continue;
         await this.#refuseForeign(file, text);
         await this.#write(file, text);
       }
       last = earlier?.lastSuccess;
     }
     if (last !== undefined) {
-      await this.#refuseOtherSuccess(withheld.view.workflow, jsonText(last));
-      await this.#write(LAST_SUCCESS, jsonText(last));
+      const { total_tokens_used: total } = await this.#withOthersFields(documents.runState, withheld.view);
+      const text = jsonText(last === documents.lastSuccess ? { ...last, total_tokens: total } : last);
+      await this.#refuseOtherSuccess(withheld.view.workflow, text);
+      await this.#write(LAST_SUCCESS, text);
     }
     // Last, so that a reader that waits for its status finds all the others.
-    await this.#write(
-      RUN_STATE,
-      jsonText(withOthersFields(await folder.read(RUN_STATE), documents.runState, withheld.view)),
+    await folder.locked(RUN_STATE, async () =>
+      this.#write(RUN_STATE, jsonText(await this.#withOthersFields(documents.runState, withheld.view))),
     );
+  }
+
+  async #withOthersFields(own: RunState, view: RunView): Promise<RunState> {
+    return withOthersFields(await this.#options.folder.read(RUN_STATE), own, view, this.#state.run !== null);
+  }
+
+  /** Lines of others stay where their time has them; a file with a cut one is kept beside it. */
+  async #keepLog(run: string, own: RunDocuments['log']): Promise<void> {
+    const { folder, reports } = this.#options;
+    const text = (await folder.read(EXECUTION_LOG)) ?? '';
+    const { broken } = othersLines(text, run);
+    if (broken.length === 0) this.#unsettled.delete(EXECUTION_LOG);
+    else {
+      if (!(await this.#isSettled(EXECUTION_LOG, text))) return;
+      const to = `${EXECUTION_LOG}.corrupt-${this.#stamp()}`;
+      await folder.write(to, text);
+      reports.report(
+        'corrupt',
+        `${EXECUTION_LOG}: line ${broken[0]} is cut; it is now ${to}, and its whole lines stay.`,
+      );
+    }
+    let written = '';
+    await folder.replace(EXECUTION_LOG, (now) => {
+      written = mergedLog(othersLines(now ?? '', run).lines, own, run);
+      return written;
+    });
+    this.#state.wrote(EXECUTION_LOG, written);
   }
 
   /** One of another run than this, which was not written here. */
@@ -228,15 +259,19 @@ export class Keeper {
   }
 
   async #keepKeys({ view }: Withheld, own: DedupeIndex, recorded: DedupeIndex): Promise<void> {
-    const { folder, back, find, reports } = this.#options;
+    const { folder, back, find, reports, outside } = this.#options;
     const text = await folder.read(DEDUPE_INDEX);
     const read: Read<DedupeIndex> =
       text === undefined ? { ok: true, value: {}, overlooked: [] } : readJson(text, dedupeIndexSchema as never);
     // Somebody has begun to write it since it was checked.
     if (!read.ok) return void (await this.#isSettled(DEDUPE_INDEX, text as string));
-    const written = read.value;
+    const all = Object.entries(read.value);
+    const isOther = ([key, { input }]: readonly [string, DedupeEntry]): boolean =>
+      own[key] === undefined && this.#isOfOther(view, input);
+    const others = Object.fromEntries(all.filter(isOther));
+    const written = Object.fromEntries(all.filter((entry) => !isOther(entry)));
     const known = new Set([...Object.keys(own), ...Object.keys(recorded)]);
-    await takeKeys({ folder, state: this.#state, back, find, reports }, view, written, known);
+    await takeKeys({ folder, state: this.#state, back, find, reports, outside }, view, written, known);
     /** Of others, in their own words: with the same output, or one that can't be read here to compare. */
     const theirs: [string, DedupeEntry][] = [];
     for (const [key, entry] of Object.entries(written)) {
@@ -249,15 +284,19 @@ export class Keeper {
         reports.report('refused', `key ${JSON.stringify(key)}: it is done with another output, which is kept.`);
       }
     }
+    for (const key of view.done.length === 0 ? [] : Object.keys(others)) {
+      reports.report(
+        'refused',
+        `key ${JSON.stringify(key)}: it was done for another input, so this run does its step.`,
+      );
+    }
     const ours = Object.entries({ ...recorded, ...own });
     await this.#state.take(...ours.map(([key, entry]) => keyMark(view, key, entry)));
     // Somebody may have rewritten it since it was read: then the next pass takes that over first.
-    if ((await folder.read(DEDUPE_INDEX)) === text) {
-      await this.#write(
-        DEDUPE_INDEX,
-        jsonText({ ...recorded, ...written, ...overlap(recorded, written), ...own, ...Object.fromEntries(theirs) }),
-      );
-    }
+    const kept = { ...recorded, ...written, ...overlap(recorded, written), ...own, ...Object.fromEntries(theirs) };
+    await folder.locked(DEDUPE_INDEX, async () => {
+      if ((await folder.read(DEDUPE_INDEX)) === text) await this.#write(DEDUPE_INDEX, jsonText(kept));
+    });
   }
 
   /** Whether it names the same output in its own words, or one that can't be read here. Cached, since each pass needs it. */
@@ -265,24 +304,36 @@ export class Keeper {
     const name = digestOf(JSON.stringify([entry, checksum]));
     const known = this.#compared.get(name);
     if (known !== undefined) return known;
-    const made = await resolveOutput(entry, readWithin(this.#options.folder));
+    const made = await resolveOutput(entry, readWithin(this.#options.folder, this.#options.outside));
     const isSame = typeof made === 'string' || made.checksum === checksum;
     this.#compared.set(name, isSame);
     return isSame;
   }
 
   /** Keys that other runs of the pipeline have done. */
-  async #recorded({ definition }: RunView): Promise<DedupeIndex> {
-    const rows = (await this.#options.records?.(pipelineSubject(definition), doneKey(''))) ?? [];
+  async #recorded(view: RunView): Promise<DedupeIndex> {
+    const rows = (await this.#options.records?.(pipelineSubject(view.definition), doneKey(''))) ?? [];
     const entries = rows.flatMap(({ key, value, at }) => {
       const done = doneSchema.safeParse(value);
       if (!done.success) return [];
       const hidden = (this.#options.find?.(done.data.output) ?? []).length > 0;
-      const { output, checksum } = done.data;
-      const entry = { executed_at: at, output: hidden ? null : output, checksum };
-      return [[key.slice(doneKey('').length), entry] as const];
+      const { output, checksum, input } = done.data;
+      // A default key counts for its input alone.
+      if (done.data.key !== undefined && this.#isOfOther(view, input)) return [];
+      const entry = {
+        executed_at: at,
+        output: hidden ? null : output,
+        checksum,
+        ...(input !== undefined && { input }),
+      };
+      return [[done.data.key ?? key.slice(doneKey('').length), entry] as const];
     });
     return Object.fromEntries(entries);
+  }
+
+  /** Of which input the run is, its first step says. Until then a key with one doesn't count: their step would be skipped for good. */
+  #isOfOther({ done }: RunView, input: string | null | undefined): boolean {
+    return typeof input === 'string' && done[0]?.input?.startsWith(input) !== true;
   }
 
   async #isSettled(file: string, text: string): Promise<boolean> {
@@ -308,12 +359,17 @@ export class Keeper {
 
 /** A log and a last success say nothing of their run that could be compared later; the other files do, and are compared again. */
 const adoptable = (file: string, text: string): boolean =>
-  (file === EXECUTION_LOG && readLog(text).ok) ||
+  file === EXECUTION_LOG ||
   (file === LAST_SUCCESS && readJson(text, lastSuccessFileSchema).ok) ||
   (file === HANDOFF && !/[\0\uFFFD]/.test(text));
 
 /** The run's state with others' fields in its file, of the whole and of each step; their times of steps that this run has skipped count. */
-function withOthersFields(text: string | undefined, own: RunState, { done }: RunView): RunState {
+function withOthersFields(
+  text: string | undefined,
+  own: RunState,
+  { done, tokens }: RunView,
+  isShown: boolean,
+): RunState {
   const read = readJson(text ?? '', runStateSchema);
   if (!read.ok || read.value.pipeline_id !== own.pipeline_id) return own;
   const { steps: theirs } = read.value;
@@ -323,7 +379,10 @@ function withOthersFields(text: string | undefined, own: RunState, { done }: Run
     const times = skipped.has(name) ? { ...(started_at && { started_at }), ...(finished_at && { finished_at }) } : {};
     return [name, { ...theirs[name], ...step, ...times }] as const;
   });
-  return { ...read.value, ...own, steps: Object.fromEntries(steps) };
+  // What others have counted is never less than what was imported of it.
+  const { total_tokens_used: total, tidemark_tokens_used: counted = isShown ? tokens : 0 } = read.value;
+  const total_tokens_used = Math.max(own.total_tokens_used, total - counted + tokens);
+  return { ...read.value, ...own, steps: Object.fromEntries(steps), total_tokens_used };
 }
 
 /** The log's entry contradicts the written one. */

@@ -28,6 +28,8 @@ export const POLL_PERIOD_MS = 500;
 export const REST_FACTOR = 5;
 /** Milliseconds for which an unreadable file must stay the same before it counts as corrupt: someone may be writing it. */
 export const SETTLE_MS = 1_000;
+/** Longest wait for another program's lock of a file, in milliseconds. */
+export const LOCK_WAIT_MS = 10_000;
 /** Hand-overs and keys from outside that the folder records as taken over. */
 export const TAKEN_MAX_COUNT = 10_000;
 /** Files whose last written content the folder records, and the characters of its digest. */

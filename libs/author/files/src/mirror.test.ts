@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process';
 import { appendFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type PipelineContext, pipeline } from '@tidemark/sdk';
 import { eventually as eventuallyTrue } from '@tidemark/testkit/eventually';
@@ -28,12 +29,32 @@ const steps = {
 // Its runs of one day don't skip each other's steps.
 const slow = pipeline('slow', steps, { key: ({ step, workflow }) => `${step}_${workflow}` });
 
+/** With default keys; its second step is theirs. */
+const shared = pipeline(
+  'shared',
+  {
+    first: steps.second as never,
+    second: () => Promise.reject(new Error('It is done by others.')),
+    third: String,
+  } as never,
+  { date: (input) => (input as { day: string }).day, retry: { attempts: 1 } },
+);
+/** Code that has the first users' class of the folder as `p`. */
+const python = async (code: string, day: string): Promise<string> => {
+  const fixtures = fileURLToPath(new URL('../fixtures/first-users/', import.meta.url));
+  const text = `import sys; sys.dont_write_bytecode = True; sys.path.insert(0, ${JSON.stringify(fixtures)})
+from pipeline_state import *
+p = PipelineState(${JSON.stringify(world.folder)}, ${JSON.stringify(day)})
+${code}`;
+  return (await promisify(execFile)('python3', ['-c', text])).stdout;
+};
+
 let world: FilesWorld;
 let mirror: Mirror | undefined;
 let options: MirrorOptions;
 let runCount = 0;
 beforeAll(async () => {
-  world = await filesWorld([slow]);
+  world = await filesWorld([slow, shared]);
   const { hints } = world.host.ports;
   options = {
     client: world.client,
@@ -225,21 +246,115 @@ describe('what others write', () => {
     const text = JSON.stringify(index);
     await writeFile(file('dedupe_index.json'), text.slice(0, 20));
     await writeFile(file('dedupe_index.json'), text);
-    await eventually(() => expect(world.writes).toHaveLength(1));
-    expect(world.writes[0]).toMatchObject({
-      subject: 'pipeline:slow',
-      key: 'done/second_2030-01-01',
-      value: { step: 'second', output: { made: 'by hand' } },
-    });
+    // The old form of a key counts as the one of today, too.
+    await eventually(() => expect(world.writes).toHaveLength(2));
+    const value = { step: 'second', output: { made: 'by hand' } };
+    expect(world.writes).toMatchObject([
+      { subject: 'pipeline:slow', key: 'done/second_2030-01-01', value },
+      { subject: 'pipeline:slow', key: 'done/second_20300101', value },
+    ]);
+    expect(world.reported).toContainEqual(
+      expect.stringMatching(/^overlooked: key "second_2030-01-01" has the old form/),
+    );
     gate.resolve();
     await eventually(async () => expect(await status()).toBe('completed'));
     await mirror.close();
     mirror = await mirrorFiles({ ...options, shown: { workflow: run.id } });
     await appendFile(file('handoff.md'), `\n${handoffText({ ...NOTE, message: 'later' })}`);
     await eventually(() => expect(world.reported).toContainEqual(expect.stringContaining('taken: hand-over')));
-    expect(world.writes.filter(({ key }) => key.startsWith('done/'))).toHaveLength(1);
+    expect(world.writes.filter(({ key }) => key.startsWith('done/'))).toHaveLength(2);
     expect(await read('dedupe_index.json')).toContain('second_2030-01-01');
     expect((await readdir(world.folder)).filter((name) => name.includes('corrupt'))).toEqual([]);
+  });
+
+  describe('by the class of its first users', () => {
+    const names = ['first', 'second', 'third'];
+    const data = (): string => path.join(path.dirname(world.folder), 'data');
+    const begun = async (id: string, day: string, more: Partial<MirrorOptions> = {}, input: object = { day }) => {
+      const run = await world.host.client.start(shared, input, { id });
+      const back = { ...world.back, remember: world.importing(shared, names).back.remember };
+      const shown = { workflow: id };
+      mirror = await mirrorFiles({ ...options, ...more, back, shown, outside: [data()], stepNames: names });
+      await eventually(async () => expect(await status()).toBe('running'));
+      return run;
+    };
+
+    it('as done while the run is under way is taken, and is_done of what the run did', async () => {
+      const day = '20260520';
+      const run = await begun('shared-1', day);
+      const made = path.join(data(), 'made.txt');
+      await mkdir(data());
+      await writeFile(made, 'by hand');
+      await python(`p.handoff('Step1', 'Step2', 'x'); p.mark_done(p.key('second'), ${JSON.stringify(made)})`, day);
+      await eventually(() => expect(world.reported).toContain(`taken: key "second_${day}" is done`));
+      gate.resolve();
+      expect(await run.result()).toBe('by hand');
+      await eventually(async () => expect(await status()).toBe('completed'));
+      expect(await python(`print([p.is_done(p.key(s)) for s in ('first', 'second', 'third', 'other')])`, day)).toBe(
+        '[True, True, True, False]\n',
+      );
+      // The same keys for another input: theirs count for any, the run's own for its own.
+      await mirror?.close();
+      gate = Promise.withResolvers();
+      const other = await begun('shared-5', day, {}, { day, other: true });
+      expect(await python(`print([p.is_done(p.key(s)) for s in ('first', 'second')])`, day)).toBe('[False, True]\n');
+      gate.resolve();
+      expect(await other.result()).toBe('by hand');
+      expect((await other.checkpoints()).map(({ lastAction }) => lastAction)).toEqual([
+        `first_${day}`,
+        `skipped, second_${day} is done`,
+        `third_${day}`,
+      ]);
+    });
+
+    it('as done by both says so, and keeps what the run made', async () => {
+      const day = '20260521';
+      const run = await begun('shared-2', day);
+      await python(`p.mark_done(p.key('first'), 'by hand'); p.mark_done(p.key('second'), 'by hand')`, day);
+      await eventually(() => expect(world.reported).toContain(`taken: key "first_${day}" is done`));
+      gate.resolve();
+      await run.result();
+      await eventually(async () => expect(await status()).toBe('completed'));
+      expect(world.reported).toContain(`refused: key "first_${day}": it is done with another output, which is kept.`);
+      expect(JSON.parse(await read('dedupe_index.json'))[`first_${day}`].output).toBe('outputs/shared-2/first.json');
+    });
+
+    it('under the lock that it has waits for the one who is writing there', async () => {
+      const day = '20260523';
+      await mkdir(world.folder, { recursive: true });
+      await python(`p.mark_done('theirs', 1)`, day);
+      const tried: string[] = [];
+      const take = `
+with open(p.path('dedupe_index.json.lock'), 'w') as lock:
+    try: fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB); print('free', end='')
+    except BlockingIOError: print('held', end='')`;
+      const writeFileAsking: MirrorOptions['writeFile'] = async (draft, bytes) => {
+        if (String(bytes).includes('"executed_at"')) tried.push(await python(take, day));
+        await writeFile(draft, bytes);
+      };
+      await begun('shared-4', day, { writeFile: writeFileAsking });
+      await eventually(() => expect(tried).not.toEqual([]));
+      expect(new Set(tried)).toEqual(new Set(['held']));
+      expect(await python(take, day)).toBe('free');
+    });
+
+    it('several keys at once loses none, nor what it spends', async () => {
+      const day = '20260522';
+      await begun('shared-3', day);
+      await python(
+        `for i in range(10):
+    p.mark_done(f'own_{i}', i)
+    state = p.load_state(); state['total_tokens_used'] += 1; p.save_state(state)`,
+        day,
+      );
+      await eventually(() => expect(world.reported).toContain('taken: key "own_9" is done'));
+      const index = JSON.parse(await read('dedupe_index.json'));
+      expect(Object.keys(index).filter((key) => key.startsWith('own_'))).toHaveLength(10);
+      expect(JSON.parse(await read('run_state.json'))).toMatchObject({
+        total_tokens_used: 10,
+        tidemark_tokens_used: 0,
+      });
+    });
   });
 
   it.each([

@@ -7,8 +7,7 @@ import { TidemarkApiError } from '@tidemark/client';
 import { UnavailableError } from '@tidemark/core';
 import type { ExportOptions } from './export.ts';
 import { type FilesFolder, openFolder } from './folder.ts';
-import { DEDUPE_INDEX, HANDOFF } from './formats.ts';
-import { Keeper } from './keeper.ts';
+import { Keeper, SHARED_NAMES } from './keeper.ts';
 import { POLL_PERIOD_MS, REST_FACTOR, SETTLE_MS } from './limits.ts';
 import { Reports } from './reports.ts';
 import { RunReader } from './source.ts';
@@ -119,9 +118,9 @@ class Following {
     this.#seen = isSame ? rows + before : '';
   }
 
-  /** Of the files to which others write. */
+  /** Of the files, to all of which others write. */
   async #shared(): Promise<string> {
-    return JSON.stringify([await this.#folder.changeOf(HANDOFF), await this.#folder.changeOf(DEDUPE_INDEX)]);
+    return JSON.stringify(await Promise.all(SHARED_NAMES.map((file) => this.#folder.changeOf(file))));
   }
 
   /** Waits until the next hint or period, and longer after long writings. */

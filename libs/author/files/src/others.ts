@@ -13,10 +13,10 @@ import {
   HANDOFF,
   LAST_SUCCESS,
   lastSuccessFileSchema,
+  othersLines,
   type Read,
   RUN_STATE,
   readJson,
-  readLog,
   runStateSchema,
 } from './formats.ts';
 import { readHandoffs } from './handoff-text.ts';
@@ -35,7 +35,7 @@ const BY_THEMSELVES: Readonly<Record<string, (text: string) => Why>> = {
 
 const BESIDE_ITS_STATE: Readonly<Record<string, (text: string) => Why>> = {
   [DEDUPE_INDEX]: whyIndex,
-  [EXECUTION_LOG]: (text) => whyNot(readLog(text)),
+  [EXECUTION_LOG]: whyLog,
   [LAST_SUCCESS]: (text) => whyNot(readJson(text, lastSuccessFileSchema)),
 };
 
@@ -101,6 +101,11 @@ function whyHandoff(text: string): Why {
   return isOurs ? undefined : 'it has text or headings beside its hand-overs';
 }
 
+function whyLog(text: string): Why {
+  const { lines, broken, hasLine } = othersLines(text, '');
+  return hasLine || lines.length + broken.length === 0 ? undefined : 'no line of it has ts and action';
+}
+
 const NO_HANDOFF = 'it has no heading `## FROM → TO Handoff`';
 
 /** What tells the files of a run from others', where their content isn't what was last written. */
@@ -108,7 +113,6 @@ export interface Own {
   readonly run: string;
   /** The run that the folder has shown until now, if it is another. */
   readonly before: string | undefined;
-  readonly firstLogLine: string | undefined;
   /** Of the dedupe index. */
   readonly keys: ReadonlySet<string>;
 }
@@ -181,19 +185,13 @@ function beginsAsOurs(text: string, run: string): boolean {
   return whole.startsWith(begun) || begun.startsWith(whole);
 }
 
-function unfitLog(text: string, { firstLogLine, before }: Own): Unfit | undefined {
-  const [first = ''] = text.trimStart().split('\n');
-  const read = readLog(text);
-  const isBegun = firstLogLine?.startsWith(first.trim()) === true;
-  // Of the run before, it is kept in the archive.
-  if (read.ok) return isBegun || before !== undefined ? undefined : foreignWhole('its first line is not of this run');
-  const line = plainJson(first);
-  const hasFields =
-    typeof line === 'object' && line !== null && LOG_FIELDS.every((field) => Object.hasOwn(line, field));
-  return { problem: read.problem, isForeign: !isBegun && !hasFields, isBroken: true };
+/** Others add lines, and those stay: a log whose lines are of this form is replaced by nothing that lacks them. */
+function unfitLog(text: string): Unfit | undefined {
+  const problem = whyLog(text);
+  return problem === undefined
+    ? undefined
+    : { problem, isForeign: true, isBroken: othersLines(text, '').broken.length > 0 };
 }
-
-const LOG_FIELDS = ['ts', 'step', 'action', 'tokens', 'result'];
 
 function unfitIndex(text: string, { keys }: Own): Unfit | undefined {
   const read = readJson<DedupeIndex>(text, dedupeIndexSchema as never);

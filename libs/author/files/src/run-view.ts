@@ -34,6 +34,8 @@ export interface DoneStep {
   readonly key: string;
   readonly output: Json;
   readonly checksum: string;
+  /** Digest of the run's input; undefined for a step of no pipeline. */
+  readonly input: string | undefined;
   readonly startedAtMs: number;
   readonly finishedAtMs: number;
   /** Why it failed permanently, where the run ended with its last success instead. */
@@ -53,6 +55,8 @@ export interface RunView {
   readonly failedStep: string | undefined;
   readonly updatedAtMs: number;
   readonly tokens: number;
+  /** Tokens that others say they spent on the pipeline before this run. */
+  readonly importedTokens: number;
   readonly stepNames: readonly string[];
   readonly done: readonly DoneStep[];
   /** Steps with pending tasks, and which of these can run now. */
@@ -96,6 +100,7 @@ export function runView({ row, checkpoints, notes, tasks, effects, stepNames }: 
     failedStep,
     updatedAtMs: Date.parse(row.updated_at),
     tokens: row.tokens,
+    importedTokens: done.reduce((sum, { importedTokens }) => sum + importedTokens, 0),
     stepNames: [
       ...new Set([...(stepNames ?? []), ...done.map(({ step }) => step), ...pending.map(({ step }) => step)]),
     ],
@@ -112,7 +117,10 @@ export function runView({ row, checkpoints, notes, tasks, effects, stepNames }: 
   };
 }
 
-function doneSteps(row: Workflow, checkpoints: readonly Checkpoint[]): readonly DoneStep[] {
+function doneSteps(
+  row: Workflow,
+  checkpoints: readonly Checkpoint[],
+): readonly (DoneStep & { readonly importedTokens: number })[] {
   const names = new Set<string>();
   let beforeMs = Date.parse(row.opened_at);
   return checkpoints.map((checkpoint) => {
@@ -131,10 +139,12 @@ function doneSteps(row: Workflow, checkpoints: readonly Checkpoint[]): readonly 
       key: record?.key ?? `${step}_${checkpoint.task}`,
       output,
       checksum: record?.checksum ?? checksumOf(output),
+      input: record?.input,
       startedAtMs,
       finishedAtMs,
       failure: record?.failure ?? null,
       isSkipped: record?.skipped != null,
+      importedTokens: record?.skipped == null ? 0 : record.tokens,
     };
   });
 }

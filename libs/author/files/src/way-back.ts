@@ -5,7 +5,14 @@
  */
 
 import type { Json } from '@tidemark/core';
-import { type DoneRecord, doneKey, handoffKey, type NamedHandoff, pipelineSubject } from '@tidemark/sdk';
+import {
+  type DoneRecord,
+  doneKey,
+  handoffKey,
+  handoffTargets,
+  type NamedHandoff,
+  pipelineSubject,
+} from '@tidemark/sdk';
 import { digestOf, type FilesFolder } from './folder.ts';
 import type { FolderState } from './folder-state.ts';
 import type { DedupeEntry, DedupeIndex } from './formats.ts';
@@ -35,15 +42,42 @@ export interface Outside {
   readonly back: WayBack | undefined;
   readonly find: FindSecrets | undefined;
   readonly reports: Reports;
+  /** See `ExportOptions`. */
+  readonly outside?: readonly string[] | undefined;
 }
 
 /** The run; of one that is gone from view only the name is known. */
-export type Run = Pick<RunView, 'workflow' | 'definition'>;
+export type Run = Pick<RunView, 'workflow' | 'definition'> & Partial<Pick<RunView, 'stepNames'>>;
 
 /** The step of a key: the one that it begins with, or the text before its first `_`. */
 export function stepOf(key: string, stepNames: readonly string[]): string {
   const named = stepNames.filter((name) => key === name || key.startsWith(`${name}_`));
   return named.sort((a, b) => b.length - a.length)[0] ?? key.split('_')[0] ?? key;
+}
+
+/** A key with a dashed date, and with the first digits of the input's digest: the form before `{step}_{yyyymmdd}`. */
+const OLD_KEY = /^(.+)_(\d{4})-(\d\d)-(\d\d)(?:_([0-9a-f]{12}))?$/s;
+
+/** The keys that a key of a file stands for: itself and, reported, the default one, where it has that one's old form. */
+export function keysOf(key: string, reports: Reports): readonly { readonly key: string; readonly input?: string }[] {
+  const [, step, year, month, day, input] = OLD_KEY.exec(key) ?? [];
+  if (step === undefined) return [{ key }];
+  const now = `${step}_${year}${month}${day}`;
+  reports.report(
+    'overlooked',
+    `key ${JSON.stringify(key)} has the old form of ${JSON.stringify(now)}: it counts as both.`,
+  );
+  return [{ key }, { key: now, ...(input !== undefined && { input }) }];
+}
+
+/** Reports a hand-over that several steps may be meant by. */
+export function warnOfTarget({ from, to }: NamedHandoff, stepNames: readonly string[], reports: Reports): void {
+  const targets = handoffTargets(to, stepNames);
+  if (targets.length < 2) return;
+  reports.report(
+    'refused',
+    `hand-over from ${from} to ${to}: it may be meant for ${targets.join(' or ')}, so no step receives it; name one in its heading.`,
+  );
 }
 
 /** Takes over hand-overs of the file that are not in the log and were not taken over before. */
@@ -69,6 +103,7 @@ export async function takeHandoffs(
       reports.report('refused', `${what}: nothing reads what is written here; it stays in the file.`);
       continue;
     }
+    warnOfTarget(handoff, run.stepNames ?? [], reports);
     const why = await send(back, run, handoff, digest);
     await state.take(mark);
     reports.report('taken', `${what}${why === undefined ? '' : `: ${why}, so it is kept as a record of it`}`);
@@ -92,16 +127,16 @@ async function send(back: WayBack, { workflow, definition }: Run, handoff: Named
 
 /** Takes over keys of the file that are not known to be done. */
 export async function takeKeys(
-  { folder, state, back, find, reports }: Outside,
+  { folder, state, back, find, reports, outside }: Outside,
   run: Run & Pick<RunView, 'stepNames'>,
   written: DedupeIndex,
   known: ReadonlySet<string>,
 ): Promise<void> {
   for (const [key, entry] of Object.entries(written)) {
-    const mark = keyMark(run, key, entry);
-    if (known.has(key) || state.has(mark)) continue;
+    const mark = `theirs/${keyMark(run, key, entry)}`;
+    if (known.has(key) || state.has(mark) || state.has(keyMark(run, key, entry))) continue;
     const refuse = (why: string): void => reports.report('refused', `key ${JSON.stringify(key)}: ${why}`);
-    const resolved = await resolveOutput(entry, readWithin(folder));
+    const resolved = await resolveOutput(entry, readWithin(folder, outside));
     if (typeof resolved === 'string') refuse(resolved);
     else if ((find?.(resolved.output) ?? []).length > 0) refuse('its output holds what looks like a secret.');
     else if (back === undefined) refuse('nothing reads what is marked here; it stays in the file.');
@@ -110,8 +145,13 @@ export async function takeKeys(
         step: stepOf(key, run.stepNames),
         workflow: `files ${folder.path}`,
         ...resolved,
+        ...(typeof entry.input === 'string' && { input: entry.input }),
       } as DoneRecord;
-      await back.remember(pipelineSubject(run.definition), [{ key: doneKey(key), value: value as unknown as Json }]);
+      const records = keysOf(key, reports).map(({ key: each, ...input }) => ({
+        key: doneKey(each),
+        value: { ...value, ...input } as unknown as Json,
+      }));
+      await back.remember(pipelineSubject(run.definition), records);
       await state.take(mark);
       reports.report('taken', `key ${JSON.stringify(key)} is done`);
     }

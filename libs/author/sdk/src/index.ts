@@ -57,6 +57,7 @@ export {
   doneSchema,
   handoffKey,
   handoffSchema,
+  handoffTargets,
   importedKey,
   LAST_SUCCESS_KEY,
   type LastSuccess,

@@ -20,6 +20,8 @@ export const handoffSchema = z.object({
   to: z.string(),
   message: z.string(),
   artifacts: z.array(z.string()),
+  at: z.string().optional(),
+  system_context_version: z.number().optional(),
 });
 /** A hand-over from one step or agent to another. */
 export interface NamedHandoff {
@@ -28,6 +30,10 @@ export interface NamedHandoff {
   readonly message: string;
   /** Paths, ids or addresses that go along. */
   readonly artifacts: readonly string[];
+  /** When it was written down, in UTC; of one from a file, when that was read. */
+  readonly at?: string | undefined;
+  /** Version of the definition whose system context its writer worked under; absent for a writer outside of Tidemark. */
+  readonly system_context_version?: number | undefined;
 }
 
 /** A step's record: its output under its key, and how it was made. */
@@ -36,6 +42,9 @@ export interface StepRecord {
   readonly key: string;
   readonly output: Json;
   readonly checksum: string;
+  /** Digest of the run's input. */
+  readonly input: string;
+  /** Of a step that this run has skipped: what others say they spent on the pipeline before, which this run has not. */
   readonly tokens: number;
   readonly handoffs: readonly NamedHandoff[];
   readonly gate: { readonly name: string; readonly evidence: Json } | null;
@@ -50,6 +59,7 @@ export const stepRecordSchema: z.ZodType<StepRecord> = z.object({
   key: z.string(),
   output: z.json(),
   checksum: z.string(),
+  input: z.string(),
   tokens: z.number(),
   handoffs: z.array(handoffSchema),
   gate: z.object({ name: z.string(), evidence: z.json() }).nullable(),
@@ -65,10 +75,14 @@ export const doneSchema = z.object({
   checksum: z.string(),
   /** The output looks like a secret: only the checkpoint of its run has it, and this is null. */
   isWithheld: z.boolean().optional(),
-  /** Digest of the run's input; absent for files of others, which don't have it. */
+  /** The step's default key, which counts for this input alone; absent for keys of an author's own, and of others' files. */
+  key: z.string().optional(),
+  /** Digest of the run's input, or its first digits; absent for files of others, which don't have it. */
   input: z.string().optional(),
   /** Digest of the step's own input: the previous step's output, or the run's input. */
   given: z.string().optional(),
+  /** What others say they have spent until then. */
+  tokens: z.number().optional(),
 });
 export type DoneRecord = z.infer<typeof doneSchema>;
 
@@ -94,20 +108,13 @@ export const lastSuccessSchema: z.ZodType<LastSuccess> = z.object({
 export const pipelineSubject = (pipeline: string): string => `pipeline:${pipeline}`;
 /** Keys of the three kinds of records of a pipeline. */
 export const doneKey = (key: string): string => `done/${key}`;
-/** Default key of a step: a run with another input is another run. Without an input it is as scripts write keys. */
-export const defaultKey = ({
-  step,
-  date,
-  input,
-}: {
-  readonly step: string;
-  readonly date: string;
-  readonly input: Json;
-}): string =>
-  isEmpty(input) ? plainKey(step, date) : `${plainKey(step, date)}_${checksumOf(input).slice(0, INPUT_DIGEST_CHARS)}`;
+/** Default key of a step, as scripts write it: `2_filter_20261122`. */
+export const defaultKey = ({ step, date }: { readonly step: string; readonly date: string }): string =>
+  `${step}_${/^\d{4}-\d\d-\d\d$/.test(date) ? date.replaceAll('-', '') : date}`;
 
-/** As scripts write them: for any input. */
-export const plainKey = (step: string, date: string): string => `${step}_${date}`;
+/** The record of a default key. Runs with other inputs have the same key, and records of their own; without an input it is that of scripts. */
+export const inputKey = (key: string, input: Json): string =>
+  isEmpty(input) ? doneKey(key) : `${doneKey(key)}/${checksumOf(input).slice(0, INPUT_DIGEST_CHARS)}`;
 
 const isEmpty = (input: Json): boolean => input === null || canonicalJson(input) === '{}';
 
@@ -115,6 +122,30 @@ export const handoffKey = (workflow: string, digest: string): string => `handoff
 /** A step of an imported run: done, whatever its key. */
 export const importedKey = (workflow: string, step: string): string => `import/${workflow}/${step}`;
 export const LAST_SUCCESS_KEY = 'last-success';
+
+/**
+ * The steps that a hand-over is meant for: that name or title (`filter` of `2_filter`), or number (`Step 2`), which is that of the name
+ * where names have one. Several: it is ambiguous, and reaches none.
+ */
+export function handoffTargets(to: string, steps: readonly string[]): readonly string[] {
+  const wanted = to.trim().toLowerCase();
+  const exact = steps.filter((step) => step.toLowerCase() === wanted);
+  if (exact.length > 0) return exact;
+  const called = (text: string): readonly string[] =>
+    steps.filter(
+      (step) => lettersOf(text) !== '' && [step, titleOf(step)].some((own) => lettersOf(own) === lettersOf(text)),
+    );
+  const [, digits, title = ''] = /^(?:step|stage)?[\s_#-]*(\d+)(.*)$/s.exec(wanted) ?? [];
+  const named = called(wanted);
+  if (named.length > 0 || digits === undefined) return named;
+  const number = Number(digits);
+  const numbered = steps.filter((step) => /^\d+/.test(step) && Number.parseInt(step, 10) === number);
+  const placed = numbered.length > 0 ? numbered : steps.slice(Math.max(0, number - 1), number);
+  return [...new Set([...placed, ...called(title)])];
+}
+
+const titleOf = (step: string): string => step.replace(/^\d+/, '');
+const lettersOf = (text: string): string => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
 
 /** SHA-256 of a text's bytes, or of any other output's canonical JSON: the `sha256sum` of the file that holds it. */
 export const checksumOf = (output: Json): string =>

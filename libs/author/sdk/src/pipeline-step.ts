@@ -8,7 +8,7 @@
  */
 
 import { type MemoryWrite, toJson } from '@tidemark/codec';
-import { InvalidError, type Json } from '@tidemark/core';
+import { InvalidError, isoTime, type Json } from '@tidemark/core';
 import { refuseSecrets } from '@tidemark/memory';
 import type { AnyContext } from './context.ts';
 import { passGate } from './gate.ts';
@@ -23,13 +23,14 @@ import {
   doneSchema,
   handoffKey,
   handoffSchema,
+  handoffTargets,
   importedKey,
+  inputKey,
   LAST_SUCCESS_KEY,
   type LastSuccess,
   lastSuccessSchema,
   type NamedHandoff,
   pipelineSubject,
-  plainKey,
   type StepRecord,
   stepRecord,
   stepRecordIn,
@@ -40,6 +41,9 @@ import type { KeyParts, PipelineContext, PipelineStepSettings } from './pipeline
 export interface PlacedStep extends PipelineStepSettings {
   readonly name: string;
   readonly pipeline: string;
+  readonly version: number;
+  /** All of the pipeline, in order. */
+  readonly steps: readonly string[];
   /** Undefined: the first, the last. */
   readonly before: string | undefined;
   readonly after: string | undefined;
@@ -63,11 +67,11 @@ export async function performStep(step: PlacedStep, ctx: AnyContext, date: strin
   const input = ctx.input as Json;
   const parts = { pipeline, step: name, date, input, workflow: ctx.workflow };
   const key = checkKey((step.keyOf ?? defaultKey)(parts), name);
-  const plain = step.keyOf === undefined ? plainKey(name, date) : key;
+  const record = step.keyOf === undefined ? inputKey(key, input) : doneKey(key);
   const before = step.before === undefined ? undefined : await stepRecordOf(ctx, step.before);
   const inputDigest = checksumOf(input);
   const [given, givenDigest] = before === undefined ? [input, inputDigest] : [before.output, before.checksum];
-  const keys = { key, plain, date, given, inputDigest, givenDigest };
+  const keys = { key, record, date, given, inputDigest, givenDigest };
   return (await skipped(step, ctx, keys)) ?? ran(step, ctx, keys);
 }
 
@@ -79,19 +83,23 @@ interface Keys {
   /** Of the run's input. */
   readonly inputDigest: string;
   readonly key: string;
-  /** The key without the input, as files of others have it. */
-  readonly plain: string;
+  /** Key of its record. */
+  readonly record: string;
 }
 
 /** Records of done steps: of this very run first, then of any run, then from files of others. */
 async function doneBefore({ pipeline, name, keyOf }: PlacedStep, ctx: AnyContext, keys: Keys) {
-  const { key, plain, inputDigest, givenDigest } = keys;
-  for (const named of new Set([importedKey(ctx.workflow, name), doneKey(key), doneKey(plain)])) {
+  const { key, record, inputDigest, givenDigest } = keys;
+  for (const named of new Set([importedKey(ctx.workflow, name), record, doneKey(key)])) {
     const found = await recordOf(ctx, pipeline, named);
     const done = doneSchema.safeParse(found?.value);
     if (found === undefined || !done.success) continue;
     const { input = inputDigest, given = givenDigest } = done.data;
-    const other = input !== inputDigest ? ', with another input' : given !== givenDigest ? ', from something else' : '';
+    const other = !inputDigest.startsWith(input)
+      ? ', with another input'
+      : given !== givenDigest
+        ? ', from something else'
+        : '';
     // A definition with a key of its own has decided that neither matters.
     if (other !== '' && keyOf === undefined) {
       ctx.log('repeat', { key, checksum: done.data.checksum, result: `done before by ${done.data.workflow}${other}` });
@@ -120,7 +128,8 @@ async function skipped(step: PlacedStep, ctx: AnyContext, keys: Keys): Promise<P
     key,
     output,
     checksum,
-    tokens: 0,
+    input: keys.inputDigest,
+    tokens: found.tokens ?? 0,
     handoffs: [handoff],
     gate: null,
     skipped: { workflow, atMs: found.atMs },
@@ -142,10 +151,22 @@ async function ran(step: PlacedStep, ctx: AnyContext, keys: Keys): Promise<Perfo
   for (const handoff of handoffs) ctx.log('handoff', handoff);
   const checksum = checksumOf(output);
   const done = doneRecord(step, ctx, { ...keys, output, checksum });
+  const { tokens, costMicros } = spent;
+  const record = {
+    key,
+    output,
+    checksum,
+    input: keys.inputDigest,
+    tokens,
+    handoffs,
+    gate,
+    skipped: null,
+    failure: null,
+  };
   return {
-    record: stepRecord({ key, output, checksum, tokens: spent.tokens, handoffs, gate, skipped: null, failure: null }),
-    memories: [recordWrite(step.pipeline, doneKey(key), done, ctx)],
-    costMicros: spent.costMicros,
+    record: stepRecord(record),
+    memories: [recordWrite(step.pipeline, keys.record, done, ctx)],
+    costMicros,
     isWithheld: done.isWithheld === true,
     note: '',
   };
@@ -153,12 +174,13 @@ async function ran(step: PlacedStep, ctx: AnyContext, keys: Keys): Promise<Perfo
 
 /** Memory refuses secrets. The record keeps that the key is done, but not the output. */
 function doneRecord(
-  { name }: PlacedStep,
+  { name, keyOf }: PlacedStep,
   ctx: AnyContext,
   { key, output, checksum, inputDigest, givenDigest }: Pick<StepRecord, 'output' | 'checksum'> & Keys,
 ): DoneRecord {
   const done: DoneRecord = {
     ...{ step: name, workflow: ctx.workflow, output: output as DoneRecord['output'], checksum },
+    ...(keyOf === undefined && { key }),
     input: inputDigest,
     given: givenDigest,
   };
@@ -215,7 +237,11 @@ function pipelineContext(step: PlacedStep, ctx: AnyContext, attempt: Attempt): P
     input: ctx.input as Json,
     outputs: async <T = Json>(of: string) => structuredClone((await stepRecordOf(ctx, of)).output) as T,
     handoff: (message, artifacts = [], to = step.after ?? 'end') => {
-      const handoff = handoffSchema.safeParse({ from: name, to, message, artifacts: [...artifacts] });
+      const handoff = handoffSchema.safeParse({
+        ...{ from: name, to, message },
+        artifacts: [...artifacts],
+        ...written(step),
+      });
       if (handoff.success) handoffs.push(handoff.data);
       else throw new InvalidError('handoff-invalid', `Step ${name}: handoff(message, artifacts, to) takes texts.`);
     },
@@ -228,16 +254,26 @@ function pipelineContext(step: PlacedStep, ctx: AnyContext, attempt: Attempt): P
   };
 }
 
-/** Of the previous step, and from outside to this step or everybody. */
+/** Of earlier steps, and from outside. */
 async function handoffsFor(step: PlacedStep, ctx: AnyContext): Promise<readonly NamedHandoff[]> {
-  const inside = step.before === undefined ? [] : await ctx.outputs(step.before);
-  const own = stepRecordIn(inside.at(-1) as Json)?.handoffs ?? [];
+  const own: NamedHandoff[] = [];
+  for (const name of step.steps.slice(0, step.steps.indexOf(step.name))) {
+    own.push(...(await stepRecordOf(ctx, name)).handoffs);
+  }
   const prefix = handoffKey(ctx.workflow, '');
   const query = { subject: pipelineSubject(step.pipeline), kind: 'record', limit: HANDOFFS_READ_MAX_COUNT } as const;
   const outside = await ctx.memories({ ...query, prefix });
-  const named = outside.flatMap(({ value }) => handoffSchema.safeParse(value).data ?? []);
-  return [...own, ...named].filter(({ to }) => to.toLowerCase() === step.name.toLowerCase());
+  const named = outside.flatMap(({ value, atMs }): NamedHandoff[] => {
+    const handoff = handoffSchema.safeParse(value).data;
+    return handoff === undefined ? [] : [{ at: isoTime(atMs), ...handoff }];
+  });
+  return [...own, ...named].filter(({ to }) => {
+    const targets = handoffTargets(to, step.steps);
+    return targets.length === 1 && targets[0] === step.name;
+  });
 }
+
+const written = ({ version }: PlacedStep) => ({ at: isoTime(Date.now()), system_context_version: version });
 
 function checkCount(count: number, step: string): number {
   if (Number.isSafeInteger(count) && count >= 0) return count;
@@ -268,11 +304,12 @@ const recordWrite = (pipeline: string, key: string, value: object, ctx: AnyConte
   source: ctx.workflow,
 });
 
-const plainHandoff = ({ name, after }: PlacedStep, output: Json, what: string): NamedHandoff => ({
-  from: name,
-  to: after ?? 'end',
-  message: `${name} ${what}: ${sizeOf(output)}.`,
+const plainHandoff = (step: PlacedStep, output: Json, what: string): NamedHandoff => ({
+  from: step.name,
+  to: step.after ?? 'end',
+  message: `${step.name} ${what}: ${sizeOf(output)}.`,
   artifacts: [],
+  ...written(step),
 });
 
 const sizeOf = (output: Json): string => (Array.isArray(output) ? `${output.length} items` : kindOf(output));

@@ -16,7 +16,7 @@ import type { Workflow } from './workflow-spec.ts';
 /** What a step of a pipeline can do, beside what any step can (`run`, `effect`, `log`, `progress`, `signal`). */
 export interface PipelineContext extends StepActions {
   readonly pipeline: string;
-  /** The key of this step's output: `{step}_{date}_{digest of the input}` by default. */
+  /** The key of this step's output: `{step}_{date}` by default, such as `2_filter_20261122`. */
   readonly key: string;
   /** Of the run, not of today: `2026-11-22`. */
   readonly date: string;
@@ -62,9 +62,9 @@ export type PipelineSteps = { readonly [step: string]: PipelineStep };
 export interface PipelineOptions {
   /** Default 1; raise it when runs under way could not continue with the new code. */
   readonly version?: number | undefined;
-  /** The key of a step; default `{step}_{date}_{digest of the input}`. A key that is done is skipped, in later runs too. */
+  /** The key of a step; default `{step}_{yyyymmdd}`, which counts for one input. A key that is done is skipped, in later runs too. */
   readonly key?: ((parts: KeyParts) => string) | undefined;
-  /** The date of a run, recorded at its start; default the day of its slot in its schedule's time zone, or today (UTC). */
+  /** The date of a run, recorded at its start; default the day of its slot in its schedule's time zone, or today where the run is started. */
   readonly date?: ((input: Json) => string) | undefined;
   /** When a step fails permanently: `fail` (default), or end with the output of the newest run that succeeded. */
   readonly onFailure?: 'fail' | 'last-success' | undefined;

@@ -1,13 +1,14 @@
 /** A pipeline from one end to the other: order, keys, hand-overs, gates, log, crashes. */
 
 import { decodePayload } from '@tidemark/codec';
-import { DEFAULT_TENANT, type Json } from '@tidemark/core';
+import { DEFAULT_TENANT, type Json, localDay } from '@tidemark/core';
 import { type TestWorld, testWorld } from '@tidemark/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   defineWorkflow,
   FatalError,
+  handoffTargets,
   type KeyParts,
   type PipelineContext,
   passGate,
@@ -110,7 +111,7 @@ describe('a pipeline', () => {
     await (await world.start(chain, {})).result();
     // The first step's record is gone: it is done anew, and makes something else.
     await world.client.memory.remember(
-      [{ subject: 'pipeline:chain', kind: 'record', key: 'done/collect_2026-01-01', value: null }],
+      [{ subject: 'pipeline:chain', kind: 'record', key: 'done/collect_20260101', value: null }],
       { tenant: DEFAULT_TENANT },
     );
     expect(await (await world.start(chain, {})).result()).toBe('{"of":0,"at":3}');
@@ -137,13 +138,17 @@ describe('a pipeline', () => {
       ['filter', 0],
       ['format', 5],
     ]);
-    const date = new Date().toISOString().slice(0, 10);
+    const date = localDay(Date.now()).replaceAll('-', '');
     const records = rows.map(({ output }) => stepRecordIn(output));
     expect(records.map((record) => record?.key)).toEqual(['collect', 'filter', 'format'].map((s) => `${s}_${date}`));
     expect(records[0]).toMatchObject({
       checksum: expect.stringMatching(/^[0-9a-f]{64}$/),
       handoffs: [
-        { from: 'collect', to: 'filter', message: 'Two items, the second is short.', artifacts: ['items.json'] },
+        {
+          ...{ from: 'collect', to: 'filter', message: 'Two items, the second is short.', artifacts: ['items.json'] },
+          at: expect.stringMatching(/^\d{4}-.*Z$/),
+          system_context_version: 1,
+        },
       ],
     });
     expect(rows[0]!.log?.map(({ action }) => action)).toEqual(['start', 'read', 'handoff']);
@@ -165,8 +170,42 @@ describe('a pipeline', () => {
     world = await testWorld({ workflows: [dated] });
     const run = await world.start(dated, { day: '2020-02-29' });
     await run.result();
-    expect(stepRecordIn((await rowsOf(run))[0]!.output)?.key).toMatch(/^only_2020-02-29_[0-9a-f]{12}$/);
+    expect(stepRecordIn((await rowsOf(run))[0]!.output)?.key).toBe('only_20200229');
   });
+});
+
+it.each([
+  ['2_filter', ['2_filter']],
+  ['2_FILTER ', ['2_filter']],
+  ['Step2', ['2_filter']],
+  ['Step 2', ['2_filter']],
+  ['step-2: filter', ['2_filter']],
+  ['#3', ['3_draft_text']],
+  ['filter', ['2_filter']],
+  ['Draft text', ['3_draft_text']],
+  ['Step 2 (draft text)', ['2_filter', '3_draft_text']],
+  ['4', ['same']],
+  ['same', ['same', '5_same'].slice(0, 1)],
+  ['Same!', ['same', '5_same']],
+  ['Step 9', []],
+  ['end', []],
+  ['', []],
+])('a hand-over to %j is meant for %j', (to, targets) => {
+  expect(handoffTargets(to, ['1_collect', '2_filter', '3_draft_text', 'same', '5_same'])).toEqual(targets);
+});
+
+it('a hand-over reaches the step that it names by number, also a later one, once', async () => {
+  const told: string[][] = [];
+  const hear = async (_: unknown, ctx: PipelineContext) =>
+    void told.push((await ctx.handoffs()).map(({ message }) => message));
+  const first = (_: unknown, ctx: PipelineContext) => {
+    ctx.handoff('for the third', [], 'Step 3');
+    ctx.handoff('for the second');
+  };
+  const handing = pipeline('handing', { first, second: hear, third: hear } as never);
+  world = await testWorld({ workflows: [handing] });
+  await (await world.start(handing, null)).result();
+  expect(told).toEqual([['for the second'], ['for the third', 'second is done: null.']]);
 });
 
 describe('a gate', () => {

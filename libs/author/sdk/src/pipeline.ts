@@ -128,6 +128,8 @@ function placedSteps(pipeline: string, steps: Named, options: PipelineOptions): 
       ...settings,
       name,
       pipeline,
+      version: options.version ?? 1,
+      steps: steps.map(([each]) => each),
       before: steps[at - 1]?.[0],
       after: steps[at + 1]?.[0],
       keyOf: settings.key ?? options.key,
@@ -170,7 +172,7 @@ function stepFunction(step: PlacedStep, placed: readonly PlacedStep[], options: 
 async function done(step: PlacedStep, placed: readonly PlacedStep[], ctx: AnyContext): Promise<Change> {
   const { record, memories, costMicros, isWithheld, note } = await performStep(step, ctx, (ctx.belief as Belief).date);
   const lastAction = `${record.skipped === null ? record.key : `skipped, ${record.key} is done${note}`}${isWithheld ? ', not kept for later runs: it looks like a secret' : ''}`;
-  const made = { output: record, lastAction, tokens: record.tokens, costMicros };
+  const made = { output: record, lastAction, tokens: record.skipped === null ? record.tokens : 0, costMicros };
   if (step.after !== undefined) return { ...made, memories, next: [task(step.after, {})] };
   const all: StepRecord[] = [];
   for (const { name } of placed.slice(0, -1)) all.push(await stepRecordOf(ctx, name));
@@ -214,7 +216,10 @@ async function fallenBack(
   const output = last.outputs[step.name] ?? null;
   ctx.log('fall-back', { result: message, to: last.workflow });
   return {
-    output: stepRecord({ ...NOTHING_DONE, output, checksum: checksumOf(output), failure: message }),
+    output: stepRecord({
+      ...NOTHING_DONE,
+      ...{ output, checksum: checksumOf(output), failure: message, input: checksumOf(ctx.input as Json) },
+    }),
     lastAction: `failed, ends with the output of ${last.workflow}`,
     belief: (belief: Belief) => ({ ...belief, fellBack: { step: step.name, error: message, to: last.workflow } }),
     done: last.output,

@@ -194,5 +194,5 @@ export {
   type TaskState,
 } from './state.ts';
 export { TASKS_PER_CHECKPOINT_MAX, TaskList, taskRank } from './task-list.ts';
-export { DURATION_MAX_COUNT, isoDay, isoTime, parseDuration, parseTime, uuidv7 } from './time.ts';
+export { DURATION_MAX_COUNT, isoDay, isoTime, localDay, parseDuration, parseTime, uuidv7 } from './time.ts';
 export type { RejectReason, Verdict } from './verdict.ts';

@@ -6,6 +6,11 @@ export const isoTime = (atMs: number): string => new Date(atMs).toISOString();
 /** The day in UTC: `2026-03-01`. */
 export const isoDay = (atMs: number): string => isoTime(atMs).slice(0, 10);
 
+/** The day where the process is (its environment's `TZ`), such as `2026-03-01`. */
+export function localDay(atMs: number): string {
+  return isoDay(atMs - new Date(atMs).getTimezoneOffset() * UNIT_MS.m!);
+}
+
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?$/;
 
 /** Parses a time as programs write it to files, into milliseconds since 1970. Without a zone it is local time. NaN: it can't be parsed. */

@@ -425,7 +425,7 @@ export interface Definition<Input = unknown, Output = unknown> {
 
 /** What a workflow begins with besides its input. */
 export interface Beginning {
-  /** Such as `2026-03-29`: for a run of a schedule the day of its slot in the schedule's time zone, otherwise that of the start in UTC. */
+  /** Such as `2026-03-29`: for a run of a schedule the day of its slot in the schedule's time zone, otherwise that of the start where its process is. */
   readonly day: string;
 }
 

@@ -5,7 +5,7 @@
 
 import { parseContent } from '@tidemark/codec';
 import type { Sequence, WorkflowId } from '@tidemark/core';
-import type { CheckpointRow, ContextStore, ProjectionStore } from '@tidemark/ports';
+import type { CheckpointRow, ProjectionStore } from '@tidemark/ports';
 import { changedScope, emptyScope, type Scope } from '../definition/index.ts';
 import { scopeIn } from './context-shapes.ts';
 import { originOf, readsOf, shiftOf } from './lineage.ts';
@@ -50,6 +50,9 @@ export async function scopesAfter(
 /** A hand-over from one phase to the next. */
 export interface PhaseHandover {
   readonly sequence: Sequence;
+  readonly atMs: number;
+  /** Of the definition, and so of the system context, under which it was made. */
+  readonly version: number;
   readonly from: string | null;
   readonly to: string;
   /** Keys that the new phase began with, and keys that the old phase left behind; both sorted. */
@@ -58,9 +61,9 @@ export interface PhaseHandover {
   readonly summary: string;
 }
 
-/** The workflow's own hand-overs before a sequence, newest first, at most `limit`. Each costs one read of its phase's changes. */
+/** The workflow's own hand-overs before a sequence, newest first, at most `limit`. Each costs one read of its phase's changes, and one of its checkpoint. */
 export async function phaseHandovers(
-  reads: Pick<ContextStore, 'scopes'>,
+  reads: Pick<Reads, 'scopes' | 'checkpoints'>,
   workflow: WorkflowId,
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Promise<readonly PhaseHandover[]> {
@@ -70,8 +73,10 @@ export async function phaseHandovers(
     const change = newest?.isWhole === true ? scopeIn({ scope: parseContent(newest.change) }) : undefined;
     if (newest === undefined || change === undefined || !('carried' in change)) break;
     const { from, phase, carried, left, summary } = change;
+    const [row] = await reads.checkpoints(workflow, { from: newest.sequence, limit: 1 });
+    if (row?.sequence !== newest.sequence) break;
     found.push({
-      ...{ sequence: newest.sequence, from, to: phase, summary },
+      ...{ sequence: newest.sequence, atMs: row.atMs, version: row.stepVersion, from, to: phase, summary },
       carried: Object.keys(carried).sort(),
       left: left.toSorted(),
     });

@@ -11,6 +11,7 @@ import {
   InvalidError,
   type Json,
   type Lamport,
+  localDay,
   type Parent,
   RULES_VERSION,
   type Sequence,
@@ -41,7 +42,7 @@ export interface StartRequest
   readonly isLimited?: boolean | undefined;
   /** Time from now, in milliseconds, after which the workflow is cancelled; the definition's when absent. */
   readonly timeoutMs?: number | undefined;
-  /** See `Beginning`; today in UTC when absent. */
+  /** See `Beginning`; today where this process is when absent. */
   readonly day?: string | undefined;
   /** The workflow that this one compensates; set for an undo. */
   readonly compensates?: Compensates | undefined;
@@ -64,7 +65,7 @@ export function drawUpOpening(
   const atMs = clock.nowMs();
   const timeoutMs = how.timeoutMs ?? definition.timeoutMs;
   const parsed = definition.parseInput(input);
-  const begun = definition.begin(parsed, { day: how.day ?? new Date(atMs).toISOString().slice(0, 10) });
+  const begun = definition.begin(parsed, { day: how.day ?? localDay(atMs) });
   const belief: Json = definition.parseBelief(toJson(begun.belief, `belief of ${definition.name}.begin`));
   const declared = declareTasks(definition, null, begun.next, 0 as Sequence, atMs);
   const children = childrenOf(declared, 0 as Sequence, { workflow: how.workflow, user: how.user }, { clock, digest });

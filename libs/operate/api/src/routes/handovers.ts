@@ -1,18 +1,22 @@
 /** Owns the route that lists how a workflow's phases handed over to one another, and how the keys of two hand-overs differ. */
 
-import { InvalidError } from '@tidemark/core';
+import { InvalidError, isoTime } from '@tidemark/core';
 import { type PhaseHandover, phaseHandovers } from '@tidemark/runtime';
 import { z } from 'zod';
 import { HANDOVERS_MAX_COUNT } from '../limits.ts';
 import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
-import { sequenceSchema, workflowParams } from '../schemas/common.ts';
+import { sequenceSchema, timeSchema, workflowParams } from '../schemas/common.ts';
 
 const keysSchema = z.array(z.string()).readonly();
 
 const handoverSchema = z
   .object({
     sequence_number: z.int().meta({ description: 'The checkpoint that handed over.' }),
+    at: timeSchema,
+    system_context_version: z
+      .int()
+      .meta({ description: 'Version of the definition whose system context was in force.' }),
     from_phase: z.string().nullable(),
     to_phase: z.string(),
     carried_keys: keysSchema.meta({ description: 'Keys that the new phase began with.' }),
@@ -70,10 +74,12 @@ async function oneAt(
   );
 }
 
-function handoverJson({ sequence, from, to, carried, left, summary }: PhaseHandover, other: PhaseHandover | undefined) {
+function handoverJson(each: PhaseHandover, other: PhaseHandover | undefined) {
+  const { sequence, atMs, version, from, to, carried, left, summary } = each;
   const [now, before] = [new Set(carried), new Set(other?.carried)];
   return {
     sequence_number: sequence,
+    ...{ at: isoTime(atMs), system_context_version: version },
     ...{ from_phase: from, to_phase: to, carried_keys: carried, left_keys: left, summary },
     against: other?.sequence ?? null,
     added_keys: carried.filter((key) => !before.has(key)),

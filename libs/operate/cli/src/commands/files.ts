@@ -38,7 +38,7 @@ export function filesExport(session: Session, folder: string, options: FilesOpti
   const asked = selectionOf(options);
   const definitions = modulesOf(session, options);
   return atPlace(session, { ...options, how: 'read', definitions }, async ({ client }) => {
-    const view = await exportFiles(await viewOptions(session, client, folder, asked));
+    const view = await exportFiles(await viewOptions({ session, folder, asked, options }, client));
     const { terminal } = session;
     terminal.answer({ workflow: view.workflow, status: view.status, folder: path.resolve(session.cwd, folder) });
     terminal.line(`${printable(view.workflow)}  ${view.status}  in ${printable(folder)}`);
@@ -51,7 +51,7 @@ export async function filesMirror(session: Session, folder: string, options: Fil
   const target = await targetOf(options, session);
   if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
   const interruption = takeInterrupts(session);
-  const mirroring = { session, target, folder, asked, signal: interruption.signal };
+  const mirroring = { session, target, folder, asked, options, signal: interruption.signal };
   try {
     session.terminal.record({ type: 'mirroring', folder: path.resolve(session.cwd, folder), ...asked });
     session.terminal.note(`Mirrors ${wordsOf(asked)} in ${printable(folder)}; Ctrl-C stops.`);
@@ -64,22 +64,26 @@ export async function filesMirror(session: Session, folder: string, options: Fil
   }
 }
 
-interface Mirroring {
+interface Viewing {
   readonly session: Session;
-  readonly target: Target;
   readonly folder: string;
   readonly asked: RunSelection;
+  readonly options: FilesOptions['export'];
+}
+
+interface Mirroring extends Viewing {
+  readonly target: Target;
   readonly signal: AbortSignal;
 }
 
 /** Uses the process that holds the state, as long as one does; otherwise runs one pass and then waits for one. */
 async function mirrorOnce(mirroring: Mirroring, definitions: ReturnType<typeof modulesOf>): Promise<void> {
-  const { session, target, folder, asked, signal } = mirroring;
+  const { session, target, asked, signal } = mirroring;
   const place = await lastingPlace(session, target);
   if (place !== undefined) return mirrorThrough(mirroring, place);
   const idle = await openPlace(session, target, { definitions });
   try {
-    await exportFiles(await viewOptions(session, idle.client, folder, asked));
+    await exportFiles(await viewOptions(mirroring, idle.client));
   } catch (error) {
     // The first run of a workflow may be yet to come.
     const isYetToCome = 'newest' in asked && error instanceof InvalidError && error.code === 'workflow-unknown';
@@ -92,7 +96,8 @@ async function mirrorOnce(mirroring: Mirroring, definitions: ReturnType<typeof m
   if (found !== undefined) await mirrorThrough(mirroring, found);
 }
 
-async function mirrorThrough({ session, folder, asked, signal }: Mirroring, place: Place): Promise<void> {
+async function mirrorThrough(mirroring: Mirroring, place: Place): Promise<void> {
+  const { signal } = mirroring;
   const { client, kind } = place;
   const ending = new AbortController();
   const { promise: gone, resolve: end } = Promise.withResolvers<void>();
@@ -100,7 +105,7 @@ async function mirrorThrough({ session, folder, asked, signal }: Mirroring, plac
   let mirror: Mirror | undefined;
   try {
     mirror = await mirrorFiles({
-      ...(await viewOptions(session, client, folder, asked)),
+      ...(await viewOptions(mirroring, client)),
       // These are hints: the mirror's own period makes up for lost ones.
       subscribe: async (listener) => {
         void hints(client, listener, { signal: ending.signal, onLost: () => kind === 'folder' && end() });
@@ -142,7 +147,7 @@ export async function filesImport(session: Session, folder: string, options: Fil
       folder: path.resolve(cwd, folder),
       pipeline: { name, stepNames },
       id,
-      outside: options.outputs?.map((each) => path.resolve(cwd, each)),
+      outside: outsideOf(session, options),
       back: wayBack(client, tenant),
       start: async (wanted) =>
         void (await client.start(name, input, { id: wanted, ...(tenant !== undefined && { tenant }) })),
@@ -166,6 +171,9 @@ function selectionOf({ run, newest, tenant }: FilesOptions['export']): RunSelect
   throw new UsageError('name a run with --run ID, or a workflow with --newest NAME; tidemark files --help shows how');
 }
 
+const outsideOf = ({ cwd }: Session, { outputs }: Pick<FilesOptions['import'], 'outputs'>) =>
+  outputs?.map((each) => path.resolve(cwd, each));
+
 const wordsOf = (asked: RunSelection): string =>
   'run' in asked ? printable(asked.run) : `the newest run of ${printable(asked.newest)}`;
 
@@ -174,12 +182,7 @@ const modulesOf =
   async () =>
     workflows.length === 0 ? [] : readDefinitions(workflows, cwd);
 
-async function viewOptions(
-  session: Session,
-  client: Client,
-  folder: string,
-  asked: RunSelection,
-): Promise<ExportOptions> {
+async function viewOptions({ session, folder, asked, options }: Viewing, client: Client): Promise<ExportOptions> {
   const named = await namedBy(client, asked);
   const { definitions } = await client.ask('GET /v1/definitions', {});
   const card = definitions.find(({ name }) => name === named.definition);
@@ -187,6 +190,7 @@ async function viewOptions(
     client,
     shown: 'run' in asked ? { workflow: asked.run } : named,
     folder: path.resolve(session.cwd, folder),
+    outside: outsideOf(session, options),
     stepNames: card === undefined ? undefined : Object.keys(card.flow),
     records: async (subject, prefix) => {
       const { items } = await firstOf(

@@ -14,7 +14,7 @@ export function fileCommands(kit: ProgramKit) {
       places(
         files.command(name).description(description).copyInheritedSettings(files).argument('<folder>', 'of the files'),
       ),
-    );
+    ).option('--outputs <folder>', 'outputs may lie in this folder too; may be repeated', repeated);
   const shown = (name: string, description: string) =>
     command(name, description)
       .addOption(new Option('--run <id>', 'of this run').conflicts('newest'))
@@ -30,7 +30,6 @@ export function fileCommands(kit: ProgramKit) {
       .requiredOption('--as <pipeline>', 'the pipeline, from the given modules')
       .option('--id <id>', 'id of the run (default: the pipeline_id of the files)')
       .option('--tenant <name>', 'whose run it is (default: default)')
-      .option('--outputs <folder>', 'outputs may lie in this folder too; may be repeated', repeated)
       .option('--input <json>', 'its input: JSON, @file, or - for standard input (default: {})'),
   };
 }
