@@ -317,6 +317,12 @@ export const EDGE_MUTATIONS: Mutations = {
     caughtBy: 'libs/operate/mcp/src/checks.test.ts',
     breaks: 'What was approved in one folder does not run in another.',
   },
+  'reserved-checkpoint-is-not-listed': {
+    file: 'libs/operate/api/src/shapes/checkpoints.ts',
+    edits: [['if (state.reserved === null || staged.has', 'if (state.reserved !== null || staged.has']],
+    caughtBy: 'libs/operate/api/src/backend.test.ts',
+    breaks: 'A checkpoint whose effect awaits its confirmation is listed as reserved.',
+  },
   'arguments-of-any-depth': {
     file: 'libs/operate/mcp/src/tool.ts',
     edits: [['        checkArguments(given);\n', '']],

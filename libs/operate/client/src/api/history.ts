@@ -18,6 +18,7 @@ export interface HistoryEndpoints {
     readonly answer: {
       readonly checkpoints: readonly Checkpoint[];
       readonly next_from: number | null;
+      readonly uncommitted: readonly UncommittedCheckpoint[];
     };
   };
   /** A workflow's effects */
@@ -110,6 +111,27 @@ export interface HistoryEndpoints {
       readonly next_from: number | null;
     };
   };
+}
+
+/** A checkpoint that does not count yet. */
+export interface UncommittedCheckpoint {
+  readonly checkpoint_id: string;
+  /** Null: its place in the chain is open. */
+  readonly sequence_number: number | null;
+  readonly parent_checkpoint_id: string | null;
+  readonly status: 'reserved' | 'pending';
+  readonly step_definition_ref: string;
+  readonly step_version: number | null;
+  readonly task: string;
+  readonly input_state_hash: string | null;
+  readonly effect_log: readonly {
+    readonly operation: string;
+    readonly idempotency_key: string;
+    readonly status: string;
+    /** SHA-256, 64 hex digits. */
+    readonly request_digest: string;
+    readonly response_digest: string | null;
+  }[];
 }
 
 /** An entry of a workflow's effect journal. */
