@@ -19,7 +19,7 @@ import { printScaling, SCALING_USAGE } from './scaling/scaling.ts';
 import { clusterSteps, embeddedSteps } from './steps.ts';
 import { measureTiers, type TierPart, tierParts } from './tiers/tiers.ts';
 
-const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster]
+const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster|commits]
        npm run bench -- partitions [--json] [--counts 100,1000,4000]
        npm run bench -- looks [--json] [--counts 1000,10000,100000]
        npm run bench -- console [--json]
@@ -49,8 +49,9 @@ const report = new Report(values.json);
 
 if (positionals[0] === 'steps') {
   report.add('machine.loop_ns', rawLoopNs(), 'ns');
-  if (values.only !== 'cluster') await embeddedSteps(report);
-  if (values.only !== 'embedded') await clusterSteps(report);
+  const onlyCommits = values.only === 'commits';
+  if (values.only !== 'cluster') await embeddedSteps(report, onlyCommits);
+  if (values.only !== 'embedded') await clusterSteps(report, onlyCommits);
 } else if (positionals[0] === 'partitions') {
   report.add('machine.loop_ns', rawLoopNs(), 'ns');
   const counts = (values.counts ?? '100,1000,4000').split(',').map(Number);

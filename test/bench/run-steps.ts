@@ -7,6 +7,8 @@ import { durableSteps, stagedSteps } from './workflows.ts';
 export const SEQUENTIAL_STEPS = 500;
 export const STEPS_EACH = 10;
 export const STEP_BYTES = 1_024;
+/** Commits whose percentiles are told: enough that p99.9 rests on several. */
+const COMMITS_COUNT = 5_000;
 /** Rounds of each shape; the median is told. */
 const ROUNDS = 5;
 const LOOK_PERIOD_MS = 5;
@@ -39,6 +41,21 @@ export async function caughtUp(host: Host): Promise<void> {
     const counts = await host.ports.store.counts();
     if (counts.openCount === 0 && counts.unappendedCount === 0) return;
     await host.ports.clock.sleep(LOOK_PERIOD_MS);
+  }
+}
+
+/**
+ * Percentiles of the time from one step's begin to the next one's, which begins when its checkpoint is accepted by the log (durable) or
+ * staged. A step itself takes microseconds.
+ */
+export async function measureCommits(host: Host, name: string, report: Report): Promise<void> {
+  const kinds = { durable: durableSteps, staged: stagedSteps };
+  for (const [kind, workflow] of Object.entries(kinds)) {
+    await sequential(host, workflow);
+    const times: number[] = [];
+    while (times.length < COMMITS_COUNT) times.push(...(await sequential(host, workflow)));
+    report.add(`${name}.commits.${kind}.p50_ms`, median(times), 'ms');
+    report.addTail(`${name}.commits.${kind}.p99_ms`, times, 'ms');
   }
 }
 

@@ -8,12 +8,13 @@ import { memoryBytes, startService } from '@tidemark/testkit/processes';
 import { startClusterServers } from '@tidemark/testkit/servers';
 import { rawKafkaAppends, rawSqliteCommits } from './raw.ts';
 import { median, type Report } from './report.ts';
-import { measureSteps, SEQUENTIAL_STEPS, STEP_BYTES } from './run-steps.ts';
+import { measureCommits, measureSteps, SEQUENTIAL_STEPS, STEP_BYTES } from './run-steps.ts';
 import { durableSteps, stagedSteps } from './workflows.ts';
 
 const MEGABYTE = 1_048_576;
 
-export async function embeddedSteps(report: Report): Promise<void> {
+/** `onlyCommits`: nothing but the percentiles of single commits. */
+export async function embeddedSteps(report: Report, onlyCommits: boolean): Promise<void> {
   const raw = await rawSqliteCommits(SEQUENTIAL_STEPS, STEP_BYTES);
   report.add('embedded.sequential.raw_commit_median_ms', median(raw), 'ms');
   const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-bench-'));
@@ -24,14 +25,15 @@ export async function embeddedSteps(report: Report): Promise<void> {
       concurrency: 1_000,
       onError: (where, error) => report.note(`${where}: ${error}`),
     });
-    await measureSteps(host, 'embedded', report);
+    await measureCommits(host, 'embedded', report);
+    if (!onlyCommits) await measureSteps(host, 'embedded', report);
   } finally {
     await host.close();
     await rm(folder, { recursive: true });
   }
 }
 
-export async function clusterSteps(report: Report): Promise<void> {
+export async function clusterSteps(report: Report, onlyCommits: boolean): Promise<void> {
   const servers = await startClusterServers({ dataIn: 'memory' });
   // By itself without encryption, so that figures stay comparable; `bench tiers` tells what it costs.
   const keysUrl = process.env.TIDEMARK_KEYS_URL ?? '';
@@ -54,7 +56,8 @@ export async function clusterSteps(report: Report): Promise<void> {
     const worker = await startService('worker', env);
     const host = await openCluster(configFromEnv(env));
     try {
-      await measureSteps(host, 'cluster', report);
+      await measureCommits(host, 'cluster', report);
+      if (!onlyCommits) await measureSteps(host, 'cluster', report);
       for (const service of [coordinator, worker]) {
         const { now, peak } = await memoryBytes(service.pid);
         report.add(`cluster.${service.name}.memory_mb`, now / MEGABYTE, 'MB');

@@ -318,6 +318,12 @@ export const EDGE_MUTATIONS: Mutations = {
     caughtBy: 'libs/operate/mcp/src/checks.test.ts',
     breaks: 'What was approved in one folder does not run in another.',
   },
+  'reserved-checkpoint-is-not-listed': {
+    file: 'libs/operate/api/src/shapes/checkpoints.ts',
+    edits: [['if (state.reserved === null || staged.has', 'if (state.reserved !== null || staged.has']],
+    caughtBy: 'libs/operate/api/src/backend.test.ts',
+    breaks: 'A checkpoint whose effect awaits its confirmation is listed as reserved.',
+  },
   'arguments-of-any-depth': {
     file: 'libs/operate/mcp/src/tool.ts',
     edits: [['        checkArguments(given);\n', '']],
@@ -366,6 +372,18 @@ export const EDGE_MUTATIONS: Mutations = {
     ],
     caughtBy: 'libs/author/repo-state/src/faults.test.ts',
     breaks: 'A state that lost a conflict is kept.',
+  },
+  'state-of-another-folder': {
+    file: 'libs/author/repo-state/src/store.ts',
+    edits: [['return state.fallback_for === root;', 'return true;']],
+    caughtBy: 'libs/author/repo-state/src/faults.test.ts',
+    breaks: 'Two folders that cannot be written do not take over the state of each other.',
+  },
+  'waiting-stages-finish-another-state': {
+    file: 'libs/author/repo-state/src/waiting.ts',
+    edits: [['if (parsed.created_at !== before.created_at) {', 'if (parsed.checkpoints.length === 0) {']],
+    caughtBy: 'libs/author/repo-state/src/repo-state.test.ts',
+    breaks: 'A checkpoint that waits finishes no stage of the next state.',
   },
   'state-goes-back-in-time': {
     file: 'libs/author/repo-state/src/store.ts',

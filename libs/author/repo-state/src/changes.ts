@@ -118,6 +118,9 @@ const OWNED: ReadonlySet<string> = new Set([
   'stages',
   'conflicts',
   'completed_at',
+  'artifact_names',
+  'note_entries',
+  'fallback_for',
 ]);
 
 /** Throws `InvalidError` (`patch-field-owned`). */

@@ -27,6 +27,7 @@ function failing(folder: string, fault: { code: string | undefined; after?: numb
       check(below);
       await nodeFiles.makeFolder(below, secluded);
     },
+    canWrite: async (file) => (fault.code === undefined || !file.startsWith(folder)) && nodeFiles.canWrite(file),
     async writeNew(file, bytes) {
       check(file);
       await nodeFiles.writeNew(file, bytes);
@@ -66,14 +67,14 @@ describe('a place that can not be written', () => {
   it.each(['EROFS', 'EACCES', 'EPERM'])(
     'is replaced by a temporary one, with a warning (%s), until it can be',
     async (code) => {
-      const { open, folder, write, temporaryFolder, list, state } = await testPlace({ onTestFinished });
+      const { open, folder, write, temporaryFolder, list, read, state } = await testPlace({ onTestFinished });
       await write(aState({ notes: [{ text: 'before' }] }));
       const fault: { code: string | undefined } = { code };
       const files = failing(folder, fault);
       const first = await open({ files }).checkpoint({ stages: ['fix'], status: 'done' });
       expect(first.warnings).toEqual([expect.stringMatching(/can't be written, so the state is kept in .*temporary/)]);
       expect(first.file.startsWith(temporaryFolder)).toBe(true);
-      expect(await state()).toEqual(aState({ notes: [{ text: 'before' }] }));
+      expect(JSON.parse(await read())).toEqual(aState({ notes: [{ text: 'before' }] }));
       // The next process finds it there, and resumes it.
       expect(await open({ files }).resume()).toMatchObject({
         line: 'Resuming from stage 3: test. Stages 1–2 already done.',
@@ -103,6 +104,42 @@ describe('a place that can not be written', () => {
     },
   );
 
+  it('is replaced by the folder that other programs use, unless that holds the state of another folder', async () => {
+    const { open, folder, temporaryFolder, write, state } = await testPlace({ onTestFinished });
+    const shared = path.join(temporaryFolder, 'workflow-state', 'audit-state.json');
+    const files = failing(folder, { code: 'EROFS' });
+    const elsewhere = path.join(path.dirname(folder), 'elsewhere');
+    await mkdir(elsewhere);
+    const other = open({ folder: elsewhere, files: failing(elsewhere, { code: 'EROFS' }) });
+    expect((await other.init({ stages: ['theirs'] })).file).toBe(shared);
+    expect(await open({ files }).resume()).toMatchObject({ fresh: true });
+    const first = await open({ files }).init({ stages: ['a'] });
+    expect(first.file).toContain('tidemark-state-');
+    expect(first.warnings).toEqual([expect.stringContaining(`${shared} is of ${elsewhere}`)]);
+    expect((await open().resume()).line).toBe('Resuming from stage 1: a.');
+    expect((await other.resume()).line).toBe('Resuming from stage 1: theirs.');
+    // Another program's says of which folder it is by the state that it continues.
+    await writeFile(
+      shared,
+      JSON.stringify(aState({ created_at: '2020-01-01T00:00:00Z', updated_at: '2030-01-01T00:00:00Z' })),
+    );
+    expect((await open().resume()).line).toBe('Resuming from stage 1: a.');
+    await write(aState());
+    await writeFile(shared, JSON.stringify(aState({ updated_at: '2030-01-01T00:00:00Z', notes: 'theirs' })));
+    expect((await open().resume()).state?.notes).toEqual([{ text: 'theirs' }]);
+    expect(await state()).not.toHaveProperty('fallback_for');
+    // Where there is none and none can be written, theirs is the only one.
+    const third = path.join(path.dirname(folder), 'third');
+    await mkdir(third);
+    await writeFile(shared, JSON.stringify(aState({ notes: 'theirs' })));
+    const theirs = open({ folder: third, files: failing(third, { code: 'EROFS' }) });
+    expect((await theirs.resume()).state?.notes).toEqual([{ text: 'theirs' }]);
+    expect((await theirs.checkpoint({ note: 'ours' })).file).toBe(shared);
+    expect((await open({ folder: third, files: failing(third, { code: undefined }) }).resume()).state).toMatchObject({
+      notes: [{ text: 'theirs' }, { text: 'ours' }],
+    });
+  });
+
   it('may have no state yet', async () => {
     const { open, folder, list } = await testPlace({ onTestFinished });
     const files = failing(folder, { code: 'EROFS' });
@@ -130,6 +167,7 @@ describe('a place that can not be written', () => {
     const trap = path.join(temporaryFolder, `tidemark-state-${process.getuid?.() ?? 'user'}`);
     await mkdir(path.join(folder, 'mine'));
     await symlink(path.join(folder, 'mine'), trap);
+    await symlink(path.join(folder, 'mine'), path.join(temporaryFolder, 'workflow-state'));
     await expect(open({ files }).init({ stages: [] })).rejects.toMatchObject({ code: 'place-foreign' });
     await rm(trap);
     const foreign = {

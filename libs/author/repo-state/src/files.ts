@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { access, constants, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, readPlain, syncFolder, writeDurably } from '@tidemark/blob-fs/durable-files';
 import { InvalidError, LimitError, UnavailableError } from '@tidemark/core';
@@ -20,7 +20,11 @@ export interface StateFiles {
     readonly sizeBytes: number;
     readonly changedMs: number;
     readonly owner: number;
+    /** Permissions, `0o700`. */
+    readonly mode: number;
   }>;
+  /** Whether it, or what is nearest to it upwards, may be written; changes nothing. */
+  canWrite(file: string): Promise<boolean>;
   /** Reads a plain file of a state's size; follows no link. */
   read(file: string): Promise<Uint8Array>;
   list(folder: string): Promise<readonly string[]>;
@@ -34,15 +38,26 @@ export interface StateFiles {
   sync(folder: string): Promise<void>;
 }
 
+const ABSENT = { kind: 'absent', sizeBytes: 0, changedMs: 0, owner: -1, mode: 0 } as const;
+
 export const nodeFiles: StateFiles = {
   async stat(file) {
     try {
       const found = await lstat(file);
       const kind = found.isSymbolicLink() ? 'link' : found.isFile() ? 'file' : found.isDirectory() ? 'folder' : 'other';
-      return { kind, sizeBytes: found.size, changedMs: found.mtimeMs, owner: found.uid };
+      return { kind, sizeBytes: found.size, changedMs: found.mtimeMs, owner: found.uid, mode: found.mode };
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return { kind: 'absent', sizeBytes: 0, changedMs: 0, owner: -1 };
+      if (codeOf(error) === 'ENOENT') return ABSENT;
       throw error;
+    }
+  },
+  async canWrite(file) {
+    try {
+      await access(file, constants.W_OK);
+      return true;
+    } catch (error) {
+      const above = path.dirname(file);
+      return codeOf(error) === 'ENOENT' && above !== file && this.canWrite(above);
     }
   },
   // Files written by hand may be somewhat larger than ours.

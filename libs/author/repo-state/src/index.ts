@@ -3,7 +3,7 @@
 export type { Beginning, Checkpoint, Migration, MigrationPlan, StagePlan } from './changes.ts';
 export { type CheckOptions, checkDigest, runCheck } from './check.ts';
 export type { FileKind, StateFiles } from './files.ts';
-export { CHECK_TIMEOUT_MS } from './limits.ts';
+export { CHECK_TIMEOUT_MS, STAGES_MAX } from './limits.ts';
 export { checkName, findRepository, STATE_FOLDER } from './place.ts';
 export {
   type CheckpointResult,

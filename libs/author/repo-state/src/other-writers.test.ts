@@ -1,10 +1,10 @@
 /** A state as another program writes it: read as it is, and written back in its form; outside of a repository, and by a patch. */
 
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { testPlace } from './place-fixture.ts';
+import { aState, testPlace } from './place-fixture.ts';
 import { openRepoState } from './repo-state.ts';
 
 const SAMPLE = await readFile(new URL('../fixtures/release-state.json', import.meta.url), 'utf8');
@@ -82,13 +82,60 @@ describe('a state of another program', () => {
         const after = JSON.parse(await read(FILE)) as Record<string, unknown>;
         expect(after).toMatchObject(more);
         expect((after.stages as { evidence?: unknown }[])[0]?.evidence).toEqual(evidence);
-        expect(Array.isArray(after.artifacts)).toBe('artifacts' in given);
-        expect(typeof after.notes === 'string').toBe('notes' in given);
+        expect([Array.isArray(after.artifacts), typeof after.notes]).toEqual([true, 'string']);
         count += 1;
       }),
       { numRuns: 100, seed: 24 },
     );
     expect(count).toBe(100);
+  });
+});
+
+describe('a new state', () => {
+  it('is plain for other programs: texts and a list of paths, with what is ours in fields beside them', async () => {
+    const { open, read, write } = await testPlace({ onTestFinished });
+    const release = open({ name: 'release', agent: 'ann' });
+    await release.init({ stages: ['plan', { id: 'build', check: 'exit 0' }, 'ship'], note: 'begun' });
+    await release.checkpoint({
+      stages: ['plan'],
+      status: 'done',
+      evidence: { rows: 3 },
+      artifacts: { plan: 'plan.md' },
+    });
+    const evidence = { text: 'built', by: 'ci' };
+    await release.checkpoint({ stages: ['build'], status: 'done', evidence, artifacts: { size: 7 }, note: 'signed' });
+    const text = await read(FILE);
+    expect(theirs(text)).toMatchObject({ next: 'ship', artifacts: [], notes: ['begun', 'signed'] });
+    const file = JSON.parse(text) as { artifacts: unknown; stages: { evidence?: unknown }[] };
+    expect(file.artifacts).toEqual(['plan.md']);
+    expect(file.stages.map((stage) => stage.evidence)).toEqual(['{"rows":3}', 'built', undefined]);
+    const mine = (await release.show()).state!;
+    expect(mine).toMatchObject({
+      artifacts: { plan: 'plan.md', size: 7 },
+      notes: [
+        { text: 'begun', agent: 'ann' },
+        { text: 'signed', agent: 'ann' },
+      ],
+      stages: [{ evidence: { rows: 3 } }, { evidence: { ...evidence, check: { passed: true } } }, {}],
+    });
+    // Their program changes what it knows; the rest stays, and what it took away is gone.
+    const changed = JSON.parse(text);
+    changed.stages[0].evidence = 'reviewed';
+    changed.artifacts = ['dist/app.tgz'];
+    changed.notes += '\ntheirs';
+    await write(changed, FILE);
+    expect((await release.show()).state).toMatchObject({
+      stages: [{ evidence: { rows: 3, text: 'reviewed' } }, { evidence: { check: { passed: true } } }, {}],
+      notes: [...mine.notes, { text: 'theirs' }],
+    });
+    expect((await release.show()).state?.artifacts).toEqual({ 'dist/app.tgz': 'dist/app.tgz', size: 7 });
+    changed.notes = 'only this';
+    await write(changed, FILE);
+    expect((await release.checkpoint({ stages: ['ship'], status: 'done' })).state.notes).toEqual([
+      { text: 'only this' },
+    ]);
+    expect(JSON.parse(await read(FILE))).toMatchObject({ notes: 'only this', artifacts: ['dist/app.tgz'] });
+    expect(await read(FILE)).not.toContain('note_entries');
   });
 });
 
@@ -104,13 +151,22 @@ describe('outside of a repository', () => {
     expect((await outside.resume()).line).toBe('Resuming from stage 1: scan.');
   });
 
-  it('a folder that somebody else made there is not used', async () => {
+  it('another place is taken where that folder is not the user’s own, or others may write to it', async () => {
     const { temporaryFolder } = await testPlace({ onTestFinished });
-    await writeFile(path.join(temporaryFolder, 'workflow-state'), '');
+    const shared = path.join(temporaryFolder, 'workflow-state');
+    await mkdir(shared);
+    await chmod(shared, 0o777);
+    await writeFile(path.join(shared, 'audit-state.json'), JSON.stringify(aState()));
     const outside = openRepoState({ folder: undefined, name: 'audit', now: () => 0, temporaryFolder });
-    for (const act of [() => outside.init({ stages: ['scan'] }), () => outside.resume()]) {
-      await expect(act()).rejects.toThrow(/belongs to somebody else|can't be used/);
-    }
+    expect(await outside.resume()).toMatchObject({ fresh: true });
+    const { file, warnings } = await outside.init({ stages: ['scan'] });
+    expect(file.startsWith(path.join(temporaryFolder, 'tidemark-state-'))).toBe(true);
+    expect(warnings.join()).toContain(`${shared} isn't used (others may write to it)`);
+    expect(await outside.resume()).toMatchObject({ line: 'Resuming from stage 1: scan.' });
+    await chmod(shared, 0o700);
+    expect((await outside.resume({ choose: 1 })).line).toBe(
+      'Resuming from stage 2: fix. Stage 1 already done. It is in progress.',
+    );
   });
 });
 

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import os from 'node:os';
 import path from 'node:path';
 import { openRepoState, type RepoStateFile, type RepoStateOptions } from './repo-state.ts';
-import type { RepoState } from './state-file.ts';
+import { type RepoState, stateFrom } from './state-file.ts';
 
 /** The part of a test that clean-up needs. */
 export interface TestEnd {
@@ -21,6 +21,7 @@ export interface TestPlace {
   open(options?: Partial<RepoStateOptions>): RepoStateFile;
   /** Below `.workflow-state`. */
   read(file?: string): Promise<string>;
+  /** As it is read. */
   state(): Promise<RepoState>;
   write(text: string | object, file?: string): Promise<void>;
   /** Names, without locks. */
@@ -44,7 +45,7 @@ export async function testPlace(context: TestEnd): Promise<TestPlace> {
     open: (options = {}) =>
       openRepoState({ folder, name: 'audit', now: () => clock.nowMs, temporaryFolder, ...options }),
     read,
-    state: async () => JSON.parse(await read()) as RepoState,
+    state: async () => stateFrom(JSON.parse(await read()), 'audit', 'audit-state.json', 0),
     async write(text, file = 'audit-state.json') {
       await mkdir(states, { recursive: true });
       await writeFile(path.join(states, file), typeof text === 'string' ? text : JSON.stringify(text));

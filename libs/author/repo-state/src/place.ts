@@ -1,6 +1,7 @@
 /**
- * Owns where a state is: `.workflow-state/` in a repository or another folder, and the temporary place for one that can't be written. A
- * name never leads out of the folder, and links are not followed.
+ * Owns where a state may be, in the order in which places are tried: `.workflow-state/` in a repository or another folder; `workflow-state/`
+ * in the system's temporary folder, which other programs know too; and a folder there that is Tidemark's alone. A name never leads out of a
+ * folder, and links are not followed.
  */
 
 import { createHash } from 'node:crypto';
@@ -11,12 +12,10 @@ import { linkError, type StateFiles } from './files.ts';
 import { NAME_MAX_CHARS } from './limits.ts';
 
 export const STATE_FOLDER = '.workflow-state';
-/** In the system's temporary folder, for users without a repository. */
-const OUTSIDE_FOLDER = 'workflow-state';
+const SHARED_FOLDER = 'workflow-state';
 
 export interface Place {
-  /** `outside`: of no repository, in the system's temporary folder; `temporary`: for a place that can't be written. */
-  readonly kind: 'own' | 'outside' | 'temporary';
+  readonly kind: 'own' | 'shared' | 'private';
   readonly root: string;
   readonly name: string;
   /** `.workflow-state` itself. */
@@ -24,6 +23,8 @@ export interface Place {
   readonly file: string;
   readonly archive: string;
   readonly lock: string;
+  /** Checkpoints that the file doesn't have yet. */
+  readonly waiting: string;
 }
 
 /** The repository of the folder: the nearest folder upwards with a `.git`. */
@@ -43,8 +44,22 @@ export function checkName(name: string): void {
   );
 }
 
-export function placeIn(kind: Place['kind'], root: string, name: string): Place {
-  const folder = path.join(root, kind === 'outside' ? OUTSIDE_FOLDER : STATE_FOLDER);
+/** `folder`: undefined outside of repositories. */
+export function placesOf(
+  folder: string | undefined,
+  temporaryFolder: string,
+  name: string,
+): readonly [Place, ...Place[]] {
+  const shared = placeIn('shared', temporaryFolder, name);
+  const own = folder === undefined ? shared : placeIn('own', path.resolve(folder), name);
+  // The same for the same folder and user, so that the next process finds what the last one wrote.
+  const digest = createHash('sha256').update(path.resolve(own.root)).digest('hex').slice(0, 16);
+  const ours = path.join(temporaryFolder, `tidemark-state-${process.getuid?.() ?? 'user'}`, digest);
+  return [own, ...(own === shared ? [] : [shared]), placeIn('private', ours, name)];
+}
+
+function placeIn(kind: Place['kind'], root: string, name: string): Place {
+  const folder = path.join(root, kind === 'shared' ? SHARED_FOLDER : STATE_FOLDER);
   const stem = path.join(folder, `${name}-state`);
   return {
     kind,
@@ -54,53 +69,53 @@ export function placeIn(kind: Place['kind'], root: string, name: string): Place 
     file: `${stem}.json`,
     archive: path.join(folder, 'archive'),
     lock: `${stem}.lock`,
+    waiting: `${stem}.waiting.json`,
   };
-}
-
-/** The same for the same folder and user, so that the next process finds what the last one wrote. */
-export function temporaryPlace(temporaryFolder: string, root: string, name: string): Place {
-  const digest = createHash('sha256').update(path.resolve(root)).digest('hex').slice(0, 16);
-  return placeIn(
-    'temporary',
-    path.join(temporaryFolder, `tidemark-state-${process.getuid?.() ?? 'user'}`, digest),
-    name,
-  );
 }
 
 /** Its name in messages: relative to its root where it is the user's own place, else the whole path. */
 export const shown = (place: Place, file: string): string =>
   place.kind === 'own' ? path.relative(place.root, file) || '.' : file;
 
-/** Throws `InvalidError` (`state-link`) when the folder, its archive or the file is a link. */
+/** Throws `InvalidError` (`state-link`) when the folder, its archive or one of its files is a link. */
 export async function refuseLinks(files: StateFiles, place: Place): Promise<void> {
-  for (const file of [place.folder, place.archive, place.file, place.lock]) {
+  for (const file of [place.folder, place.archive, place.file, place.lock, place.waiting]) {
     if ((await files.stat(file)).kind === 'link') throw linkError(shown(place, file));
   }
 }
 
-/** Creates the folder. In the temporary place, beside which others may write, it must be the user's own. */
+/** Creates the folder. In the system's temporary folder, where others may write, it must be the user's own. */
 export async function makeReady(files: StateFiles, place: Place): Promise<void> {
   if (place.kind === 'own') {
     if ((await files.stat(place.root)).kind === 'absent') {
       throw new ConfigError('place-missing', `There is no folder ${place.root}.`, { folder: place.root });
     }
   } else {
-    const owned = place.kind === 'outside' ? place.folder : path.dirname(place.root);
-    await files.makeFolder(owned, true);
-    await refuseOthers(files, owned);
+    await refuseUnsafe(files, place);
+    await files.makeFolder(ownedFolder(place), true);
+    await refuseUnsafe(files, place);
   }
   await refuseLinks(files, place);
   await files.makeFolder(place.folder, place.kind !== 'own');
 }
 
-export async function isOurs(files: StateFiles, folder: string): Promise<boolean> {
-  const { kind, owner } = await files.stat(folder);
-  return kind === 'folder' && (process.getuid === undefined || owner === process.getuid());
+/** In the system's temporary folder. */
+const ownedFolder = (place: Place): string => (place.kind === 'shared' ? place.folder : path.dirname(place.root));
+
+async function refuseUnsafe(files: StateFiles, place: Place): Promise<void> {
+  const why = await whyUnsafe(files, place);
+  if (why === undefined) return;
+  const folder = ownedFolder(place);
+  throw new ConfigError('place-foreign', `${folder} isn't used (${why})`, { folder });
 }
 
-/** Throws `ConfigError` (`place-foreign`) for a folder of somebody else where anybody may create one. */
-export async function refuseOthers(files: StateFiles, folder: string, mayBeAbsent = false): Promise<void> {
-  if (await isOurs(files, folder)) return;
-  if (mayBeAbsent && (await files.stat(folder)).kind === 'absent') return;
-  throw new ConfigError('place-foreign', `${folder} belongs to somebody else, so no state is kept there.`);
+/** Why a place isn't used for states: somebody else may have made it, or may write to it. Undefined: it is safe, or absent. */
+export async function whyUnsafe(files: StateFiles, place: Place): Promise<string | undefined> {
+  if (place.kind === 'own') return undefined;
+  const { kind, owner, mode } = await files.stat(ownedFolder(place));
+  if (kind === 'absent') return undefined;
+  if (kind !== 'folder') return 'it is not a folder';
+  if (process.getuid === undefined) return undefined;
+  if (owner !== process.getuid()) return 'it belongs to somebody else';
+  return (mode & 0o022) === 0 ? undefined : 'others may write to it';
 }

@@ -6,6 +6,11 @@ export interface Recovered {
   readonly lost: readonly string[];
 }
 
+const OPTIONAL: readonly string[] = [
+  ...['artifacts', 'artifact_names', 'notes', 'note_entries'],
+  ...['conflicts', 'shared', 'completed_at', 'fallback_for'],
+];
+
 /** `changedMs`: when the file last changed, for times that it lost. `isCut`: its end is missing, and nobody knows how much. Undefined: it holds no state. */
 export function recoverState(found: unknown, name: string, changedMs: number, isCut: boolean): Recovered | undefined {
   if (typeof found !== 'object' || found === null || Array.isArray(found)) return undefined;
@@ -30,7 +35,7 @@ export function recoverState(found: unknown, name: string, changedMs: number, is
     current_stage: null,
     stages: kept,
   };
-  for (const optional of ['artifacts', 'notes', 'conflicts', 'shared', 'completed_at']) {
+  for (const optional of OPTIONAL) {
     if (plain[optional] !== undefined && !fitsWithout(plain, optional, name)) {
       delete plain[optional];
       lost.push(optional);
@@ -48,7 +53,7 @@ function stageFrom(each: unknown, at: number, lost: string[]): readonly Stage[] 
   const isKnown = status !== undefined && STAGE_STATUSES.includes(status);
   if (!isKnown) lost.push(`the status of stage ${id}`);
   const stage: Stage = { ...(each as Stage), id, status: isKnown ? status : 'pending' };
-  for (const optional of ['evidence', 'check', 'agent', 'updated_at'] as const) {
+  for (const optional of ['evidence', 'evidence_fields', 'check', 'agent', 'updated_at'] as const) {
     if (stage[optional] === undefined || stageFits({ id, status: stage.status, [optional]: stage[optional] })) continue;
     delete stage[optional];
     lost.push(`${optional} of stage ${id}`);
@@ -69,8 +74,8 @@ function behindTheCut(given: Record<string, unknown>, kept: readonly Stage[]): s
 
 /** Whether the state fits with this field as it is and without the other optional ones. */
 function fitsWithout(plain: Record<string, unknown>, field: string, name: string): boolean {
-  const { artifacts, notes, conflicts, shared, completed_at, ...needed } = plain;
-  return fits({ ...needed, [field]: plain[field] }, name);
+  const needed = Object.entries(plain).filter(([name]) => !OPTIONAL.includes(name));
+  return fits({ ...Object.fromEntries(needed), [field]: plain[field] }, name);
 }
 
 function fits(state: unknown, name: string): boolean {

@@ -9,7 +9,7 @@ import { listStates } from './repo-state.ts';
 
 describe('the life of a state', () => {
   it('begins, goes from stage to stage, and is put away', async (context) => {
-    const { open, clock, state, list, read, folder } = await testPlace(context);
+    const { open, clock, list, read, folder } = await testPlace(context);
     const audit = open({ agent: 'ann' });
     expect(await audit.resume()).toMatchObject({
       fresh: true,
@@ -18,7 +18,7 @@ describe('the life of a state', () => {
     });
     const begun = await audit.init({ stages: ['scan', 'fix', 'test'], note: 'be careful' });
     expect(begun).toMatchObject({ file: path.join('.workflow-state', 'audit-state.json'), warnings: [] });
-    expect(await state()).toEqual({
+    expect(JSON.parse(await read())).toEqual({
       format: 1,
       workflow: 'audit',
       version: 1,
@@ -26,8 +26,9 @@ describe('the life of a state', () => {
       updated_at: START,
       current_stage: 'scan',
       stages: ['scan', 'fix', 'test'].map((id) => ({ id, status: 'pending' })),
-      artifacts: {},
-      notes: [{ text: 'be careful', at: START, agent: 'ann' }],
+      artifacts: [],
+      notes: 'be careful',
+      note_entries: [{ text: 'be careful', at: START, agent: 'ann' }],
     });
     clock.nowMs += 60_000;
     await audit.checkpoint({
@@ -105,7 +106,7 @@ describe('the life of a state', () => {
   });
 
   it('writes every stage, or every N', async (context) => {
-    const { open, state } = await testPlace(context);
+    const { open, state, write, list } = await testPlace(context);
     const audit = open({ checkpointEvery: 3 });
     const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
     await audit.init({ stages: ids });
@@ -114,8 +115,8 @@ describe('the life of a state', () => {
     for (const id of ids) {
       const { saved } = await audit.checkpoint({ stages: [id], status: 'done' });
       seen.push([saved, await done()]);
-      // Who asks this process sees what is not written yet.
-      expect((await audit.show()).state?.stages.find((stage) => stage.id === id)?.status).toBe('done');
+      // Every process of Tidemark's sees what is not in the file yet, and may die.
+      expect((await open().show()).state?.stages.find((stage) => stage.id === id)?.status).toBe('done');
     }
     expect(seen).toEqual([
       [false, 0],
@@ -130,9 +131,21 @@ describe('the life of a state', () => {
     await audit.checkpoint({ stages: ['a'], status: 'done' });
     await audit.checkpoint({ stages: ['b'], status: 'failed' });
     expect(await done()).toBe(1);
-    await audit.checkpoint({ stages: ['c'], status: 'done' });
+    await audit.checkpoint({ stages: ['c'], status: 'done', evidence: { text: 'seen' } });
+    expect(await done()).toBe(1);
     expect(await audit.flush()).toMatchObject({ state: { current_stage: 'b' } });
     expect([await done(), await audit.flush()]).toEqual([2, undefined]);
+    // A successor's resume writes it; what waited for another state doesn't count for this one.
+    await open({ checkpointEvery: 3 }).checkpoint({ stages: ['d'], status: 'done', artifacts: { d: 'd.txt' } });
+    expect(await done()).toBe(2);
+    expect((await open().resume()).state).toMatchObject({ artifacts: { d: 'd.txt' } });
+    expect(await done()).toBe(3);
+    await open({ checkpointEvery: 3 }).checkpoint({ stages: ['e'], status: 'done' });
+    await write(aState({ created_at: '2026-02-01T00:00:00Z' }));
+    const other = await open().resume();
+    expect(other.state?.stages.map(({ id }) => id)).toEqual(['scan', 'fix', 'test']);
+    expect(other.warnings).toEqual([expect.stringContaining('of another state')]);
+    expect(await list()).toEqual(['.gitignore', 'audit-state.json']);
     expect(() => open({ checkpointEvery: 0 })).toThrow(/whole number/);
   });
 

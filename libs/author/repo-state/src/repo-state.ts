@@ -26,11 +26,12 @@ import { runCheck } from './check.ts';
 import { linkError, nodeFiles, type StateFiles } from './files.ts';
 import { CHECK_TIMEOUT_MS, LOCK_WAIT_MS } from './limits.ts';
 import type { withLock } from './lock.ts';
-import { checkName, placeIn, shown, temporaryPlace } from './place.ts';
+import { checkName, placesOf, whyUnsafe } from './place.ts';
 import { NO_STATE, type ResumeReport, reportOf } from './report.ts';
 import { type CheckEvidence, type RepoState, textOf } from './state-file.ts';
 import { type Loaded, StateStore, type Step, type Stored } from './store.ts';
 import type { Clock } from './times.ts';
+import type { Waiting } from './waiting.ts';
 
 export interface RepoStateOptions {
   /** The repository, or another place: it contains `.workflow-state/`. Undefined: no repository, the system's temporary folder. */
@@ -69,16 +70,11 @@ export interface StateResult {
 }
 
 export interface CheckpointResult extends StateResult {
-  /** False: it waits for `checkpointEvery`, `flush` or `complete`. */
+  /** False: it waits beside the file for `checkpointEvery`, or for any other change. */
   readonly saved: boolean;
   /** False: a check failed, and its stage with it; later stages of the call were left as they are. */
   readonly passed: boolean;
   readonly checks: readonly { readonly stage: string; readonly evidence: CheckEvidence }[];
-}
-
-interface Pending {
-  readonly change: Checkpoint;
-  readonly checked: Checked;
 }
 
 /** Throws `InvalidError` for a name that could lead out of the folder. Reads and writes nothing. */
@@ -90,8 +86,6 @@ export class RepoStateFile {
   readonly #options: RepoStateOptions;
   readonly #store: StateStore;
   readonly #root: string;
-  readonly #file: string;
-  #pending: readonly Pending[] = [];
 
   constructor(options: RepoStateOptions) {
     const { folder, name, now, files = nodeFiles, temporaryFolder = os.tmpdir(), lock } = options;
@@ -102,10 +96,8 @@ export class RepoStateFile {
     }
     this.#options = options;
     this.#root = path.resolve(folder ?? '.');
-    const own = folder === undefined ? placeIn('outside', temporaryFolder, name) : placeIn('own', this.#root, name);
-    this.#file = shown(own, own.file);
-    const temporary = temporaryPlace(temporaryFolder, own.root, name);
-    this.#store = new StateStore({ files, own, temporary, now, lock, lockWaitMs: options.lockWaitMs ?? LOCK_WAIT_MS });
+    const places = placesOf(folder, temporaryFolder, name);
+    this.#store = new StateStore({ files, places, now, lock, lockWaitMs: options.lockWaitMs ?? LOCK_WAIT_MS });
   }
 
   /** Begins. Throws `ConflictError` (`state-exists`) when a state exists. */
@@ -134,7 +126,7 @@ export class RepoStateFile {
       this.#requireVersion(loaded.state);
       return reportOf(loaded.state, loaded.file, loaded.warnings);
     }
-    const stored = await this.#store.change((before, at, isDamaged): Step => {
+    const stored = await this.#store.change((before, at, { isDamaged }): Step => {
       if (before === undefined) {
         return how.otherwise === undefined ? { nothing: true } : { keep: this.#begun(how.otherwise, at) };
       }
@@ -151,41 +143,38 @@ export class RepoStateFile {
    */
   async checkpoint(given: Checkpoint): Promise<CheckpointResult> {
     const asked = { ...given, agent: given.agent ?? this.#options.agent };
-    const known = this.#withPending((await this.#store.load()).state);
+    const known = (await this.#store.load()).state;
     this.#refuseEarly(asked, known);
     const { change, checks } = await this.#checked(asked, known);
-    const checked: Checked = new Map(checks.map(({ stage, evidence }) => [stage, evidence]));
-    const pending = [...this.#pending, { change, checked }];
+    const checked = Object.fromEntries(checks.map(({ stage, evidence }) => [stage, evidence]));
     const passed = checks.every(({ evidence }) => evidence.passed);
-    // An impossible change is refused now, and not when it is written.
-    const preview = this.#applied(known, [{ change, checked }], isoTime(this.#options.now()));
-    textOf(preview);
-    if (!this.#isDue(pending, preview)) {
-      this.#pending = pending;
-      return { state: preview, file: this.#file, warnings: [], saved: false, passed, checks };
-    }
-    const stored = await this.#write(pending);
-    return { ...stored, saved: true, passed, checks };
+    const stored = await this.#store.change((before, at, { waiting }) => {
+      const keep = this.#applied(before, change, new Map(Object.entries(checked)), at);
+      const isDue = before === undefined || this.#isDue(change, waiting, keep);
+      const wait = { at, change: { ...change, status: 'done' as const }, checked };
+      return { keep, wait: isDue ? undefined : JSON.parse(JSON.stringify(wait)) };
+    });
+    return { ...resultOf(stored), saved: stored.isWaiting !== true, passed, checks };
   }
 
   /** Writes what waits for `checkpointEvery`. Undefined: nothing waited. */
   async flush(): Promise<StateResult | undefined> {
-    return this.#pending.length === 0 ? undefined : this.#write(this.#pending);
+    const { waiting } = await this.#store.load();
+    return waiting.length === 0 ? undefined : this.update((state) => state);
   }
 
-  /** The state with unwritten changes. Repairs nothing; of equally new states it shows the first and warns. */
+  /** The state with what waits. Repairs nothing; of equally new states it shows the first and warns. */
   async show(): Promise<Omit<StateResult, 'state'> & { readonly state: RepoState | undefined }> {
     const { state, file, warnings } = await this.#store.load().catch(async (error: unknown): Promise<Loaded> => {
       if (!(error instanceof ConflictError && error.code === 'state-conflict')) throw error;
       const loaded = await this.#store.load(1);
       return { ...loaded, warnings: [error.message, ...loaded.warnings] };
     });
-    return { state: this.#pending.length === 0 ? state : this.#withPending(state), file, warnings };
+    return { state, file, warnings };
   }
 
   /** Makes any change, read and written under the lock: a blackboard. `change` must be pure; it may run more than once. */
   async update(change: (state: RepoState) => RepoState): Promise<StateResult> {
-    await this.flush();
     return resultOf(
       await this.#store.change((before) => ({
         keep: updated(this.#versioned(existing(before, this.#options.name)), change),
@@ -207,7 +196,6 @@ export class RepoStateFile {
   }: {
     readonly open?: boolean | undefined;
   } = {}): Promise<StateResult & { readonly archived: string }> {
-    await this.flush();
     const stored = await this.#store.change((before, at) => ({
       archive: completed(this.#versioned(existing(before, this.#options.name)), at, open),
     }));
@@ -231,48 +219,27 @@ export class RepoStateFile {
     return begin(name, { ...given, agent: given.agent ?? agent, version: given.version ?? version }, at);
   }
 
-  #write(pending: readonly Pending[]): Promise<StateResult> {
-    return this.#store
-      .change((before, at) => ({ keep: this.#applied(before, pending, at) }))
-      .then((stored) => {
-        this.#pending = [];
-        return resultOf(stored);
-      });
+  #applied(before: RepoState | undefined, change: Checkpoint, checked: Checked, at: string): RepoState {
+    const state = before === undefined ? this.#begun({ stages: [] }, at) : this.#versioned(before);
+    return checkpointed(state, before === undefined ? { ...change, add: true } : change, checked, at);
   }
 
-  #applied(before: RepoState | undefined, pending: readonly Pending[], at: string): RepoState {
-    let state = before === undefined ? this.#begun({ stages: [] }, at) : this.#versioned(before);
-    for (const { change, checked } of pending) {
-      state = checkpointed(state, before === undefined ? { ...change, add: true } : change, checked, at);
-    }
-    return state;
-  }
-
-  #withPending(state: RepoState | undefined): RepoState | undefined {
-    return this.#pending.length === 0 ? state : this.#applied(state, this.#pending, isoTime(this.#options.now()));
-  }
-
-  #isDue(pending: readonly Pending[], preview: RepoState): boolean {
+  #isDue(change: Checkpoint, waiting: readonly Waiting[], next: RepoState): boolean {
     const { checkpointEvery = 1 } = this.#options;
-    const last = pending.at(-1)?.change;
-    if (last?.status !== 'done' || last.note !== undefined) return true;
-    const done = pending.flatMap(({ change }) => (change.status === 'done' ? (change.stages ?? []) : []));
-    const { stages } = preview;
+    const { stages: ids = [] } = change;
+    if (change.status !== 'done' || ids.length === 0 || change.note !== undefined) return true;
     return (
-      done.length >= checkpointEvery ||
-      stages.some(({ id, status }) => status === 'failed' && last.stages?.includes(id)) ||
-      stages.every(({ status }) => status === 'done')
+      ids.length + waiting.flatMap((each) => each.change.stages).length >= checkpointEvery ||
+      next.stages.some(({ id, status }) => status === 'failed' && ids.includes(id)) ||
+      next.stages.every(({ status }) => status === 'done')
     );
   }
 
   /** Refuses an impossible change before a check runs for minutes. */
   #refuseEarly(change: Checkpoint, known: RepoState | undefined): void {
     const status = change.status === 'done' ? 'in_progress' : change.status;
-    const begun = {
-      change: { ...change, status, ...(change.status === 'done' && { take: true }) },
-      checked: new Map(),
-    };
-    textOf(this.#applied(known, [begun], isoTime(this.#options.now())));
+    const begun = { ...change, status, ...(change.status === 'done' && { take: true }) };
+    textOf(this.#applied(known, begun, new Map(), isoTime(this.#options.now())));
   }
 
   /** Runs the checks of stages that become done, until one fails; later stages are left out of the change. */
@@ -360,8 +327,9 @@ const isIgnored = (folder: string, file: string): Promise<boolean> =>
 
 /** Lists the states of a folder, and reads none. Names, sorted; empty where there is no folder of states. `folder`: as for `openRepoState`. Throws `InvalidError` (`state-link`). */
 export async function listStates(folder: string | undefined): Promise<readonly string[]> {
-  const { folder: states } =
-    folder === undefined ? placeIn('outside', os.tmpdir(), '') : placeIn('own', path.resolve(folder), '');
+  const places = placesOf(folder, os.tmpdir(), '');
+  const place = (await whyUnsafe(nodeFiles, places[0])) === undefined ? places[0] : places.at(-1)!;
+  const { folder: states } = place;
   if ((await nodeFiles.stat(states)).kind === 'link') throw linkError(states);
   const names = await nodeFiles.list(states);
   return names.flatMap((file) => /^([A-Za-z0-9][A-Za-z0-9._-]*)-state\.json$/.exec(file)?.[1] ?? []);

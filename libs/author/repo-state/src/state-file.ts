@@ -19,7 +19,7 @@ const time = z
   .refine((said) => !Number.isNaN(parseTime(said)), { error: 'must be a time such as 2026-03-01T14:03:11Z' });
 const word = z.string().min(1);
 
-const checkEvidence = z.looseObject({
+export const checkEvidence = z.looseObject({
   command: word,
   /** Null: a signal ended it. */
   exit_code: z.int().nullable(),
@@ -35,7 +35,7 @@ const checkEvidence = z.looseObject({
   at: time,
 });
 
-/** Others write a text or a list. */
+/** A file has a text or a list, and beside a text, what else there is in `evidence_fields`. */
 const evidence = z.union([
   z.string().transform((said): EvidenceFields => ({ text: said })),
   z.array(z.json()).transform((items): EvidenceFields => ({ items })),
@@ -43,16 +43,30 @@ const evidence = z.union([
 ]);
 type EvidenceFields = { readonly check?: z.infer<typeof checkEvidence> | undefined; [field: string]: unknown };
 
-const stage = z.looseObject({
+const stageFields = z.looseObject({
   id: word,
   status: z.enum(STAGE_STATUSES),
   evidence: evidence.optional(),
+  evidence_fields: z.looseObject({ check: checkEvidence.optional() }).optional(),
   /** A command that must pass before the stage counts as done. */
   check: word.optional(),
   /** Author and time of the last change. */
   agent: z.string().optional(),
   updated_at: time.optional(),
 });
+
+const stage = stageFields.transform(({ evidence_fields: fields, ...rest }) => {
+  const text = rest.evidence?.text;
+  if (fields === undefined || typeof text !== 'string') return rest;
+  return { ...rest, evidence: text === evidenceText(fields) ? fields : { ...fields, text } };
+});
+
+/** For readers that know a text alone. */
+function evidenceText({ text, check, ...others }: EvidenceFields): string {
+  if (typeof text === 'string') return text;
+  const ran = check && `${check.command}: ${check.passed ? 'passed' : 'failed'}`;
+  return [ran, Object.keys(others).length > 0 && JSON.stringify(others)].filter(Boolean).join('; ');
+}
 
 const note = z.looseObject({ text: z.string(), at: time.optional(), agent: z.string().optional() });
 
@@ -66,10 +80,7 @@ const resolvedConflict = z.looseObject({
   archived: z.string(),
 });
 
-const namedArtifacts = (list: readonly Json[]): Record<string, Json> =>
-  Object.fromEntries(list.map((each, at) => [typeof each === 'string' ? each : `${at + 1}`, each]));
-
-const stateSchema = z.looseObject({
+const stateFields = z.looseObject({
   format: z.int().min(1).default(FORMAT),
   workflow: word,
   version: z.int().min(1).default(1),
@@ -80,19 +91,48 @@ const stateSchema = z.looseObject({
     .array(stage)
     .max(STAGES_MAX)
     .refine((all) => new Set(all.map(({ id }) => id)).size === all.length, { error: 'two stages have the same id' }),
-  /** By name; others write a list of paths, each of which is a name. */
-  artifacts: z.union([z.array(z.json()).transform(namedArtifacts), z.record(z.string(), z.json())]).default({}),
-  /** Others write one text. */
+  artifacts: z.union([z.array(z.json()), z.record(z.string(), z.json())]).default([]),
+  /** Names and values that a list of paths can't say. */
+  artifact_names: z.record(z.string(), z.json()).optional(),
   notes: z
-    .union([
-      z.string().transform((said): Note[] => (said === '' ? [] : [{ text: said }])),
-      z.array(z.union([z.string().transform((said): Note => ({ text: said })), note])),
-    ])
-    .default([]),
+    .union([z.string(), z.array(z.union([z.string().transform((said): Note => ({ text: said })), note]))])
+    .default(''),
+  /** Times and authors of the notes, which one text can't say. */
+  note_entries: z.array(note).optional(),
   shared: z.boolean().optional(),
   conflicts: z.array(resolvedConflict).optional(),
   completed_at: time.optional(),
+  /** In the temporary folder that repositories share: which one it is of. */
+  fallback_for: z.string().optional(),
 });
+
+const stateSchema = stateFields.transform(({ artifact_names: names, note_entries: entries, ...rest }) => ({
+  ...rest,
+  artifacts: Array.isArray(rest.artifacts) ? artifactsFrom(rest.artifacts, names) : rest.artifacts,
+  notes: typeof rest.notes === 'string' ? notesFrom(rest.notes, entries) : rest.notes,
+}));
+
+/** The list decides which paths there are; one without a name is its own. */
+function artifactsFrom(list: readonly Json[], names: Readonly<Record<string, Json>> = {}): Record<string, Json> {
+  const named = Object.entries(names).filter(([, value]) => typeof value !== 'string' || list.includes(value));
+  const others = list.filter((each) => named.every(([, value]) => value !== each));
+  return Object.fromEntries([
+    ...others.map((each, at): [string, Json] => [typeof each === 'string' ? each : `${at + 1}`, each]),
+    ...named,
+  ]);
+}
+
+/** The text decides: what another program appended to it is one more note, and a text of its own replaces all. */
+function notesFrom(said: string, entries: readonly Note[] = []): Note[] {
+  const known = plainNotes(entries);
+  if (said === known) return [...entries];
+  if (entries.length > 0 && said.startsWith(`${known}\n`)) {
+    return [...entries, { text: said.slice(known.length + 1) }];
+  }
+  return said === '' ? [] : [{ text: said }];
+}
+
+const plainNotes = (notes: readonly Note[]): string => notes.map(({ text: said }) => said).join('\n');
 
 export type CheckEvidence = z.infer<typeof checkEvidence>;
 export type Evidence = EvidenceFields;
@@ -143,31 +183,62 @@ function withTimes(value: Partial<RepoState>, changedMs: number | undefined): ob
   return { ...value, created_at: value.created_at ?? updated_at, updated_at };
 }
 
-/** How a file writes fields with two forms. */
+/** How a file writes fields with two forms: `plain` as other programs know them, with what is ours in fields beside them. */
 export interface FileForm {
-  readonly artifacts: 'list' | 'map';
-  readonly notes: 'text' | 'list';
+  readonly artifacts: 'plain' | 'map';
+  readonly notes: 'plain' | 'list';
+  readonly evidence: 'plain' | 'fields';
 }
+
+const PLAIN: FileForm = { artifacts: 'plain', notes: 'plain', evidence: 'plain' };
 
 /** Of what was parsed. */
 export function formOf(value: unknown): FileForm {
-  const { artifacts, notes } = value as { readonly artifacts?: unknown; readonly notes?: unknown };
-  return { artifacts: Array.isArray(artifacts) ? 'list' : 'map', notes: typeof notes === 'string' ? 'text' : 'list' };
+  const { artifacts, notes, stages } = value as Readonly<Record<string, unknown>>;
+  const evidence = Array.isArray(stages) ? stages.map((each) => (each as Partial<Stage> | null)?.evidence) : [];
+  return {
+    artifacts: isMap(artifacts) ? 'map' : 'plain',
+    notes: Array.isArray(notes) ? 'list' : 'plain',
+    evidence: evidence.some(isMap) ? 'fields' : 'plain',
+  };
 }
 
-/** As the file's own reader expects it: evidence in the form of a text or a list is written as such. */
+const isMap = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
 function written(state: RepoState, form: FileForm): object {
-  const stages = state.stages.map((each) => {
-    const [[field, value] = [], ...more] = Object.entries(each.evidence ?? {});
-    return more.length === 0 && (field === 'text' || field === 'items') ? { ...each, evidence: value } : each;
-  });
-  const artifacts = form.artifacts === 'list' ? Object.values(state.artifacts) : state.artifacts;
-  const notes = form.notes === 'text' ? state.notes.map(({ text: said }) => said).join('\n') : state.notes;
-  return { ...state, stages, artifacts, notes };
+  const { artifacts, notes, ...rest } = state;
+  return {
+    ...rest,
+    stages: state.stages.map((each) => writtenStage(each, form)),
+    ...(form.artifacts === 'map' ? { artifacts } : plainArtifacts(artifacts)),
+    ...(form.notes === 'list' ? { notes } : { notes: plainNotes(notes), ...entriesOf(notes) }),
+  };
 }
+
+function writtenStage(stage: Stage, form: FileForm): object {
+  const { evidence: fields } = stage;
+  if (fields === undefined) return stage;
+  const [[field, value] = [], ...more] = Object.entries(fields);
+  if (more.length === 0 && (field === 'text' || field === 'items')) return { ...stage, evidence: value };
+  return form.evidence === 'fields' ? stage : { ...stage, evidence: evidenceText(fields), evidence_fields: fields };
+}
+
+function plainArtifacts(artifacts: RepoState['artifacts']): object {
+  const all = Object.entries(artifacts);
+  // What another program listed without being a path was numbered when it was read.
+  const listed = all.filter(([name, value]) => typeof value === 'string' || /^\d+$/.test(name));
+  const named = all.filter(([name, value]) => name !== value && (typeof value === 'string' || !/^\d+$/.test(name)));
+  return {
+    artifacts: [...new Set(listed.map(([, value]) => value))],
+    ...(named.length > 0 && { artifact_names: Object.fromEntries(named) }),
+  };
+}
+
+const entriesOf = (notes: readonly Note[]): object =>
+  notes.some((each) => Object.keys(each).length > 1) ? { note_entries: notes } : {};
 
 /** The text to write. Throws `InvalidError` (`state-secret`, with the places) and `LimitError` (`state-too-large`). */
-export function textOf(state: RepoState, form: FileForm = { artifacts: 'map', notes: 'list' }): string {
+export function textOf(state: RepoState, form: FileForm = PLAIN): string {
   const found = findSecrets(state);
   if (found.length > 0) {
     throw new InvalidError(

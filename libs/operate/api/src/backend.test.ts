@@ -6,6 +6,7 @@ import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, expect, it } from 'vitest';
 import { Backend } from './backend.ts';
 import { STARTED_GRACE_MS } from './limits.ts';
+import { uncommittedCheckpoints } from './shapes/checkpoints.ts';
 
 const ANA: Principal = { subject: 'key:a', tenant: 'acme' as TenantId, roles: ['operator'], kind: 'key' };
 
@@ -71,4 +72,25 @@ it('says at once of what was never placed, and of another tenant’s, that it is
     expect([polls, clock.monotonicMs()]).toEqual([1, 0]);
   }
   expect(new Set(messages).size).toBe(1);
+});
+
+it('lists checkpoints that a worker here has staged, and those that tasks have reserved, each once', async () => {
+  const task = (id: string, reserved: string | null, effects: object[] = []) => ({
+    task: id,
+    state: JSON.stringify({ id, step: 'pay', after: [], barrierCount: 0, when: [], retry: null, reserved, effects }),
+  });
+  const digests = { requestDigest: 'a', responseDigest: null };
+  const waits = { key: 'w:1.0:pay:0', operation: 'pay', status: 'pending', pending: { token: 't' }, ...digests };
+  const tasks = async () => [task('1.0', 'c2', [waits]), task('1.1', null), task('1.2', 'c3')];
+  const staged = { checkpoint: 'c3', sequence: 2, parent: 'c1', step: 'add', stepVersion: 1, task: '1.2' };
+  const place = {
+    ports: { store: { tasks }, clock },
+    client: {},
+    pendingCheckpoints: () => [{ control: { ...staged, inputDigest: 'b' } }],
+  };
+  const listed = await uncommittedCheckpoints(new Backend(place as never, []), 'w' as never);
+  expect(listed).toMatchObject([
+    { checkpoint_id: 'c3', status: 'pending', sequence_number: 2, parent_checkpoint_id: 'c1', input_state_hash: 'b' },
+    { checkpoint_id: 'c2', status: 'reserved', sequence_number: null, effect_log: [{ status: 'pending' }] },
+  ]);
 });

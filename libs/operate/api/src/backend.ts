@@ -22,6 +22,7 @@ import {
   maskedStore,
   overridden,
   type Ports,
+  type Worker,
 } from '@tidemark/runtime';
 import { clearReads } from './clear-reads.ts';
 import { STARTED_GRACE_MS, STARTED_POLL_MAX_MS, STARTED_POLL_MS, TENANTS_KEPT_MAX_COUNT } from './limits.ts';
@@ -35,6 +36,8 @@ export interface ServingProcess {
   readonly demand?: Demand | undefined;
   /** No other process can be running workflows there: a lease in its rows is a dead process's. */
   readonly isIdle?: boolean | undefined;
+  /** Checkpoints that a worker of this process has staged: nobody else knows of them before the log has them. */
+  readonly pendingCheckpoints?: Worker['pendingCheckpoints'] | undefined;
   /** The command that holds a folder; absent: state is in no folder. */
   readonly holder?: { readonly pid: number; readonly command: string } | undefined;
 }
@@ -81,6 +84,10 @@ export class Backend {
     const { demand } = this.#place;
     if (demand !== undefined) return demand;
     throw new UnavailableError('demand-unknown', 'No coordinator runs in this process: send the request to one.');
+  }
+
+  pendingCheckpoints(workflow: WorkflowId): ReturnType<Worker['pendingCheckpoints']> {
+    return this.#place.pendingCheckpoints?.(workflow) ?? [];
   }
 
   get isIdle(): boolean {

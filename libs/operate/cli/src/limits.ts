@@ -84,6 +84,13 @@ export const RECENT_CHECKPOINTS_COUNT = 50;
 /** Steps of a name from which on their times are judged; and milliseconds below which a commit is cheap whatever the step. */
 export const STEPS_JUDGED_MIN_COUNT = 10;
 export const COMMIT_COST_MIN_MS = 5;
+/** Effects of a definition from which on their kinds are judged, and the share of irreversible ones above which `doctor` says so. */
+export const EFFECTS_JUDGED_MIN_COUNT = 10;
+export const EFFECTS_IRREVERSIBLE_SHARE = 0.2;
+/** Milliseconds from the loss of a holder to the next claim from which on a takeover is slow. */
+export const TAKEOVER_SLOW_MS = 5_000;
+/** Size of what one checkpoint holds, in bytes, from which on `doctor` says so. */
+export const CHECKPOINT_LARGE_BYTES = 1_000_000;
 /** Size of a belief that grows, in bytes, from which on `doctor` says so. */
 export const BELIEF_GROWN_BYTES = 65_536;
 /** Size of the log, in bytes, from which on `doctor` advises an archive. */

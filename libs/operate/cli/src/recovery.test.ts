@@ -92,6 +92,14 @@ describe('beside a process that holds the folder', () => {
 
     await here('run', 'parcel', '--id', 'p1', '--detach');
     await dev.says(/p1 +started/);
+    const listed = async () => JSON.parse((await here('show', 'p1', '--checkpoints', '--json')).out).uncommitted;
+    await expect.poll(async () => (await listed())[0]?.effect_log[0]?.status).toBe('pending');
+    expect(await listed()).toMatchObject([
+      { status: 'reserved', sequence_number: null, step_definition_ref: 'deliver', checkpoint_id: expect.any(String) },
+    ]);
+    expect((await here('show', 'p1', '--checkpoints')).out).toMatch(
+      /reserved: deliver \(task 0\.0\), [0-9a-f-]{36}, shop\.deliver is pending/,
+    );
     const early = here('confirm', 'p1', 'shop-1', '--response', '{"parcel":"P7"}', '--json');
     expect(JSON.parse((await early).out)).toEqual({ api_version: 'v1', workflow: 'p1', unchecked: null });
     await dev.says(/p1 +completed/);

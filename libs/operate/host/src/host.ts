@@ -1,6 +1,6 @@
 /** Owns a set of opened ports with what runs on them, and the order in which they are closed. */
 
-import { ConfigError, uuidv7 } from '@tidemark/core';
+import { ConfigError, uuidv7, type WorkflowId } from '@tidemark/core';
 import type { Embedder } from '@tidemark/memory';
 import type { SegmentRow } from '@tidemark/ports';
 import {
@@ -115,6 +115,11 @@ export class Host {
   /** Demand for each pool of workers; undefined: no coordinator runs here. */
   get demand(): Demand | undefined {
     return this.#coordinator?.demand;
+  }
+
+  /** Checkpoints of a workflow that the worker here, if there is one, has staged. */
+  pendingCheckpoints(workflow: WorkflowId): ReturnType<Worker['pendingCheckpoints']> {
+    return this.#worker?.pendingCheckpoints(workflow) ?? [];
   }
 
   /** Starts projecting, dispatching, revoking and firing timers; one that was started runs on. When it can't start, the host is closed. */

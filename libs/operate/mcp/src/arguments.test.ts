@@ -1,8 +1,12 @@
 /** What arguments may be: told as any wrong input is, with code, field and remedy, before a schema goes into them. */
 
+import { readFile } from 'node:fs/promises';
 import { JSON_BOUNDS, type Json, tenantId } from '@tidemark/core';
 import { expect, it } from 'vitest';
+import { BUNDLE_TOOLS } from './bundle-tools.ts';
 import { MEMORY_TOOLS } from './memory-tools.ts';
+import { REPO_STATE_TOOLS } from './repo-state-tools.ts';
+import { SESSION_TOOLS } from './session-tools.ts';
 import type { ToolContext } from './tool.ts';
 
 const { depthMax, keyMaxChars, valuesMaxCount } = JSON_BOUNDS;
@@ -48,3 +52,17 @@ it.each([[deep(depthMax - 1)], [{ ['k'.repeat(keyMaxChars)]: [Number.MAX_SAFE_IN
     expect(kept.splice(0)).toHaveLength(1);
   },
 );
+
+it('docs/mcp.md names every tool', async () => {
+  const page = await readFile(new URL('../../../../docs/mcp.md', import.meta.url), 'utf8');
+  const rows = page.slice(page.indexOf('## Tools'), page.indexOf('What an assistant sees')).split('\n');
+  const table = rows.map((row) => row.split('|')[1]).join();
+  const listed = [...REPO_STATE_TOOLS, ...SESSION_TOOLS, ...BUNDLE_TOOLS, ...MEMORY_TOOLS].map(
+    ({ listed: { name } }) => name,
+  );
+  // `user_state_get`, `_set`: the later ones by their last word.
+  const named = [...table.matchAll(/`(\w+)`/g)].map(([, name]) =>
+    name!.startsWith('_') ? `user_state${name}` : name!,
+  );
+  expect(named.toSorted()).toEqual(listed.toSorted());
+});

@@ -12,6 +12,7 @@ import {
   type RepoStateFile,
   type RepoStateOptions,
   STAGE_STATUSES,
+  STAGES_MAX,
   type StagePlan,
 } from '@tidemark/repo-state';
 import { z } from 'zod';
@@ -121,22 +122,33 @@ const checkpoint = defineTool({
     check: check.optional(),
     note,
     agent,
+    every: z
+      .int()
+      .min(1)
+      .max(STAGES_MAX)
+      .optional()
+      .describe('Write the file after this many stages became done; until then they wait beside it. Default: each'),
     add: z.boolean().optional().describe('Add stages that the state does not have'),
     take: z.boolean().optional().describe('Take over a stage that another agent has in progress'),
   }),
-  output: z.object({ ...kept, passed: z.boolean(), checks: z.array(z.looseObject({ stage: z.string() })) }),
+  output: z.object({
+    ...kept,
+    passed: z.boolean(),
+    saved: z.boolean(),
+    checks: z.array(z.looseObject({ stage: z.string() })),
+  }),
   hints: RUNS,
-  async run({ name: of, evidence, artifacts, ...given }, context, signal) {
+  async run({ name: of, evidence, artifacts, every: checkpointEvery, ...given }, context, signal) {
     if (given.check !== undefined) refuseGiven(context, given.check);
-    const file = open(context, of, { signal });
+    const file = open(context, of, { signal, checkpointEvery });
     const change = { ...given, evidence: asRecord(evidence), artifacts: asRecord(artifacts) };
-    const { state: now, checks, passed, warnings: reported, file: where } = await file.checkpoint(change);
+    const { state: now, checks, passed, saved, warnings: reported, file: where } = await file.checkpoint(change);
     const failures = checks.filter((ran) => !ran.evidence.passed);
     const lines = failures.map(({ stage, evidence: ran }) =>
       [`The check of ${stage} failed (${ran.ended_by ?? ran.exit_code}): ${ran.command}`, ...ran.output].join('\n'),
     );
     return {
-      data: { file: where, state: now, passed, checks, warnings: reported },
+      data: { file: where, state: now, passed, saved, checks, warnings: reported },
       text: withWarnings([...lines, standing(now)].join('\n'), reported),
     };
   },

@@ -38,7 +38,8 @@ it('serves two processes on one folder; killed and started again, nothing is los
   const taken = await next.call('state_checkpoint', begins);
   expect(taken.error).toMatchObject({ code: 'stage-taken' });
   await next.call('state_checkpoint', { ...begins, take: true });
-  await next.call('state_checkpoint', { name: 'upgrade', stages: ['build'], status: 'done' });
+  const waits = await next.call('state_checkpoint', { name: 'upgrade', stages: ['build'], status: 'done', every: 3 });
+  expect(waits.data).toMatchObject({ saved: false, state: { current_stage: 'test' } });
   const failed = await next.call('state_checkpoint', { name: 'upgrade', stages: ['test'], status: 'done' });
   expect([failed.isError, failed.data.passed]).toEqual([false, false]);
   expect(failed.text).toMatch(/^The check of test failed \(1\): test -f built\n.*2 of 3 stages done; next is test/s);

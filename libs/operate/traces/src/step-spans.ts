@@ -56,7 +56,7 @@ export class StepSpans {
         this.#effects.claimed();
         return;
       case 'CheckpointReserved':
-        this.#attempt(event, envelope.control.task, envelope.atMs);
+        this.#reserved(event, envelope);
         return;
       case 'EffectIntended':
         this.#effects.intended(event, this.#parent(event));
@@ -76,6 +76,12 @@ export class StepSpans {
       default:
         this.#justFailed = wasFailed;
     }
+  }
+
+  #reserved(event: TracedEvent, { control: { task, checkpoint }, atMs }: Envelope<'CheckpointReserved'>): void {
+    const span = this.#attempt(event, task, atMs);
+    const status = { 'tidemark.checkpoint.id': checkpoint, 'tidemark.checkpoint.status': 'reserved' };
+    span.attributes = { ...span.attributes, ...status };
   }
 
   /** Call it before the lease's own span ends. Returns how many calls it left open. */
@@ -145,6 +151,7 @@ export class StepSpans {
     this.#sheet.end(span, atMs, {
       'tidemark.step.outcome': 'committed',
       'tidemark.checkpoint.id': control.checkpoint,
+      'tidemark.checkpoint.status': 'committed',
       'tidemark.checkpoint.sequence': control.sequence,
       'tidemark.step.version': control.stepVersion,
       'tidemark.tokens': control.tokens > 0 ? control.tokens : undefined,

@@ -203,7 +203,13 @@ export class WaitSpans {
     const { key, token, task } = control;
     // The wait continues.
     if (this.#confirmations.has(token)) return;
-    const attributes = { 'tidemark.task': task, 'tidemark.effect.key': key };
+    const reserved = after.frontier.tasks.get(task)?.reserved;
+    const attributes = present({
+      'tidemark.task': task,
+      'tidemark.effect.key': key,
+      'tidemark.checkpoint.id': reserved ?? undefined,
+      'tidemark.checkpoint.status': reserved == null ? undefined : 'reserved',
+    });
     const span = this.#begin('wait confirmation', `confirmation ${key}`, after.position, atMs, attributes);
     this.#confirmations.set(token, { key, span });
     this.#tokens.set(key, token);

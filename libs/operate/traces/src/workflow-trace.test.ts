@@ -1,7 +1,7 @@
 /** The trace of a workflow's events: a tree without gaps over any deaths, and the same however often it is drawn. */
 
 import { compensationSpan, FatalError, leaseSpan, traceIdOf, workflowSpan } from '@tidemark/runtime';
-import { anyOf, defineEffect, defineWorkflow, done, signal, task, timer } from '@tidemark/sdk';
+import { anyOf, defineEffect, defineWorkflow, done, pending, signal, task, timer } from '@tidemark/sdk';
 import { type TestWorld, testWorld } from '@tidemark/testkit';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -21,6 +21,27 @@ const charge = defineEffect({
 
 /** What the step that pays was given. */
 let given = '';
+
+const deliver = defineEffect({
+  operation: 'shop.deliver',
+  kind: 'idempotent',
+  request: z.object({}),
+  response: z.object({ receipt: z.string() }),
+  call: async () => pending('t1'),
+});
+
+const parcel = defineWorkflow({
+  name: 'parcel',
+  version: 1,
+  input: z.object({}),
+  belief: z.object({}),
+  output: z.object({ receipt: z.string() }),
+  tasks: { send: z.object({}) },
+  flow: { send: [] },
+  effects: [deliver],
+  begin: () => ({ belief: {}, next: [task('send', {})] }),
+  steps: { send: async (ctx) => ({ done: await ctx.effect(deliver, {}) }) },
+});
 
 const order = defineWorkflow({
   name: 'order',
@@ -118,6 +139,20 @@ describe('a workflow that goes well', () => {
     expect(spans.filter(({ name }) => name === 'queue').length).toBeGreaterThan(0);
     expect(root.events.map(({ name }) => name)).toEqual(['SignalReceived']);
     expect(given).toBe(`00-${root.traceId}-${named(spans, 'step pay').spanId}-01`);
+  });
+
+  test('says of a checkpoint that it is reserved until its effect is confirmed, and then committed', async () => {
+    world = await testWorld({ workflows: [parcel] });
+    const run = await world.start(parcel, {}, { id: 'p1' });
+    const drawn = async (of: 'spans' | 'open', name: string) =>
+      (await traceOf(world!.ports, run.id))[of].find((span) => span.name === name)?.attributes ?? {};
+    const status = 'tidemark.checkpoint.status';
+    await expect.poll(async () => (await drawn('open', 'wait confirmation'))[status]).toBe('reserved');
+    const { 'tidemark.checkpoint.id': id } = await drawn('open', 'wait confirmation');
+    await world.client.confirm(run.id, 't1', { outcome: 'done', response: { receipt: 'r' } });
+    await run.result();
+    const steps = (await ended(world, 'p1')).filter(({ name }) => name === 'step send');
+    expect(steps.at(-1)!.attributes).toMatchObject({ [status]: 'committed', 'tidemark.checkpoint.id': id });
   });
 
   test('is drawn alike each time, and as far as it is decided while it runs', async () => {

@@ -116,6 +116,13 @@ export class LeasedStream {
     return this.#speculative;
   }
 
+  /** Checkpoints that this holder has made and that were not accepted yet, in order. */
+  get pendingCheckpoints(): readonly Envelope<'CheckpointCommitted'>[] {
+    return this.#unsettled.flatMap(({ entry: { envelope } }) =>
+      envelope.type === 'CheckpointCommitted' ? [envelope] : [],
+    );
+  }
+
   /** The first offset that was not folded here. */
   get next(): Offset {
     return this.#next;

@@ -226,8 +226,10 @@ describe('a runner', () => {
     const run = watched(runner.run());
     await ports.clock.run(49);
     expect(await typesOf(log)).not.toContain('CheckpointCommitted');
+    expect(runner.pendingCheckpoints).toMatchObject([{ control: { sequence: 1, step: 'a' } }]);
     await ports.clock.run(1);
     expect(await typesOf(log)).toContain('CheckpointCommitted');
+    expect(runner.pendingCheckpoints).toEqual([]);
     second.open({ done: 1 });
     await run.ended;
     expect(ports.clock.sleeperCount).toBe(0);

@@ -43,7 +43,7 @@ import {
 } from '../effects/index.ts';
 import { type ContextReads, canRun, contentDraft, type ResolvedTask, resolveTask } from '../history/index.ts';
 import { guardOf, type Ports, RunGate } from '../kernel/index.ts';
-import { type Draft, Flushing, failureDrafts, parkDraft } from '../lease/index.ts';
+import { type Draft, Flushing, failureDrafts, type LeasedStream, parkDraft } from '../lease/index.ts';
 import { commitDrafts, followStaged, lastingCall } from './commit.ts';
 import { cancelDraft, mustBeDecided, onceDecided, releaseDraft, undoDraft } from './ending.ts';
 import { CONTROL_POLL_PERIOD_MS, INBOX_POLL_PERIOD_MS } from './limits.ts';
@@ -118,6 +118,10 @@ export class WorkflowRunner {
    * Runs until there is nothing to do, and then releases the lease. Throws `FencedError` when the lease is lost; after any other error the
    * caller releases it.
    */
+  get pendingCheckpoints(): LeasedStream['pendingCheckpoints'] {
+    return this.#options.stream.pendingCheckpoints;
+  }
+
   async run(): Promise<RunEnd> {
     const { stream } = this.#options;
     try {

@@ -191,6 +191,11 @@ export class Worker {
     await liveness.vanish(this.holder);
   }
 
+  /** Checkpoints of a workflow that this worker has staged and that the log hasn't accepted yet. */
+  pendingCheckpoints(workflow: WorkflowId): WorkflowRunner['pendingCheckpoints'] {
+    return this.#runners.get(workflow)?.pendingCheckpoints ?? [];
+  }
+
   #report(where: string, error: unknown): void {
     try {
       this.#options.onError?.(where, error);

@@ -17,8 +17,14 @@ import {
   taskIdSchema,
   workflowParams,
 } from '../schemas/common.ts';
-import { checkpointSchema, effectSchema, eventSchema, taskSchema } from '../schemas/workflow.ts';
-import { checkpointPoints } from '../shapes/checkpoints.ts';
+import {
+  checkpointSchema,
+  effectSchema,
+  eventSchema,
+  taskSchema,
+  uncommittedCheckpointSchema,
+} from '../schemas/workflow.ts';
+import { checkpointPoints, uncommittedCheckpoints } from '../shapes/checkpoints.ts';
 import { reportedControl } from '../shapes/control.ts';
 import { pendingTask, taskJson } from '../shapes/frontier.ts';
 import { effectJson, eventJson } from '../shapes/history.ts';
@@ -29,12 +35,19 @@ export const listCheckpoints = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/checkpoints',
   summary: "A workflow's checkpoints",
-  description: 'By sequence, each with the effects of its task. `next_from` is where the next page begins.',
+  description:
+    'By sequence, each with the effects of its task. `next_from` is where the next page begins. The last page has those that do not count yet: `reserved` (before an effect, until its task commits; so while a confirmation is outstanding) and `pending` (staged by a worker of the answering process, and not in the log yet).',
   right: 'read',
   problems: ['workflow-unknown', 'store-rebuilding'],
   params: workflowParams,
   query: z.object({ from: sequenceSchema.default(1), limit: limitSchema }),
-  answers: { 200: z.object({ checkpoints: z.array(checkpointSchema), next_from: z.int().nullable() }) },
+  answers: {
+    200: z.object({
+      checkpoints: z.array(checkpointSchema),
+      next_from: z.int().nullable(),
+      uncommitted: z.array(uncommittedCheckpointSchema),
+    }),
+  },
   async handle({ params, query, principal, backend }) {
     const row = await backend.find(principal, params.workflow);
     const from = Math.max(query.from, 1) as Sequence;
@@ -43,7 +56,8 @@ export const listCheckpoints = route({
     const points = await checkpointPoints(backend, row, rows);
     const checkpoints = points.flatMap(({ checkpoint }) => checkpoint ?? []);
     const next_from = last === undefined || last.sequence >= row.sequence ? null : last.sequence + 1;
-    return ok({ checkpoints, next_from });
+    const uncommitted = next_from === null ? await uncommittedCheckpoints(backend, row.workflow) : [];
+    return ok({ checkpoints, next_from, uncommitted });
   },
 });
 

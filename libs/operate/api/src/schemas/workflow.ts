@@ -154,6 +154,32 @@ export const memoryScopesSchema = z
 
 export const workingMemorySchema = content(z.record(z.string(), jsonSchema));
 
+const effectLogSchema = z
+  .array(
+    z.object({
+      operation: z.string(),
+      idempotency_key: z.string(),
+      status: z.string(),
+      request_digest: digestSchema,
+      response_digest: digestSchema.nullable(),
+    }),
+  )
+  .readonly();
+
+export const uncommittedCheckpointSchema = z
+  .object({
+    checkpoint_id: z.string(),
+    sequence_number: z.int().nullable().meta({ description: 'Null: its place in the chain is open.' }),
+    parent_checkpoint_id: z.string().nullable(),
+    status: z.enum(['reserved', 'pending']),
+    step_definition_ref: z.string(),
+    step_version: z.int().nullable(),
+    task: z.string(),
+    input_state_hash: digestSchema.nullable(),
+    effect_log: effectLogSchema,
+  })
+  .meta({ id: 'UncommittedCheckpoint', description: 'A checkpoint that does not count yet.' });
+
 export const checkpointSchema = z
   .object({
     checkpoint_id: z.string().nullable(),
@@ -174,17 +200,7 @@ export const checkpointSchema = z
     input_state_hash: digestSchema,
     output_state: content(jsonSchema),
     belief_change: content(z.union([z.object({ delta: jsonSchema }), z.object({ snapshot: jsonSchema })]).nullable()),
-    effect_log: z
-      .array(
-        z.object({
-          operation: z.string(),
-          idempotency_key: z.string(),
-          status: z.string(),
-          request_digest: digestSchema,
-          response_digest: digestSchema.nullable(),
-        }),
-      )
-      .readonly(),
+    effect_log: effectLogSchema,
     memory_scope_snapshot: memoryScopesSchema,
     log: content(z.array(z.object({ at: timeSchema, action: z.string(), detail: jsonSchema.optional() })).readonly()),
     last_action: words(),

@@ -1,10 +1,19 @@
 /** Owns checkpoints with everything known of each beside its record: its effects, its status, and what memory held right after it. Reads rows. */
 
 import { decodePayload, maskSecrets } from '@tidemark/codec';
-import { isoTime, type Json, type Sequence } from '@tidemark/core';
-import type { CheckpointRow, EffectListing, WorkflowSummary } from '@tidemark/ports';
+import {
+  type EffectState,
+  isoTime,
+  type Json,
+  type Sequence,
+  type TaskId,
+  type TaskState,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { CheckpointRow, EffectListing, TaskRow, WorkflowSummary } from '@tidemark/ports';
 import { compensatedCheckpoints, type Definition, type PastScope, scopesAfter } from '@tidemark/runtime';
 import type { Backend } from '../backend.ts';
+import { PAGE_MAX_COUNT } from '../limits.ts';
 
 export interface CheckpointPoint {
   /** Null: it is the opening. */
@@ -51,6 +60,45 @@ export async function checkpointPoints(
   });
 }
 
+/** Checkpoints that don't count yet: of tasks that have reserved one before an effect, and what a worker of this process has staged. */
+export async function uncommittedCheckpoints(backend: Backend, workflow: WorkflowId) {
+  const pending = backend.pendingCheckpoints(workflow).map(({ control }) => ({
+    checkpoint_id: control.checkpoint as string,
+    sequence_number: control.sequence as number | null,
+    parent_checkpoint_id: control.parent as string | null,
+    status: 'pending' as 'pending' | 'reserved',
+    step_definition_ref: control.step,
+    step_version: control.stepVersion as number | null,
+    task: control.task as string,
+    input_state_hash: control.inputDigest as string | null,
+    effect_log: [] as ReturnType<typeof effectLog>,
+  }));
+  const staged = new Set(pending.map(({ checkpoint_id }) => checkpoint_id));
+  const reserved: typeof pending = [];
+  for (let after: TaskId | null = null; ; ) {
+    const page: readonly TaskRow[] = await backend.reads.tasks(workflow, PAGE_MAX_COUNT, after);
+    for (const state of page.map((row) => JSON.parse(row.state) as TaskState)) {
+      if (state.reserved === null || staged.has(state.reserved)) continue;
+      reserved.push({
+        ...{ checkpoint_id: state.reserved, sequence_number: null, parent_checkpoint_id: null, status: 'reserved' },
+        ...{ step_definition_ref: state.step, step_version: null, task: state.id, input_state_hash: null },
+        effect_log: effectLog(state.effects),
+      });
+    }
+    if (page.length < PAGE_MAX_COUNT) return [...pending, ...reserved];
+    after = page.at(-1)!.task;
+  }
+}
+
+const effectLog = (effects: readonly (EffectListing | EffectState)[]) =>
+  effects.map((effect) => ({
+    operation: effect.operation,
+    idempotency_key: effect.key as string,
+    status: effect.status,
+    request_digest: effect.requestDigest as string,
+    response_digest: effect.responseDigest as string | null,
+  }));
+
 /** The later fate of a checkpoint. */
 interface Became {
   /** Null: unknown. */
@@ -86,13 +134,7 @@ function checkpointJson(
     input_state_hash: row.inputDigest,
     output_state: output,
     belief_change: snapshot === undefined ? (delta === undefined ? null : { delta }) : { snapshot },
-    effect_log: effects.map((effect) => ({
-      operation: effect.operation,
-      idempotency_key: effect.key,
-      status: effect.status,
-      request_digest: effect.requestDigest,
-      response_digest: effect.responseDigest,
-    })),
+    effect_log: effectLog(effects),
     memory_scope_snapshot,
     log: (log ?? []).map(({ atMs, action, detail }) => ({
       at: isoTime(atMs),

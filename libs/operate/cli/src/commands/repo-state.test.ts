@@ -80,7 +80,7 @@ it('ends with 1 when a check fails, and shows what it said', async () => {
 });
 
 it('prints JSON for programs', async () => {
-  const { json, call } = await repository();
+  const { json, call, file } = await repository();
   expect(await json('resume', 'audit')).toMatchObject({ fresh: true, stage: null });
   expect(await json('resume', 'audit', '--stages', 'a', 'b')).toMatchObject({
     fresh: true,
@@ -104,6 +104,12 @@ it('prints JSON for programs', async () => {
       ],
     },
   });
+  const every = ['--done', '--every', '2'];
+  expect(await json('checkpoint', 'audit', 'x', '--add', ...every)).toMatchObject({ saved: false });
+  expect(await json('show', 'audit')).toMatchObject({ state: { stages: [{}, {}, { id: 'x', status: 'done' }] } });
+  expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ stages: [{}, {}] });
+  expect(await json('checkpoint', 'audit', 'y', '--add', ...every)).toMatchObject({ saved: true });
+  expect(JSON.parse(await readFile(file, 'utf8')).stages).toHaveLength(4);
   const refused = await call('complete', 'audit', '--json');
   expect([refused.code, refused.out]).toEqual([65, '']);
   expect(JSON.parse(refused.err)).toMatchObject({ error: { code: 'stages-open' } });
@@ -219,6 +225,6 @@ it('keeps the evidence of a check that is ended with Ctrl-C', async () => {
   expect((await cli.ended()).code).toBe(130);
   expect(JSON.parse(await readFile(file, 'utf8')).stages[0]).toMatchObject({
     status: 'failed',
-    evidence: { check: { ended_by: 'interrupt' } },
+    evidence_fields: { check: { ended_by: 'interrupt' } },
   });
 }, 120_000);

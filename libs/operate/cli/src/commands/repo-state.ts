@@ -13,6 +13,7 @@ import {
   openRepoState,
   type RepoState,
   type RepoStateFile,
+  type RepoStateOptions,
   type ResumeReport,
   type StagePlan,
   type StageStatus,
@@ -56,14 +57,17 @@ export async function stateCheckpoint(
 ): Promise<number> {
   const change = await changeFrom(session, stages, options);
   const interrupts = takeInterrupts(session);
-  const state = open(session, name, options, { checkTimeoutMs: options.checkTimeout, signal: interrupts.signal });
+  const { checkTimeout: checkTimeoutMs, every: checkpointEvery } = options;
+  const state = open(session, name, options, { checkTimeoutMs, checkpointEvery, signal: interrupts.signal });
   try {
     const result = await state.checkpoint(change);
-    const { checks, passed, file, warnings } = result;
-    session.terminal.answer({ file, passed, checks, state: result.state, warnings });
+    const { checks, passed, saved, file, warnings } = result;
+    session.terminal.answer({ file, passed, saved, checks, state: result.state, warnings });
     warn(session, warnings);
     for (const { stage, evidence } of checks) session.terminal.lines(checkLines(stage, evidence, style(session)));
     session.terminal.line(checkpointWords(result.state, stages, change.status));
+    if (!saved)
+      session.terminal.line('It waits beside the file, which the next change or resume writes at the latest.');
     if (interrupts.signal.aborted) return EXIT.interrupted;
     return passed ? EXIT.ok : EXIT.failed;
   } finally {
@@ -199,7 +203,7 @@ function open(
   session: Session,
   name: string,
   options: PlaceOptions & { readonly agent?: string | undefined },
-  more: { version?: number | undefined; checkTimeoutMs?: number | undefined; signal?: AbortSignal } = {},
+  more: Pick<RepoStateOptions, 'version' | 'checkTimeoutMs' | 'checkpointEvery' | 'signal'> = {},
 ): RepoStateFile {
   const folder = folderOf(session, options);
   // It may have come with the repository: a person sees it, and can interrupt it.

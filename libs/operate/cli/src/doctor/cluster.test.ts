@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { ARCHIVE_ADVISED_LOG_BYTES } from '../limits.ts';
-import { checkArchive, checkEncryption } from './cluster.ts';
+import { checkArchive, checkEncryption, checkRegions } from './cluster.ts';
 
 const tiers = (archiveUrl: string) => ({
   tiers: { archiveUrl, coldUrl: '', hotMs: 1, retention: { warmMs: 1, keepMs: null } },
@@ -13,6 +13,20 @@ it('encryption that is off', () => {
     { check: 'Encryption', level: 'warn', remedy: expect.stringContaining('TIDEMARK_KEYS_URL') },
   ]);
   expect(checkEncryption({ keysUrl: 'file:///keys.json' })).toEqual([]);
+});
+
+it('brokers in several regions, by their racks', () => {
+  const racks = ['eu-west-1a', 'eu-west-1b', 'us-east1-b', 'US-East-1c', null];
+  expect(checkRegions(racks)).toMatchObject([
+    {
+      check: 'Regions',
+      level: 'warn',
+      message: expect.stringMatching(/3 regions \(eu-west-1, us-east-1, us-east1\).*100 to 300 ms/),
+      remedy: expect.stringContaining('asynchronous'),
+    },
+  ]);
+  expect(checkRegions(['eu-west-1a', 'eu-west-1b', null, ''])).toEqual([]);
+  expect(checkRegions(['rack1', 'rack2', 'a', 'b'])).toEqual([]);
 });
 
 it('a log that grows without an archive', () => {

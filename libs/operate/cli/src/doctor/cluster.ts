@@ -38,7 +38,12 @@ export async function checkCluster({ env }: Pick<Session, 'env'>, locate: Locate
     probeRedis(config.redisUrl, config.tls.redis),
     probePostgres(config.postgresUrl, config.tls.postgres),
   ]);
-  const findings = [checkSettings(env), ...checkEncryption(config), ...probes.flatMap((probe) => probe.findings)];
+  const findings = [
+    checkSettings(env),
+    ...checkEncryption(config),
+    ...probes.flatMap((probe) => probe.findings),
+    ...checkRegions(probes.flatMap(({ racks = [] }) => racks)),
+  ];
   if (!probes.every((probe) => probe.usable)) return findings;
   return [...findings, ...(await checkInside(config, ownName(env), locate))];
 }
@@ -55,6 +60,17 @@ export function checkEncryption({ keysUrl }: Pick<ClusterConfig, 'keysUrl'>): re
   const remedy =
     'Name a key in TIDEMARK_KEYS_URL, and set TIDEMARK_ENCRYPTION=on, in all processes; what is written from then on is encrypted.';
   return [warn('Encryption', 'off: a reader of Kafka, Postgres or the archive reads what workflows say', remedy)];
+}
+
+/** A rack that is named as clouds name their zones tells the region: `eu-west-1a`, `us-east1-b`. */
+export function checkRegions(racks: readonly (string | null)[]): readonly Finding[] {
+  const named = racks.map((rack) => /^([a-z]+(?:-[a-z]+)+-?\d+)-?[a-z]$/i.exec(rack ?? '')?.[1]?.toLowerCase());
+  const regions = [...new Set(named.filter((region) => region !== undefined))].sort();
+  if (regions.length < 2) return [];
+  const message = `Kafka's brokers are in ${regions.length} regions (${regions.join(', ')}): every durable step waits for its replicas, which takes 100 to 300 ms across regions`;
+  const remedy =
+    'Keep the brokers of one log in the zones of one region. A copy in another one that is asynchronous (MirrorMaker) costs no step anything, and the loss of the region loses what it has not copied: steps run again there, and irreversible effects are asked about.';
+  return [warn('Regions', message, remedy)];
 }
 
 /** A log without an archive only grows. */

@@ -18,6 +18,8 @@ export interface Probe {
   readonly findings: readonly Finding[];
   /** It answers, and holds what commands read. */
   readonly usable: boolean;
+  /** Of Kafka's brokers. */
+  readonly racks?: readonly (string | null)[] | undefined;
 }
 
 const CLIENT = 'tidemark-doctor';
@@ -150,17 +152,23 @@ const notMade = (what: string): Finding =>
 export async function probeKafka(brokers: readonly string[], topic: string, tls?: TlsFiles): Promise<Probe> {
   const findings: Finding[] = [];
   let usable = false;
+  let racks: Probe['racks'];
   for (const broker of brokers) {
     const probe = await probeBroker(broker, topic, tls);
     // Reports the cluster's state once.
     findings.push(...(usable ? probe.findings.slice(0, 1) : probe.findings));
     usable ||= probe.usable;
+    racks ??= probe.racks;
   }
   const isThere = findings.some(({ level }) => level !== 'fail');
   // Some unreachable brokers are a warning while others answer.
   if (isThere)
-    return { findings: findings.map((each) => (each.level === 'fail' ? { ...each, level: 'warn' } : each)), usable };
-  return { findings, usable };
+    return {
+      findings: findings.map((each) => (each.level === 'fail' ? { ...each, level: 'warn' } : each)),
+      usable,
+      racks,
+    };
+  return { findings, usable, racks };
 }
 
 async function probeBroker(broker: string, topic: string, tls: TlsFiles | undefined): Promise<Probe> {
@@ -182,9 +190,10 @@ async function probeBroker(broker: string, topic: string, tls: TlsFiles | undefi
     const brokerCount = metadata.brokers.length;
     const said = `${broker}, ${kafkaVersion(level)}, ${brokerCount} broker${brokerCount === 1 ? '' : 's'}`;
     const findings = [answered('Kafka', said, ms)];
-    if (await hasTopic(connection, topic)) return { findings, usable: true };
+    const racks = metadata.brokers.map(({ rack }) => rack);
+    if (await hasTopic(connection, topic)) return { findings, usable: true, racks };
     const remedy = 'The first coordinator that starts makes it.';
-    return { findings: [...findings, warn('Kafka', `topic ${topic} is not made yet`, remedy)], usable: false };
+    return { findings: [...findings, warn('Kafka', `topic ${topic} is not made yet`, remedy)], usable: false, racks };
   } catch (error) {
     return absent('Kafka', broker, rootOf(error), []);
   } finally {

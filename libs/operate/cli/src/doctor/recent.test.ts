@@ -1,7 +1,14 @@
 /** What doctor advises from the newest workflows: each rule on a history that calls for it, and on one beside it that doesn't. */
 
 import { expect, it } from 'vitest';
-import { BELIEF_GROWN_BYTES, COMMIT_COST_MIN_MS, STEPS_JUDGED_MIN_COUNT } from '../limits.ts';
+import {
+  BELIEF_GROWN_BYTES,
+  CHECKPOINT_LARGE_BYTES,
+  COMMIT_COST_MIN_MS,
+  EFFECTS_JUDGED_MIN_COUNT,
+  STEPS_JUDGED_MIN_COUNT,
+  TAKEOVER_SLOW_MS,
+} from '../limits.ts';
 import { adviceOn, type RecentRun } from './recent.ts';
 
 type Moment = RecentRun['moments'][number];
@@ -50,6 +57,40 @@ it('checkpoints that cost more than their steps', () => {
   // Signals, timers and effects in between are waited for, not the checkpoint.
   const between = inSequence(many, 1, 50).moments.flatMap((each) => [each, moment('SignalReceived', 0, {})]);
   expect(codes(run({ moments: between }))).toEqual([]);
+});
+
+it('more than a fifth of the effects are irreversible', () => {
+  const effects = (irreversible: number, others: number) =>
+    run({
+      moments: [
+        ...Array.from({ length: irreversible }, (_, at) => intended(`${at}.0`, `i${at}`)),
+        ...Array.from({ length: others }, (_, at) => intended(`${at}.1`, `o${at}`, 'idempotent')),
+      ],
+    });
+  const all = EFFECTS_JUDGED_MIN_COUNT;
+  expect(codes(effects(all / 5 + 1, all))).toEqual([['effects-irreversible', 'bank.wire']]);
+  expect(adviceOn([effects(all, all)])[0]!.message).toMatch(/50 % .*\(10 of 20.* commit.* before each/);
+  expect(codes(effects(all / 5, (all * 4) / 5))).toEqual([]);
+  // A few say nothing.
+  expect(codes(effects(2, all - 3))).toEqual([]);
+});
+
+it('takeovers that took 5 s and more', () => {
+  const taken = (ms: number, ...between: readonly Moment[]) =>
+    run({ moments: [moment('LeaseRevoked', 1_000, {}), ...between, moment('LeaseClaimed', 1_000 + ms, {})] });
+  expect(codes(taken(TAKEOVER_SLOW_MS))).toEqual([['takeover-slow', undefined]]);
+  expect(adviceOn([taken(7_000)])[0]!.message).toMatch(/7\.0 s .*\(w1\).*warm.*synchronous/);
+  expect(codes(taken(TAKEOVER_SLOW_MS - 1))).toEqual([]);
+  // It was not runnable meanwhile.
+  expect(codes(taken(60_000, moment('PauseRequested', 2_000, {}), moment('ResumeRequested', 60_000, {})))).toEqual([]);
+});
+
+it('a checkpoint over 1 MB', () => {
+  const holding = (...sizes: readonly number[]) =>
+    run({ checkpoints: sizes.map((size) => ({ step_definition_ref: 'read', output_state: 'x'.repeat(size) })) });
+  expect(codes(holding(10, CHECKPOINT_LARGE_BYTES))).toEqual([['checkpoint-large', 'read']]);
+  expect(adviceOn([holding(2_500_000)])[0]!.message).toMatch(/2\.5 MB \(w1\).*object store/);
+  expect(codes(holding(CHECKPOINT_LARGE_BYTES - 1_000))).toEqual([]);
 });
 
 it('a belief that only grows', () => {

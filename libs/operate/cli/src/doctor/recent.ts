@@ -1,6 +1,6 @@
 /**
  * Owns the advice that follows from how the newest workflows ran: too much in one checkpoint, checkpoints that cost more than their steps,
- * beliefs that only grow, and what looks like a secret. It reads a bounded part of their histories, and reports sizes and times, never
+ * irreversible effects, slow takeovers, beliefs that only grow, and what looks like a secret. It reads a bounded part of their histories, and reports sizes and times, never
  * content.
  */
 
@@ -9,14 +9,18 @@ import { TidemarkError } from '@tidemark/core';
 import { findSecrets, isGuess, secretPlaces } from '@tidemark/secrets';
 import {
   BELIEF_GROWN_BYTES,
+  CHECKPOINT_LARGE_BYTES,
   COMMIT_COST_MIN_MS,
+  EFFECTS_IRREVERSIBLE_SHARE,
+  EFFECTS_JUDGED_MIN_COUNT,
   RECENT_CHECKPOINTS_COUNT,
   RECENT_EVENTS_COUNT,
   RECENT_WORKFLOWS_COUNT,
   STEPS_JUDGED_MIN_COUNT,
+  TAKEOVER_SLOW_MS,
 } from '../limits.ts';
 import { type Place, within } from '../place/place.ts';
-import { bytes, counted } from '../text/units.ts';
+import { bytes, counted, duration } from '../text/units.ts';
 import type { Locate } from './definition-places.ts';
 import { type Finding, foundAt, ok } from './finding.ts';
 
@@ -37,9 +41,16 @@ export interface RecentRun {
 }
 
 export interface Advice {
-  readonly code: 'effects-in-one-checkpoint' | 'checkpoint-dearer-than-step' | 'belief-grows' | 'secret-stored';
+  readonly code:
+    | 'effects-in-one-checkpoint'
+    | 'effects-irreversible'
+    | 'checkpoint-dearer-than-step'
+    | 'checkpoint-large'
+    | 'takeover-slow'
+    | 'belief-grows'
+    | 'secret-stored';
   readonly definition: string;
-  /** The step concerned; absent: the definition. */
+  /** The step or operation concerned; absent: the definition. */
   readonly subject?: string | undefined;
   readonly message: string;
 }
@@ -83,7 +94,10 @@ export function adviceOn(runs: readonly RecentRun[]): readonly Advice[] {
   const byDefinition = Map.groupBy(runs, ({ definition }) => definition);
   return [...byDefinition].flatMap(([definition, ofIt]) => [
     ...crowdedCheckpoints(definition, ofIt),
+    ...irreversibleEffects(definition, ofIt),
     ...dearCheckpoints(definition, ofIt),
+    ...largeCheckpoints(definition, ofIt),
+    ...slowTakeovers(definition, ofIt),
     ...grownBelief(definition, ofIt),
     ...storedSecrets(definition, ofIt),
   ]);
@@ -109,6 +123,57 @@ function crowdedCheckpoints(definition: string, runs: readonly RecentRun[]): rea
     ...{ code: 'effects-in-one-checkpoint', definition, subject: step },
     message: `Step ${step} made ${count} irreversible effects before one checkpoint (${workflow}): after a failure in between all of them are in question. Give each a step of its own, so that a checkpoint follows it.`,
   }));
+}
+
+/** More than a fifth of what it calls can't be called again. */
+function irreversibleEffects(definition: string, runs: readonly RecentRun[]): readonly Advice[] {
+  const kinds = new Map<unknown, boolean>();
+  const operations = new Map<string, number>();
+  for (const { type, control } of runs.flatMap(({ moments }) => moments)) {
+    if (type !== 'EffectIntended' || kinds.has(control.key)) continue;
+    const isIrreversible = control.kind === 'irreversible';
+    kinds.set(control.key, isIrreversible);
+    const operation = String(control.operation);
+    if (isIrreversible) operations.set(operation, (operations.get(operation) ?? 0) + 1);
+  }
+  const count = [...kinds.values()].filter(Boolean).length;
+  if (kinds.size < EFFECTS_JUDGED_MIN_COUNT || count <= kinds.size * EFFECTS_IRREVERSIBLE_SHARE) return [];
+  const [subject] = [...operations].toSorted(([, a], [, b]) => b - a)[0]!;
+  const message = `${Math.round((100 * count) / kinds.size)} % of its effects are irreversible (${count} of ${kinds.size}, most of them ${subject}): each is in question when a worker dies in it. Leave its steps durable, so that a checkpoint is committed synchronously before each, give each a probe, and make those idempotent that can be.`;
+  return [{ code: 'effects-irreversible', definition, subject, message }];
+}
+
+/** Once for each step: the largest. */
+function largeCheckpoints(definition: string, runs: readonly RecentRun[]): readonly Advice[] {
+  const most = new Map<string, { readonly size: number; readonly workflow: string }>();
+  for (const { workflow, checkpoints } of runs) {
+    for (const { step_definition_ref: step, belief_change: belief, output_state: output, log } of checkpoints) {
+      const size = Buffer.byteLength(JSON.stringify({ belief, output, log }));
+      if (size > Math.max(most.get(step ?? 'begin')?.size ?? 0, CHECKPOINT_LARGE_BYTES)) {
+        most.set(step ?? 'begin', { size, workflow });
+      }
+    }
+  }
+  return [...most].map(([step, { size, workflow }]) => ({
+    ...{ code: 'checkpoint-large', definition, subject: step },
+    message: `Step ${step} made a checkpoint of ${bytes(size)} (${workflow}), which every takeover and every list of it reads whole. Put what is large into an object store or a file, and its name and digest into the checkpoint; a payload over 1 MiB goes to the object store by itself where there is an archive.`,
+  }));
+}
+
+/** From the loss of a holder to the next one, with nothing in between that would have kept the workflow from running. */
+function slowTakeovers(definition: string, runs: readonly RecentRun[]): readonly Advice[] {
+  const slow = runs.flatMap(({ workflow, moments }) =>
+    moments.flatMap(({ type, at }, index) => {
+      const next = moments[index + 1];
+      if (type !== 'LeaseRevoked' || next?.type !== 'LeaseClaimed') return [];
+      const ms = Date.parse(next.at) - Date.parse(at);
+      return ms < TAKEOVER_SLOW_MS ? [] : [{ workflow, ms }];
+    }),
+  );
+  const [worst] = slow.toSorted((a, b) => b.ms - a.ms);
+  if (worst === undefined) return [];
+  const message = `Its takeover took ${duration(worst.ms)} after the loss of a worker (${worst.workflow}). To resume in less than ${duration(TAKEOVER_SLOW_MS)}, keep warm workers with free slots that have its definition, and synchronous replicas of log and rows.`;
+  return [{ code: 'takeover-slow', definition, message }];
 }
 
 /** A step that is committed by itself, with nothing in between, takes longer to commit than to run. */

@@ -9,7 +9,7 @@ import { request } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import { ConfigError } from '@tidemark/core';
+import { ConfigError, type WorkflowId } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
 import { SOCKET_PATH_MAX_BYTES } from '../limits.ts';
@@ -46,6 +46,7 @@ export async function serveFolder({ folder, host, ...options }: ServedFolder): P
   const address = path.join(home, 'sock');
   const place = {
     ...{ ports: host.ports, client: host.client, holder: { pid: process.pid, command } },
+    pendingCheckpoints: (workflow: WorkflowId) => host.pendingCheckpoints(workflow),
     // A coordinator may begin in it later.
     get demand() {
       return host.demand;

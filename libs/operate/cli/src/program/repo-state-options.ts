@@ -40,6 +40,11 @@ export function stateCommands({ command: add }: ProgramKit) {
     .option('--artifact <name=value>', 'something that was made, such as a path; may be repeated', collect)
     .option('--note <text>', 'something to know')
     .addOption(agent())
+    .option(
+      '--every <number>',
+      'write the file after this many stages became done; until then they wait beside it',
+      aNumber,
+    )
     .option('--add', 'add stages that the state does not have')
     .option('--take', 'take over a stage that another agent has in progress');
 

@@ -39,6 +39,15 @@ const crashed = history(
 );
 
 describe('the timeline of a workflow', () => {
+  it('has the checkpoint that is reserved while its effect awaits a confirmation, once', () => {
+    const waits = timelineOf(
+      history(['WorkflowOpened'], ['EffectIntended', call], ['EffectPending', call], ['EffectPending', call]),
+    );
+    expect(waits.rows.slice(2)).toMatchObject([
+      { title: 'Checkpoint reserved', detail: 'task 0.0 · until mail is confirmed' },
+    ]);
+  });
+
   it('tells of a lost worker, of what it left behind, and of who went on', () => {
     const timeline = timelineOf(crashed);
     expect(timeline.holders).toEqual(['a', 'b']);

@@ -153,7 +153,7 @@ export class Timeline {
         this.#began(event, atMs);
         return;
       case 'EffectPending':
-        this.#settle(text(control.key), 'pending', undefined);
+        this.#pending(event, atMs);
         return;
       case 'EffectResolved':
         this.#resolved(event, atMs);
@@ -273,6 +273,16 @@ export class Timeline {
     row.tokens = number(spent?.tokens);
     row.costMicros = number(spent?.costMicros);
     this.#settle(row.key, control.outcome === 'failed' ? 'failed' : 'done', atMs);
+  }
+
+  /** A repeated one only extends the wait. */
+  #pending(event: Moment, atMs: number): void {
+    const { task, key } = event.control;
+    const row = this.#effects.get(text(key));
+    if (row?.status === 'pending') return;
+    this.#settle(text(key), 'pending', undefined);
+    const detail = `task ${text(task)} · until ${row?.operation ?? 'its effect'} is confirmed`;
+    this.#note(event, atMs, 'Checkpoint reserved', detail, 'plain');
   }
 
   #settle(key: string, status: EffectRow['status'], endedAtMs: number | undefined): void {

@@ -1,6 +1,6 @@
 /** Owns how `tidemark show` reads on a terminal. Pure. */
 
-import type { Checkpoint, Effect, Event, Task, Workflow, WorkflowView } from '@tidemark/client';
+import type { Answer, Checkpoint, Effect, Event, Task, Workflow, WorkflowView } from '@tidemark/client';
 import { CANCELLING, PAUSED } from '@tidemark/runtime/names';
 import { TASKS_SHOWN_COUNT } from '../../limits.ts';
 import type { RunningOptions } from '../../program/running-options.ts';
@@ -27,6 +27,7 @@ export interface Found {
   /** The first ones. */
   readonly children: readonly Workflow[];
   readonly checkpoints: readonly Checkpoint[] | undefined;
+  readonly uncommitted: Answer<'GET /v1/workflows/{workflow}/checkpoints'>['uncommitted'];
   readonly effects: readonly Effect[] | undefined;
   /** Between phases, the newest first. */
   readonly handovers: readonly Handover[] | undefined;
@@ -246,7 +247,7 @@ function flowSection({ view: { flow, frontier, last_checkpoint: last } }: Found,
   return indented(flowLines({ starts: flow!.starts, flow: flow!.steps }, marks));
 }
 
-function checkpointLines({ checkpoints, view }: Found, style: Style): readonly string[] {
+function checkpointLines({ checkpoints, uncommitted, view }: Found, style: Style): readonly string[] {
   if (checkpoints === undefined) return [];
   const tookOf = new Map<Checkpoint, number>();
   let beforeMs = Date.parse(view.opened_at);
@@ -270,8 +271,14 @@ function checkpointLines({ checkpoints, view }: Found, style: Style): readonly s
       12,
     ],
   ];
-  const lines = tableLines(columns, checkpoints, style);
-  return section('Checkpoints', checkpoints.length === 0 ? [`${INDENT}none yet`] : lines, style);
+  const lines = checkpoints.length === 0 ? [`${INDENT}none yet`] : tableLines(columns, checkpoints, style);
+  const open = uncommitted.map(
+    ({ status, step_definition_ref: step, task, checkpoint_id: id, effect_log: effects }) => {
+      const states = effects.map((one) => `, ${one.operation} is ${one.status}`).join('');
+      return `${INDENT}${status}: ${printable(step)} (task ${task}), ${id}${printable(states)}`;
+    },
+  );
+  return section('Checkpoints', [...lines, ...open], style);
 }
 
 function effectLines(effects: readonly Effect[] | undefined, style: Style): readonly string[] {

@@ -41,7 +41,7 @@ async function find(client: Client, id: string, options: ShowOptions): Promise<F
     waits: waiting === null ? undefined : await client.run(waiting).get(),
     tasks: options.tasks === true ? await allTasks(run) : view.frontier.slice(0, TASKS_SHOWN_COUNT),
     children,
-    checkpoints: options.checkpoints === true ? await allCheckpoints(run) : undefined,
+    ...(options.checkpoints === true ? await allCheckpoints(run) : { checkpoints: undefined, uncommitted: [] }),
     effects: options.effects === true ? await allEffects(run) : undefined,
     handovers: options.handovers === true ? await allHandovers(client, id, options.against) : undefined,
     // Events of the last page say why tasks failed and who paused it.
@@ -72,12 +72,18 @@ async function newestEvents(run: Run, most: number): Promise<readonly Event[]> {
   return pages.flat();
 }
 
-const allCheckpoints = (run: Run): Promise<readonly Checkpoint[]> =>
-  allOf(
+async function allCheckpoints(run: Run): Promise<Pick<Found, 'checkpoints' | 'uncommitted'>> {
+  let uncommitted: Found['uncommitted'] = [];
+  const checkpoints: readonly Checkpoint[] = await allOf(
     (from: number | undefined) => run.checkpoints({ from }),
-    (page) => page.checkpoints,
+    (page) => {
+      uncommitted = page.uncommitted;
+      return page.checkpoints;
+    },
     (page) => page.next_from,
   );
+  return { checkpoints, uncommitted };
+}
 
 const allEffects = (run: Run): Promise<readonly Effect[]> =>
   allOf(
@@ -99,7 +105,7 @@ const allHandovers = (client: Client, workflow: string, against: number | undefi
 
 /** The answers of the operations, and the commands that answer its question, or its undo's. */
 function showJson(
-  { view, waits, tasks, children, checkpoints, effects, handovers, events }: Found,
+  { view, waits, tasks, children, checkpoints, uncommitted, effects, handovers, events }: Found,
   options: ShowOptions,
 ): object {
   const asking = waits ?? view;
@@ -109,7 +115,7 @@ function showJson(
     ...(question !== null && { answers: answersOf(workflow, tenant, question, options) }),
     ...(options.tasks === true && { tasks }),
     ...(children.length > 0 && { children }),
-    ...(checkpoints !== undefined && { checkpoints }),
+    ...(checkpoints !== undefined && { checkpoints, uncommitted }),
     ...(effects !== undefined && { effects }),
     ...(handovers !== undefined && { handovers }),
     ...(options.events === true && { events }),
