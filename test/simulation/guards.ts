@@ -98,7 +98,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     file: USES,
     edits: [
       [
-        'const same = this.#unnamed(questionOf(use)) ?? this.#former(use);',
+        'const same = this.#unnamed(questionOf(use));',
         `const [same] = [...this.#unclaimed.values()]
            .filter((one) => one.operation === operation)
            .sort((a, b) => this.#ordinalOf(a) - this.#ordinalOf(b));`,
