@@ -109,15 +109,9 @@ export const SEALING_MUTATIONS: Mutations = {
   },
   'secret-opens-anywhere': {
     file: 'libs/engine/runtime/src/encryption/secret-vault.ts',
-    edits: [['        if (place !== undefined && place !== secretPlace(purpose, path)) return text;\n', '']],
+    edits: [['        if (place !== secretPlace(purpose, path)) return text;\n', '']],
     caughtBy: 'libs/engine/runtime/src/encryption/secret-vault.test.ts',
     breaks: 'A secret field opens at its own place only.',
-  },
-  'first-secrets-open-anywhere': {
-    file: 'libs/engine/runtime/src/encryption/secret-vault.ts',
-    edits: [["      if (misplacedAt !== undefined && !sealedAt.has('')) throw misplaced(purpose, misplacedAt);\n", '']],
-    caughtBy: 'libs/engine/runtime/src/encryption/secret-vault.test.ts',
-    breaks: 'A text without a place is taken only where the field is secret.',
   },
   'callers-give-sealed-texts': {
     file: 'libs/engine/runtime/src/definition/caller-content.ts',
@@ -259,7 +253,7 @@ export const SEALING_MUTATIONS: Mutations = {
   },
   'any-key-explains': {
     file: 'libs/engine/runtime/src/encryption/workflow-keys.ts',
-    edits: [['    if (isOwn === false) throw foreignKey(id, workflow!);\n', '']],
+    edits: [['    if (!isOwn) throw foreignKey(id, workflow!);\n', '']],
     caughtBy: 'libs/engine/runtime/src/encryption/sealed-log.test.ts',
     breaks: 'A key opens and explains the content of its own workflow alone.',
   },
