@@ -1,6 +1,6 @@
 /** The execution log of a run: a line for each action of a step, from the journal, with time, step, action, tokens and result. */
 
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { LOCAL_PRINCIPAL, LOCAL_URL } from '@tidemark/api/local';
