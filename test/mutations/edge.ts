@@ -324,6 +324,14 @@ export const EDGE_MUTATIONS: Mutations = {
     caughtBy: 'libs/operate/api/src/backend.test.ts',
     breaks: 'A checkpoint whose effect awaits its confirmation is listed as reserved.',
   },
+  'turns-are-not-kept': {
+    file: 'libs/operate/cli/src/place/turn.ts',
+    edits: [
+      ['isWaiting(earlier, Number(TURN.exec(other)?.[1]))) return false;', 'isWaiting(earlier, 0)) return true;'],
+    ],
+    caughtBy: 'libs/operate/cli/src/place/turn.test.ts',
+    breaks: 'A command that waits for a folder is not overtaken by later ones.',
+  },
   'arguments-of-any-depth': {
     file: 'libs/operate/mcp/src/tool.ts',
     edits: [['        checkArguments(given);\n', '']],

@@ -89,11 +89,16 @@ it.each([
     if (url === '/v1/me') answer.end(JSON.stringify(me));
     else socket.destroy();
   });
-  await mkdir(path.join(folder, '.tidemark'));
+  await mkdir(path.join(folder, '.tidemark', 'log'), { recursive: true });
   await new Promise<void>((resolve) => server.listen(path.join(folder, '.tidemark', 'api.sock'), resolve));
   const { code, err } = await callCli(['run', 'greet', '--input', '{}', '--detach', ...id], { cwd: folder });
   expect([code, err]).toEqual([69, expect.stringMatching(then)]);
   expect(err).toContain('Process 77 (tidemark dev), which held .tidemark, has ended before it answered.');
+  for (const args of [['ls'], ['signal', 'w1', 'go'], ['schedule']]) {
+    const said = await callCli(args, { cwd: folder });
+    expect([said.code, said.err]).toEqual([69, expect.stringMatching(/^error: Process 77 \(tidemark dev\).*again/)]);
+    expect(said.err).not.toMatch(/http:|socket/);
+  }
   await new Promise((resolve) => server.close(resolve));
 });
 

@@ -43,8 +43,11 @@ export const CONCURRENCY_COUNT = 100;
 export const DRAIN_MS = 5_000;
 /** Longest wait, in milliseconds, for rows to hold all of the log when a folder is opened. */
 export const CATCH_UP_MAX_MS = 120_000;
-/** How long, in milliseconds, a command waits for a folder that another short-lived one holds. */
+/** How long, in milliseconds, a command waits for a folder that one and the same process holds without answering. */
 export const FOLDER_WAIT_MS = 5_000;
+/** How long, in milliseconds, it waits at most while others hold or open the folder in turn; and after which a turn that isn't touched is over. */
+export const TURNS_WAIT_MS = 60_000;
+export const TURN_STALE_MS = 10_000;
 /** Pause between two attempts or polls while waiting for something that gives no sign, in milliseconds. */
 export const RETRY_PAUSE_MS = 50;
 /** Milliseconds without a sign of life after which people are told what may be missing. */

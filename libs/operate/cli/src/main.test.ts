@@ -19,6 +19,18 @@ it('a module that waits for ever at its top level is an error, not an end withou
   expect(status).toBe(78);
 });
 
+it.runIf(process.platform !== 'win32')('a folder that was deleted under the command is said, in one line', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'tidemark-main-'));
+  const inGone = (...args: string[]) => {
+    const script = `mkdir gone && cd gone && rmdir "$PWD" && exec "$0" "$@"`;
+    return spawnSync('sh', ['-c', script, process.execPath, MAIN, ...args], { cwd: folder, encoding: 'utf8' });
+  };
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const said = inGone('ls');
+  expect([said.status, said.stderr]).toEqual([78, expect.stringMatching(/^error: The folder .* deleted\. .*cd.*\n$/)]);
+  expect(JSON.parse(inGone('ls', '--json').stderr)).toMatchObject({ error: { code: 'folder-deleted' } });
+});
+
 it.runIf(existsSync('/dev/full'))('output that cannot be written is said, in one line', () => {
   const full = openSync('/dev/full', 'w');
   onTestFinished(() => closeSync(full));

@@ -1,6 +1,8 @@
 /** The `tidemark` command: gives the program its environment and exits with its code. No logic of its own. */
 
+import { ConfigError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
+import { reportFailure } from './failures.ts';
 import { runCli } from './program/program.ts';
 import { calledIn } from './session.ts';
 import { Terminal } from './terminal.ts';
@@ -27,11 +29,22 @@ process.on('exit', (code) => {
   process.exitCode = EXIT.config;
 });
 const args = process.argv.slice(2);
-const cwd = calledIn(env, process.cwd());
-// Users' modules mean the same folder by a relative path.
-if (cwd !== process.cwd()) process.chdir(cwd);
 const terminal = new Terminal({ stdout, stderr, env, json: args.includes('--json') });
+const here = workingFolder();
+const cwd = calledIn(env, here);
+// Users' modules mean the same folder by a relative path.
+if (cwd !== here) process.chdir(cwd);
 const code = await runCli(args, { terminal, env, cwd, stdin });
 // Users' modules may keep the process alive (pools, servers), so it doesn't wait for them; its output is flushed first.
 await Promise.all([stdout, stderr].map((stream) => new Promise<void>((resolve) => stream.write('', () => resolve()))));
 end(code);
+
+function workingFolder(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    const message =
+      'The folder that this command was typed in was deleted. Go to one that exists (cd), and type it again.';
+    return end(reportFailure(new ConfigError('folder-deleted', message, { cause }), { terminal, env }));
+  }
+}

@@ -149,7 +149,7 @@ describe('a workflow that goes well', () => {
     const status = 'tidemark.checkpoint.status';
     await expect.poll(async () => (await drawn('open', 'wait confirmation'))[status]).toBe('reserved');
     const { 'tidemark.checkpoint.id': id } = await drawn('open', 'wait confirmation');
-    await world.client.confirm(run.id, 't1', { outcome: 'done', response: { receipt: 'r' } });
+    await world.client.confirm(run.id, 't1', { response: { receipt: 'r' } });
     await run.result();
     const steps = (await ended(world, 'p1')).filter(({ name }) => name === 'step send');
     expect(steps.at(-1)!.attributes).toMatchObject({ [status]: 'committed', 'tidemark.checkpoint.id': id });

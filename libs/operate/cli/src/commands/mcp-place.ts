@@ -11,8 +11,8 @@ import type { Place } from '../place/place.ts';
 /** How long, in milliseconds, a folder is held after the last call, and at most while calls follow one another. */
 const HELD_IDLE_MS = 500;
 const HELD_MAX_MS = 2_000;
-/** Pause, in milliseconds, in which waiting processes get the folder. */
-const TURN_PAUSE_MS = 150;
+/** Pause, in milliseconds, between two polls whether its users have ended. */
+const TURN_PAUSE_MS = 15;
 /** How long, in milliseconds, a call waits for a folder that others hold in turn; an assistant has more patience than a person. */
 const PATIENCE_MS = 45_000;
 
@@ -74,7 +74,7 @@ export class SharedPlace {
       }
       if (isOverdue(opened) && opened.userCount > 0) {
         // Its users end first, then others get a turn.
-        await new Promise((resolve) => setTimeout(resolve, TURN_PAUSE_MS / 10));
+        await new Promise((resolve) => setTimeout(resolve, TURN_PAUSE_MS));
         continue;
       }
       clearTimeout(opened.timer);
@@ -118,11 +118,8 @@ export class SharedPlace {
   #close(opened: Opened): Promise<void> {
     clearTimeout(opened.timer);
     this.#opened = undefined;
-    const pauseMs = isOverdue(opened) ? TURN_PAUSE_MS : 0;
-    this.#closing = opened.place
-      .close()
-      .catch(() => {}) // its state is durable, and the next holder opens it again
-      .then(() => (pauseMs === 0 ? undefined : new Promise((resolve) => setTimeout(resolve, pauseMs))));
+    // Its state is durable, and the next holder, who comes before this process's next call, opens it again.
+    this.#closing = opened.place.close().catch(() => {});
     return this.#closing;
   }
 }

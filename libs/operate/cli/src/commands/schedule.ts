@@ -9,7 +9,7 @@ import { firstOf } from '../place/pages.ts';
 import { group, type ProgramKit } from '../program/program-kit.ts';
 import { limited, modules, ofTenant } from '../program/shared-options.ts';
 import { type Columns, tableOr } from '../text/table.ts';
-import { count, counted, dateTime } from '../text/units.ts';
+import { count, counted, zonedTime } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
 export function addSchedule(kit: ProgramKit): void {
@@ -77,7 +77,7 @@ type Schedule = Answer<'GET /v1/schedules'>['schedules'][number];
 const SCHEDULES: Columns<Schedule> = [
   ['SCHEDULE', ({ schedule }) => schedule],
   ['STATUS', ({ status }) => status],
-  ['NEXT', ({ next }) => (next[0] === undefined ? '' : dateTime(Date.parse(next[0])))],
+  ['NEXT', ({ next }) => (next[0] === undefined ? '' : zonedTime(Date.parse(next[0])))],
   ['WORKFLOW', ({ definition }) => definition, 8],
   ['PATTERN', ({ cron, time_zone: zone }) => `${cron} ${zone}`, 9],
   ['STARTED', (one) => count(one.started_count), 'right'],

@@ -190,7 +190,7 @@ async function probeBroker(broker: string, topic: string, tls: TlsFiles | undefi
     const brokerCount = metadata.brokers.length;
     const said = `${broker}, ${kafkaVersion(level)}, ${brokerCount} broker${brokerCount === 1 ? '' : 's'}`;
     const findings = [answered('Kafka', said, ms)];
-    const racks = metadata.brokers.map(({ rack }) => rack);
+    const racks = metadata.brokers.map(({ rack }) => rack ?? null);
     if (await hasTopic(connection, topic)) return { findings, usable: true, racks };
     const remedy = 'The first coordinator that starts makes it.';
     return { findings: [...findings, warn('Kafka', `topic ${topic} is not made yet`, remedy)], usable: false, racks };

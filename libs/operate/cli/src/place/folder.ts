@@ -2,7 +2,7 @@
 
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { ConfigError, CorruptError, TidemarkError } from '@tidemark/core';
+import { ConfigError, CorruptError } from '@tidemark/core';
 import { refuseForeignState } from '@tidemark/host/state-folder';
 import type { Session } from '../session.ts';
 
@@ -40,12 +40,15 @@ export function exists({ folder, shown }: Folder): boolean {
   throw new CorruptError('log-missing', message);
 }
 
-export const isInUse = (error: unknown): boolean => error instanceof ConfigError && error.code === 'log-locked';
+export const isInUse = (error: unknown): error is ConfigError =>
+  error instanceof ConfigError && error.code === 'log-locked';
 
+/** Leaves other errors unchanged. `error`: as opening it failed; undefined: others were first all the time. */
 export function inUse(error: unknown, { shown }: Folder): unknown {
-  if (!isInUse(error) || !(error instanceof TidemarkError)) return error;
-  const { pid } = error.details;
+  const busy = isInUse(error) ? error : undefined;
+  if (error !== busy) return error;
+  const pid = busy?.details.pid;
   const who = typeof pid === 'number' ? `process ${pid}` : 'another process';
   const message = `${shown} is in use by ${who}, which doesn't answer here; it may be starting. Wait for it, end it, or use another folder (--state).`;
-  return new ConfigError(error.code, message, { ...error.details, cause: error });
+  return new ConfigError('log-locked', message, { ...busy?.details, cause: busy });
 }

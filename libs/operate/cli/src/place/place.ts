@@ -6,12 +6,12 @@
 import { userInfo } from 'node:os';
 import { LOCAL_PRINCIPAL, LOCAL_URL, OWN_VERSION } from '@tidemark/api/local';
 import { type Client, connect, TidemarkApiError } from '@tidemark/client';
-import { ConfigError, UnavailableError } from '@tidemark/core';
+import { ConfigError, UnavailableError, type WorkflowId } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
 import { isInClear } from '@tidemark/ports';
 import type { Definition } from '@tidemark/runtime';
 import { noState, UsageError } from '../failures.ts';
-import { FOLDER_WAIT_MS, HOLDER_ANSWER_MS, HOLDER_POLL_MS, RETRY_PAUSE_MS } from '../limits.ts';
+import { FOLDER_WAIT_MS, HOLDER_ANSWER_MS, HOLDER_POLL_MS, RETRY_PAUSE_MS, TURNS_WAIT_MS } from '../limits.ts';
 import type { Session } from '../session.ts';
 import { failureOf } from './api-failure.ts';
 import { contextNamed, readContexts } from './contexts.ts';
@@ -21,6 +21,7 @@ import { folderFetch, type Holder } from './folder-socket.ts';
 import type { HeldFolder } from './held-folder.ts';
 import { tokenOf } from './oidc.ts';
 import { noticeStall } from './stall.ts';
+import { takeTurn } from './turn.ts';
 
 /** As the user named it; neither: the default folder. */
 export interface PlaceOptions {
@@ -135,12 +136,24 @@ export async function atPlace<T>(
 }
 
 /** Throws refusals as errors of their kind. */
-export async function within<T>(place: Pick<Place, 'fault'>, work: () => Promise<T>): Promise<T> {
+export async function within<T>(place: Pick<Place, 'fault' | 'holder' | 'shown'>, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw failureOf(error, place.fault?.());
+    throw unansweredBy(place, error) ?? failureOf(error, place.fault?.());
   }
+}
+
+/** Another process held the folder and ended, or hangs, in the middle of a request. */
+function unansweredBy(
+  { holder, shown }: Pick<Place, 'holder' | 'shown'>,
+  cause: unknown,
+): UnavailableError | undefined {
+  if (holder === null || !(cause instanceof TidemarkApiError) || cause.code !== 'unreachable') return undefined;
+  const isLate = cause.cause instanceof Error && cause.cause.name === 'TimeoutError';
+  const what = isLate ? `holds ${shown}, does not answer` : `held ${shown}, ended before it answered`;
+  const message = `Process ${holder.pid} (tidemark ${holder.command}), which ${what}. Type the command again${isLate ? ', or end that process first' : ''}; what changes something may have been done, so look first (tidemark ls, show).`;
+  return new UnavailableError(isLate ? 'holder-silent' : 'holder-gone', message, { pid: holder.pid, cause });
 }
 
 /** The folder where nothing is stored in it yet; undefined: there is something to read. Throws as `targetOf`. */
@@ -180,8 +193,8 @@ async function openFolder(
 }
 
 /**
- * The place of the folder's holder, or the result of `hold`. Another command may hold it for a moment without a socket, so this retries for
- * a while before the folder counts as in use.
+ * The place of the folder's holder, or the result of `hold`. Other commands may hold it one after another without a socket, or be opening
+ * it: this waits for its turn, and the folder counts as in use once one and the same process has held it for `waitMs` and answers nobody.
  */
 export async function placeOr<T>(
   target: Folder,
@@ -189,16 +202,28 @@ export async function placeOr<T>(
   hold: () => Promise<T>,
   waitMs = FOLDER_WAIT_MS,
 ): Promise<Place | T> {
-  const deadlineMs = performance.now() + waitMs;
-  for (;;) {
-    const held = await holderPlace(target, name);
-    if (held !== undefined) return held;
-    try {
-      return await hold();
-    } catch (error) {
-      if (!isInUse(error) || performance.now() > deadlineMs) throw inUse(error, target);
+  const lastMs = performance.now() + Math.max(waitMs, TURNS_WAIT_MS);
+  let deadlineMs = performance.now() + waitMs;
+  let busy: ConfigError | undefined;
+  const turn = await takeTurn(target.folder);
+  try {
+    for (;;) {
+      const held = await holderPlace(target, name);
+      if (held !== undefined) return held;
+      if (await turn.isFirst()) {
+        try {
+          return await hold();
+        } catch (error) {
+          if (!isInUse(error)) throw error;
+          if (error.details.pid !== busy?.details.pid) deadlineMs = performance.now() + waitMs;
+          busy = error;
+        }
+      } else deadlineMs = performance.now() + waitMs;
+      if (performance.now() > Math.min(deadlineMs, lastMs)) throw inUse(busy, target);
       await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
     }
+  } finally {
+    await turn.end();
   }
 }
 
@@ -226,7 +251,8 @@ export async function hostPlace(host: Host, { name, shown, isIdle, definitions }
   const { localApi } = await import('@tidemark/api/local-api');
   const { ports, client } = host;
   const principal = { ...LOCAL_PRINCIPAL, subject: name };
-  const api = localApi({ place: { ports, client, isIdle }, definitions, principal });
+  const pendingCheckpoints = (workflow: WorkflowId) => host.pendingCheckpoints(workflow);
+  const api = localApi({ place: { ports, client, isIdle, pendingCheckpoints }, definitions, principal });
   return {
     client: connect({ url: LOCAL_URL, fetch: api.fetch, tries: 1 }),
     ...{ shown, kind: 'folder', holder: null, isIdle, fault: api.fault },

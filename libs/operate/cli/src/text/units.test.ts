@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ago, bytes, clockTime, cost, count, counted, dateTime, duration, until } from './units.ts';
+import { ago, bytes, clockTime, cost, count, counted, dateTime, duration, until, zonedTime } from './units.ts';
 
 describe('durations', () => {
   it.each([
@@ -34,6 +34,8 @@ describe('durations', () => {
     const at = new Date(2026, 2, 1, 4, 3, 2).getTime();
     expect(clockTime(at)).toBe('04:03:02');
     expect(dateTime(at)).toBe('2026-03-01 04:03:02');
+    expect(zonedTime(at)).toMatch(/^2026-03-01 04:03:02 [+-]\d\d:\d\d$/);
+    expect(Date.parse(zonedTime(at))).toBe(at);
   });
 });
 

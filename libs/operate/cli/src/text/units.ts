@@ -48,6 +48,13 @@ export function dateTime(atMs: number): string {
   return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${clockTime(atMs)}`;
 }
 
+/** `2026-03-01 14:03:11 +01:00`: where another zone stands beside it, a time says its own. */
+export function zonedTime(atMs: number): string {
+  const minutes = -new Date(atMs).getTimezoneOffset();
+  const zone = `${minutes < 0 ? '-' : '+'}${pad(Math.floor(Math.abs(minutes) / 60))}:${pad(Math.abs(minutes) % 60)}`;
+  return `${dateTime(atMs)} ${zone}`;
+}
+
 let grouped: Intl.NumberFormat | undefined;
 /** `1,234`. */
 export function count(value: number): string {

@@ -1,0 +1,54 @@
+/** Who opens a folder when several wait for it: the first, and nobody for ever. */
+
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { ConfigError } from '@tidemark/core';
+import { expect, it, onTestFinished } from 'vitest';
+import { placeOr } from './place.ts';
+
+async function folder() {
+  const root = await mkdtemp(path.join(os.tmpdir(), 'tidemark-turn-'));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  return { kind: 'embedded', folder: root, shown: 'state', env: {} } as const;
+}
+
+const busy = (pid: number): ConfigError => new ConfigError('log-locked', 'in use', { pid });
+const WAIT_MS = 300;
+
+it('waits on while others hold it one after another, and no longer than it says for one that never answers', async () => {
+  const target = await folder();
+  const startedMs = performance.now();
+  // Each holds it for less than the wait, and together they hold it for longer.
+  const inTurn = async () => {
+    const passedMs = performance.now() - startedMs;
+    if (passedMs < 3 * WAIT_MS) throw busy(Math.floor(passedMs / (WAIT_MS / 2)) + 1);
+    return 'held';
+  };
+  expect(await placeOr(target, 'ana', inTurn, WAIT_MS)).toBe('held');
+  const same = placeOr(target, 'ana', () => Promise.reject(busy(7)), WAIT_MS);
+  await expect(same).rejects.toMatchObject({ code: 'log-locked', message: expect.stringContaining('process 7') });
+  expect(await readdir(target.folder)).toEqual([]);
+});
+
+it('lets nobody overtake, and waits for no turn of a process that is gone', async () => {
+  const target = await folder();
+  await writeFile(path.join(target.folder, '.turn-000000000000001-999999999-0123abcd'), '');
+  const order: string[] = [];
+  let isHeld = true;
+  let tries = 0;
+  const hold = (name: string) => async () => {
+    tries += 1;
+    if (isHeld) throw busy(1);
+    order.push(name);
+    return name;
+  };
+  const first = placeOr(target, 'ana', hold('first'), 60_000);
+  await expect.poll(() => tries).toBeGreaterThan(1);
+  const others = Array.from({ length: 5 }, (_, at) => placeOr(target, 'ana', hold(`later ${at}`), 60_000));
+  await expect.poll(async () => (await readdir(target.folder)).length).toBe(6);
+  isHeld = false;
+  await Promise.all([first, ...others]);
+  expect(order[0]).toBe('first');
+  expect(await readdir(target.folder)).toEqual([]);
+});
