@@ -21,7 +21,7 @@ import { type FilesWorld, filesWorld } from '../fixtures/files-world.ts';
 import { pathName } from './documents.ts';
 import { type ExportOptions, exportFiles } from './export.ts';
 import { openFolder } from './folder.ts';
-import { dedupeIndexSchema, lastSuccessFileSchema, readLog, runStateSchema } from './formats.ts';
+import { dedupeIndexSchema, lastSuccessFileSchema, logLineSchema, runStateSchema } from './formats.ts';
 import { readHandoffs } from './handoff-text.ts';
 import { mirrorFiles } from './mirror.ts';
 import { RunReader } from './source.ts';
@@ -121,6 +121,10 @@ beforeEach(async () => {
 });
 
 const read = (name: string): Promise<string> => readFile(path.join(world.folder, name), 'utf8');
+const logLines = async () => {
+  const lines = (await read('execution_log.jsonl')).trimEnd().split('\n');
+  return lines.map((line) => logLineSchema.parse(JSON.parse(line)));
+};
 const json = async (name: string): Promise<never> => JSON.parse(await read(name)) as never;
 
 describe('a link in the folder', () => {
@@ -190,8 +194,7 @@ it('says of each checkpoint what became of it and what memory held, also to who 
   await run.result().catch(() => {});
   await eventually(async () => expect(await statuses()).toEqual(['compensated', 'compensated']));
   await exportFiles({ ...common, shown: { workflow: 'mindful-1' } });
-  const log = readLog(await read('execution_log.jsonl'));
-  const done = log.ok ? log.value.filter(({ action }) => action === 'done') : [];
+  const done = (await logLines()).filter(({ action }) => action === 'done');
   const scopes = (length: number, keys: readonly string[]) => ({
     system_context: { keys: [] },
     working_memory: { phase: 'only', keys, tokens: expect.any(Number), budget_tokens: 100 },
@@ -228,8 +231,7 @@ describe('a pipeline that succeeded', () => {
       { from: 'collect', to: 'format', message: 'Two items.\n\n## not a heading of ours', artifacts: ['items.json'] },
       expect.objectContaining({ from: 'format', to: 'end' }),
     ]);
-    const log = readLog(await read('execution_log.jsonl'));
-    const lines = log.ok ? log.value : [];
+    const lines = await logLines();
     expect(lines.map(({ step, action }) => `${step} ${action}`)).toEqual([
       ...['collect start', 'collect read', 'collect handoff', 'collect done'],
       ...['format start', 'format handoff', 'format done', 'null ended'],

@@ -107,20 +107,6 @@ function wrongIn(issue: z.core.$ZodIssue): string {
   return issue.code === 'custom' ? issue.message : issue.code.replaceAll('_', ' ');
 }
 
-/** Every line must be whole. */
-export function readLog(text: string): Read<readonly LogLine[]> {
-  const lines: LogLine[] = [];
-  const overlooked = new Set<string>();
-  for (const [index, line] of text.split('\n').entries()) {
-    if (line.trim() === '') continue;
-    const read = readJson(line, logLineSchema);
-    if (!read.ok) return { ok: false, problem: `line ${index + 1}: ${read.problem}` };
-    lines.push(read.value);
-    for (const slip of read.overlooked) overlooked.add(slip);
-  }
-  return { ok: true, value: lines, overlooked: [...overlooked] };
-}
-
 /** A log's lines that aren't of the run as Tidemark wrote them: as they stand, with their times. */
 export interface OthersLines {
   readonly lines: readonly { readonly text: string; readonly atMs: number }[];

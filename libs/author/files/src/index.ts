@@ -17,7 +17,6 @@ export {
   RUN_STATE,
   type RunState,
   readJson,
-  readLog,
   runStateSchema,
   type StepState,
   stepStateSchema,
