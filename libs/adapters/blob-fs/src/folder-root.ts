@@ -15,7 +15,11 @@ import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rmdir, 
 import path from 'node:path';
 import { InvalidError } from '@tidemark/core';
 import { codeOf, linkError, makeFolder, openPlain, readPlain, writeDurably } from './durable-files.ts';
-import { NAME_MAX_CHARS, NAME_PART_MAX_BYTES } from './limits.ts';
+
+/** Longest path below a folder that somebody named, in characters. */
+const NAME_MAX_CHARS = 1_000;
+/** Longest part of it, in bytes: what file systems take. */
+const NAME_PART_MAX_BYTES = 255;
 
 const DESCRIPTORS = process.platform === 'linux' && existsSync('/proc/self/fd') ? '/proc/self/fd' : undefined;
 const FOLDER = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);

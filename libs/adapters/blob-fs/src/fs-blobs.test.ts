@@ -7,8 +7,7 @@ import path from 'node:path';
 import { blobStoreContract } from '@tidemark/testkit/contracts/blob-store';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { openFsBlobs } from './fs-objects.ts';
-import { FOREIGN_TEMPORARY_MAX_MS } from './limits.ts';
-import { temporaryName } from './temporary-files.ts';
+import { FOREIGN_TEMPORARY_MAX_MS, temporaryName } from './temporary-files.ts';
 
 let folder: string;
 beforeEach(async () => {

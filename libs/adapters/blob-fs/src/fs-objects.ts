@@ -20,8 +20,12 @@ import {
 } from '@tidemark/ports';
 import { codeOf, makeFolder, syncFolder, writeDurably } from './durable-files.ts';
 import { type FolderUse, GuardedFolder } from './guarded-folder.ts';
-import { FILES_OPEN_MAX, FOLDERS_KNOWN_MAX } from './limits.ts';
 import { removeAbandoned, temporaryName } from './temporary-files.ts';
+
+/** Blobs or objects written or read at once; more wait. Bounds open files and memory. */
+const FILES_OPEN_MAX = 32;
+/** Folders whose names are remembered as durable; any others are synced again. Blobs have 65,792. */
+const FOLDERS_KNOWN_MAX = 100_000;
 
 export interface FsObjectsOptions {
   /** Created when missing. To create objects its file system must have hard links; blobs need none. */

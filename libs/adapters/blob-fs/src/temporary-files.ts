@@ -7,7 +7,9 @@
 import { readdir, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { FOREIGN_TEMPORARY_MAX_MS } from './limits.ts';
+
+/** Age after which a temporary file of another machine (a shared folder) certainly was left behind. */
+export const FOREIGN_TEMPORARY_MAX_MS = 24 * 60 * 60 * 1_000;
 
 const machine = Buffer.from(hostname()).toString('hex');
 const startedMs = Math.round(performance.timeOrigin);

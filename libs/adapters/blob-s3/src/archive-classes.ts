@@ -4,7 +4,9 @@
  */
 
 import type { HeadObjectCommandOutput, RestoreRequest } from '@aws-sdk/client-s3';
-import { RESTORED_DAYS } from './limits.ts';
+
+/** How long a restored copy of an archived object stays readable, in days. */
+const RESTORED_DAYS = 3;
 
 /** Storage classes, and tiers into which Intelligent-Tiering moves objects by itself. */
 const ARCHIVES = ['GLACIER', 'DEEP_ARCHIVE', 'ARCHIVE_ACCESS', 'DEEP_ARCHIVE_ACCESS'] as const;

@@ -7,10 +7,9 @@ import { CreateBucketCommand, ListObjectsV2Command, PutObjectCommand, S3Client }
 import { blobStoreContract } from '@tidemark/testkit/contracts/blob-store';
 import { describeServers } from '@tidemark/testkit/suites';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { ASKED_FIRST_BYTES } from './limits.ts';
 import type { S3BucketOptions } from './s3-bucket.ts';
 import { PROBE_NAME } from './s3-conditions.ts';
-import { openS3Blobs } from './s3-objects.ts';
+import { ASKED_FIRST_BYTES, openS3Blobs } from './s3-objects.ts';
 
 const text = (value: string): Uint8Array => new TextEncoder().encode(value);
 

@@ -22,15 +22,20 @@ import {
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { InvalidError } from '@tidemark/core';
 import { Turns } from '@tidemark/ports';
-import {
-  ATTEMPTS_MAX,
-  CONNECT_TIMEOUT_MS,
-  CONNECTIONS_MAX,
-  REQUEST_TIMEOUT_MS,
-  REQUESTS_AT_ONCE,
-  SLOWEST_UPLOAD_BYTES_PER_S,
-} from './limits.ts';
 import { type BucketUse, faultOf, isMissing, renamed } from './s3-faults.ts';
+
+/** Requests under way at once; more wait their turn. */
+export const REQUESTS_AT_ONCE = 64;
+/** Connections to the server. There must be enough: the SDK takes the wait for a free one for a server that doesn't answer. */
+const CONNECTIONS_MAX = 4 * REQUESTS_AT_ONCE;
+/** Attempts of one request, the first included; the pauses between them grow. */
+const ATTEMPTS_MAX = 4;
+/** How long a connection may take to open, in milliseconds. */
+const CONNECT_TIMEOUT_MS = 3_000;
+/** How long a request may go without an answer, or a connection without a byte, in milliseconds. */
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Time that a request with bytes gets for sending them, beside the time for its answer. */
+const SLOWEST_UPLOAD_BYTES_PER_S = 1024 * 1024;
 
 export interface S3BucketOptions {
   readonly bucket: string;

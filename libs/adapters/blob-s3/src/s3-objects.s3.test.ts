@@ -11,9 +11,9 @@ import { objectStoreContract } from '@tidemark/testkit/contracts/object-store';
 import { giveOn, headersWithout, type Relayed, startHttpRelay } from '@tidemark/testkit/http-relay';
 import { describeServers } from '@tidemark/testkit/suites';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { ASKED_FIRST_BYTES, REQUESTS_AT_ONCE } from './limits.ts';
+import { REQUESTS_AT_ONCE } from './s3-bucket.ts';
 import { PROBE_NAME } from './s3-conditions.ts';
-import { openS3Objects, type S3ObjectsOptions } from './s3-objects.ts';
+import { ASKED_FIRST_BYTES, openS3Objects, type S3ObjectsOptions } from './s3-objects.ts';
 
 const text = (value: string): Uint8Array => new TextEncoder().encode(value);
 const said = async (objects: ObjectStore, name: string): Promise<string> =>

@@ -24,16 +24,20 @@ import {
   type Recall,
 } from '@tidemark/ports';
 import { type ArchiveClass, archiveClassOf, RESTORE_LONGEST_MS, restoreOf, restoreRequest } from './archive-classes.ts';
-import {
-  ASKED_FIRST_BYTES,
-  CREATE_PAUSE_MS,
-  CREATE_ROUNDS_MAX,
-  LISTED_NAMES_MAX,
-  RECALLS_KNOWN_MAX,
-} from './limits.ts';
 import { openS3Bucket, type S3Bucket, type S3BucketOptions, type WriteOptions } from './s3-bucket.ts';
 import { requireConditions } from './s3-conditions.ts';
 import { type BucketUse, isThere, nameOf, renamed, statusOf } from './s3-faults.ts';
+
+/** Before an object of more bytes is sent, the server is asked whether it has it. */
+export const ASKED_FIRST_BYTES = 8 * 1024 * 1024;
+/** Tries of a write that others disturb, each with all its attempts. */
+const CREATE_ROUNDS_MAX = 4;
+/** Pause after the first disturbance, in milliseconds; doubles. */
+const CREATE_PAUSE_MS = 50;
+/** Names that one listing sorts, at about 100 bytes of memory each. */
+const LISTED_NAMES_MAX = 5_000_000;
+/** Recalled objects whose time of request is remembered. */
+const RECALLS_KNOWN_MAX = 10_000;
 
 export interface S3ObjectsOptions extends S3BucketOptions {
   /** Storage class of new objects; absent: the bucket's own. An object in an archive class is not readable before a recall. */

@@ -16,13 +16,17 @@ import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { ConfigError, TidemarkError } from '@tidemark/core';
 import { isInClear, type KeyContext, type KeyProvider, keyWrong, type WrappedKey } from '@tidemark/ports';
 import { faultOf, isWrong, unfit } from './kms-faults.ts';
-import {
-  ATTEMPTS_MAX,
-  CIPHERTEXT_MAX_BYTES,
-  CONNECT_TIMEOUT_MS,
-  CONNECTIONS_MAX,
-  REQUEST_TIMEOUT_MS,
-} from './limits.ts';
+
+/** Connections to KMS; more requests wait. */
+const CONNECTIONS_MAX = 32;
+/** Attempts of one request, the first included; the pauses between them grow. */
+const ATTEMPTS_MAX = 4;
+/** How long a connection may take to open, in milliseconds. */
+const CONNECT_TIMEOUT_MS = 3_000;
+/** How long a request may go without an answer, in milliseconds. KMS answers within tens. */
+const REQUEST_TIMEOUT_MS = 10_000;
+/** Largest ciphertext that KMS takes, in bytes. */
+const CIPHERTEXT_MAX_BYTES = 6_144;
 
 export interface AwsKmsKeysOptions {
   /** Id, ARN or alias (`alias/…`) of a symmetric key for encryption. */

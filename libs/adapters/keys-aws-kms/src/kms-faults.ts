@@ -4,7 +4,9 @@
  */
 
 import { ConfigError, type TidemarkError, UnavailableError } from '@tidemark/core';
-import { SAID_MAX_CHARS } from './limits.ts';
+
+/** Longest text of a refusal that is passed on, in characters. */
+const SAID_MAX_CHARS = 500;
 
 /** The parts of the SDK's errors that say something; any of them may be missing. */
 interface Fault {

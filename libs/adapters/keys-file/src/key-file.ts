@@ -8,7 +8,9 @@ import type { BigIntStats } from 'node:fs';
 import { type FileHandle, link, mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, ConflictError, messageOf, TidemarkError } from '@tidemark/core';
-import { KEY_FILE_MAX_BYTES } from './limits.ts';
+
+/** Largest key file that is read, in bytes: thousands of rotations. A larger file is no key file. */
+const KEY_FILE_MAX_BYTES = 1024 * 1024;
 
 /** The file as it was read. */
 export interface KeyFile {

@@ -9,9 +9,18 @@ import { ConfigError, TidemarkError, type UnavailableError } from '@tidemark/cor
 import { isInClear } from '@tidemark/ports';
 import { EchoMask } from '@tidemark/secrets';
 import { z } from 'zod';
-import { ATTEMPTS_MAX, PAUSE_FIRST_MS, PAUSE_MAX_MS, REQUEST_TIMEOUT_MS, REQUESTS_AT_ONCE } from './limits.ts';
 import { isPassing, type Refusal, unavailable, unreachable } from './transit-faults.ts';
 import type { TokenSource } from './transit-token.ts';
+
+/** Requests under way at once; more wait. */
+const REQUESTS_AT_ONCE = 32;
+/** Attempts of one request, the first included. */
+const ATTEMPTS_MAX = 4;
+/** Pause before the second attempt, in milliseconds; doubled before each further one, up to the greatest, and shortened at random. */
+const PAUSE_FIRST_MS = 100;
+const PAUSE_MAX_MS = 2_000;
+/** How long a request may go without its whole answer, in milliseconds. The engine answers within a few. */
+const REQUEST_TIMEOUT_MS = 10_000;
 
 export interface TransitClientOptions {
   /** `https://host:port`, without a path. */

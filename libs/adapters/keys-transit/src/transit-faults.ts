@@ -1,7 +1,9 @@
 /** Owns what the refusals of a transit engine mean: which of our errors each becomes, and what a person can do. Holds no token. */
 
 import { ConfigError, UnavailableError } from '@tidemark/core';
-import { SAID_MAX_CHARS } from './limits.ts';
+
+/** Longest text of a refusal that is passed on, in characters. */
+const SAID_MAX_CHARS = 500;
 
 /** An answer that is no success. */
 export interface Refusal {

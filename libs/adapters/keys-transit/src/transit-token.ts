@@ -2,7 +2,9 @@
 
 import { open } from 'node:fs/promises';
 import { ConfigError, messageOf } from '@tidemark/core';
-import { TOKEN_FILE_MAX_BYTES } from './limits.ts';
+
+/** Largest file of a token, in bytes. */
+const TOKEN_FILE_MAX_BYTES = 65_536;
 
 /** Exactly one of the two. */
 export type TransitToken =

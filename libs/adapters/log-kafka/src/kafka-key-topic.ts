@@ -10,10 +10,16 @@ import { NO_UNCLEAN_LEADER } from './administration.ts';
 import { Appender } from './appender.ts';
 import { decodeChanges, destroyRecords, encodeKeyed, putRecord } from './key-records.ts';
 import { LeaderAppendClient } from './leader-append-client.ts';
-import { KEY_APPEND_TIMEOUT_MS, KEY_COMPACTION_LAG_MS, KEYS_DESTROYED_AT_ONCE } from './limits.ts';
 import { type KafkaTopicOptions, type OpenedTopic, openTopic, type TopicUse } from './open-topic.ts';
 import type { Reader } from './reader.ts';
 import type { Topology } from './topology.ts';
+
+/** Of the topic of wrapped keys: milliseconds after which an unacknowledged put or destruction fails. */
+const KEY_APPEND_TIMEOUT_MS = 30_000;
+/** Ids that one append destroys at most. */
+const KEYS_DESTROYED_AT_ONCE = 1_000;
+/** Milliseconds after which the brokers begin to clear destroyed and replaced bytes at the latest: `max.compaction.lag.ms`. */
+const KEY_COMPACTION_LAG_MS = 3_600_000;
 
 export interface KafkaKeyTopicOptions extends KafkaTopicOptions {
   /** Longest wait for an acknowledgement, over all attempts, in milliseconds. */

@@ -56,12 +56,3 @@ export type KafkaLogLimits = Readonly<typeof defaultLimits>;
  * twice as much; a page of keys ends after so much.
  */
 export const BATCH_UNPACKED_MAX_BYTES = 16 * MIB;
-/** Records of one partition that one read returns: empty ones cost no bytes. */
-export const READ_MAX_RECORDS = 50_000;
-
-/** Of the topic of wrapped keys: milliseconds after which an unacknowledged put or destruction fails. */
-export const KEY_APPEND_TIMEOUT_MS = 30_000;
-/** Ids that one append destroys at most. */
-export const KEYS_DESTROYED_AT_ONCE = 1_000;
-/** Milliseconds after which the brokers begin to clear destroyed and replaced bytes at the latest: `max.compaction.lag.ms`. */
-export const KEY_COMPACTION_LAG_MS = 3_600_000;

@@ -5,13 +5,14 @@ import type { LogRecord } from '@tidemark/ports';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeChanges, putRecord } from './key-records.ts';
-import { BATCH_UNPACKED_MAX_BYTES, READ_MAX_RECORDS } from './limits.ts';
+import { BATCH_UNPACKED_MAX_BYTES } from './limits.ts';
 import { take, type Wanted } from './reader.ts';
 import {
   BATCH_OVERHEAD_BYTES,
   decodeBatches,
   groupBytes,
   PREFIX_BYTES,
+  READ_MAX_RECORDS,
   type RecordSink,
   readInt64,
   recordOverheadBytes,

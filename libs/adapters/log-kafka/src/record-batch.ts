@@ -9,7 +9,10 @@ import { crc32c, Writer } from '@platformatic/kafka';
 import { CorruptError, type Offset } from '@tidemark/core';
 import type { LogRecord, StoredRecord } from '@tidemark/ports';
 import { unpackedBody } from './batch-body.ts';
-import { BATCH_UNPACKED_MAX_BYTES, READ_MAX_RECORDS } from './limits.ts';
+import { BATCH_UNPACKED_MAX_BYTES } from './limits.ts';
+
+/** Records of one partition that one read returns: empty ones cost no bytes. */
+export const READ_MAX_RECORDS = 50_000;
 
 /** Base offset and length, which stand before the bytes that the length counts. */
 const FRAME_BYTES = 12;

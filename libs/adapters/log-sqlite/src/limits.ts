@@ -29,19 +29,5 @@ export const defaultLimits = {
 
 export type SqliteLogLimits = Readonly<typeof defaultLimits>;
 
-/** Most records of a base with which others are packed (see packed-records.ts): two turns with a model. */
-export const BASE_MAX_RECORDS = 8;
-
 /** Records that one base serves, so that a trim keeps few of them for others, and a damaged base costs few records. */
 export const BASE_REACH_RECORDS = 256;
-
-/** Bases kept in memory for writing, and as many for reading, each of at most 16 KiB: one per partition with records that pack well. */
-export const BASES_MAX = 256;
-
-/** Page size, fixed when the file is created: with 8 KiB a group of small records costs half as many writes as with 4 KiB. */
-export const PAGE_BYTES = 8 * KIB;
-
-/** Keys that one page of a listing holds. */
-export const KEY_PAGE_COUNT = 500;
-/** Longest wait for another process that has the file of keys, in milliseconds; its transactions take a few. */
-export const KEYS_BUSY_TIMEOUT_MS = 5_000;

@@ -6,9 +6,12 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { APPLICATION_ID, FORMAT_VERSION } from './inspect-file.ts';
-import { PAGE_BYTES, type SqliteLogLimits } from './limits.ts';
+import type { SqliteLogLimits } from './limits.ts';
 import { addPartition } from './sql/records.ts';
 import { createSchema, UPGRADES } from './sql/schema.ts';
+
+/** Page size, fixed when the file is created: with 8 KiB a group of small records costs half as many writes as with 4 KiB. */
+const PAGE_BYTES = 8 * 1024;
 
 export type Synchronous = 'full' | 'normal';
 

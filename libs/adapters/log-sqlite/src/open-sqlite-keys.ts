@@ -8,9 +8,12 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ConfigError, messageOf, UnavailableError } from '@tidemark/core';
 import type { KeyStore } from '@tidemark/ports';
-import { defaultLimits, KEYS_BUSY_TIMEOUT_MS } from './limits.ts';
+import { defaultLimits } from './limits.ts';
 import { createKeySchema } from './sql/keys.ts';
 import { asKeysError, KEYS_FILE, keysDamaged, SqliteKeys } from './sqlite-keys.ts';
+
+/** Longest wait for another process that has the file of keys, in milliseconds; its transactions take a few. */
+const KEYS_BUSY_TIMEOUT_MS = 5_000;
 
 export interface SqliteKeysOptions {
   /** The log's folder; created when missing. Holds `keys.sqlite` and SQLite's files beside it. */

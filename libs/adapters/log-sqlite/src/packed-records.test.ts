@@ -11,7 +11,8 @@ import type { EventLog, LogRecord } from '@tidemark/ports';
 import { readAll, record, texts } from '@tidemark/testkit/contracts/event-log-under-test';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openSqliteLog } from './index.ts';
-import { BASE_MAX_RECORDS, BASE_REACH_RECORDS } from './limits.ts';
+import { BASE_REACH_RECORDS } from './limits.ts';
+import { BASE_MAX_RECORDS } from './packed-records.ts';
 
 const P0 = partition(0);
 let folder: string;

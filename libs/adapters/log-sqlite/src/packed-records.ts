@@ -9,7 +9,12 @@
 
 import { PACKING_BASE_MAX_BYTES, type Packing, pack, unpack } from '@tidemark/codec';
 import type { LogRecord } from '@tidemark/ports';
-import { BASE_MAX_RECORDS, BASE_REACH_RECORDS, BASES_MAX } from './limits.ts';
+import { BASE_REACH_RECORDS } from './limits.ts';
+
+/** Most records of a base with which others are packed (see packed-records.ts): two turns with a model. */
+export const BASE_MAX_RECORDS = 8;
+/** Bases kept in memory for writing, and as many for reading, each of at most 16 KiB: one per partition with records that pack well. */
+const BASES_MAX = 256;
 
 /** The stored form of a value. `base`: offset of the base's first record, null without one; `baseRecords`: how many records it has. */
 export interface PackedValue {

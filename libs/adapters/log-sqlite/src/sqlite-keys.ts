@@ -8,7 +8,6 @@ import path from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { ConfigError, CorruptError, messageOf, TidemarkError, UnavailableError } from '@tidemark/core';
 import type { KeyFilter, KeyStore, StoredKey } from '@tidemark/ports';
-import { KEY_PAGE_COUNT } from './limits.ts';
 import {
   listKeys,
   listKeysOfWorkflow,
@@ -20,6 +19,9 @@ import {
   removeKey,
 } from './sql/keys.ts';
 import { resultCode } from './sqlite-errors.ts';
+
+/** Keys that one page of a listing holds. */
+const KEY_PAGE_COUNT = 500;
 
 /** The file in its folder. */
 export const KEYS_FILE = 'keys.sqlite';

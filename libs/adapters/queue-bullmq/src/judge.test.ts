@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import {
   type Beat,
   isAlive,
+  PRESENCE_SLACK_MS,
   type Presence,
   packLeases,
   packWord,
@@ -13,7 +14,6 @@ import {
   parseWords,
   unpackLeases,
 } from './judge.ts';
-import { PRESENCE_SLACK_MS } from './limits.ts';
 
 const a = holderId('a');
 const beat = (ageMs: number, standing: readonly string[] = []): Beat => ({

@@ -13,9 +13,11 @@
 
 import type { Epoch, HolderId, WorkflowId } from '@tidemark/core';
 import type { Announcement, ReportedLease } from '@tidemark/ports';
-import { PRESENCE_SLACK_MS } from './limits.ts';
 import type { PresenceAdvert } from './presence-client.ts';
 import { parsed } from './route-queue.ts';
+
+/** Longest time after a process's end at which something that it sent still reaches Redis, in milliseconds. */
+export const PRESENCE_SLACK_MS = 25;
 
 export interface Beat {
   readonly ageMs: number;

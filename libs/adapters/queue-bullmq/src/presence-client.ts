@@ -7,15 +7,13 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { HolderId } from '@tidemark/core';
-import {
-  PRESENCE_COORDINATORS_MAX,
-  PRESENCE_FAREWELL_MS,
-  PRESENCE_HELLO_MS,
-  PRESENCE_KEEPALIVE_MS,
-  RECONNECT_FIRST_MS,
-  RECONNECT_MAX_MS,
-} from './limits.ts';
+import { PRESENCE_HELLO_MS, PRESENCE_KEEPALIVE_MS, RECONNECT_FIRST_MS, RECONNECT_MAX_MS } from './limits.ts';
 import { fromLine, onLines, type PresenceTls } from './presence-server.ts';
+
+/** How long a farewell waits for the other side to close, in milliseconds. */
+const PRESENCE_FAREWELL_MS = 200;
+/** Coordinators that a worker keeps connections to, at most. */
+const PRESENCE_COORDINATORS_MAX = 16;
 
 /** Where a coordinator accepts connections, as Redis has it. */
 export interface PresenceAdvert {

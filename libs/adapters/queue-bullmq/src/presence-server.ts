@@ -14,17 +14,21 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { ConfigError, type HolderId, messageOf } from '@tidemark/core';
-import {
-  PRESENCE_BACKLOG_COUNT,
-  PRESENCE_CONNECTIONS_MAX,
-  PRESENCE_ENDED_MAX,
-  PRESENCE_GONE_KEPT_MS,
-  PRESENCE_GRACE_MS,
-  PRESENCE_HELLO_MS,
-  PRESENCE_KEEPALIVE_MS,
-  PRESENCE_LINE_MAX_BYTES,
-} from './limits.ts';
+import { PRESENCE_HELLO_MS, PRESENCE_KEEPALIVE_MS } from './limits.ts';
 import { UNAUTHENTICATED_LIMITS, Unauthenticated, type UnauthenticatedLimits } from './presence-unauthenticated.ts';
+
+/** Time that a holder has to reconnect before it counts as gone, in milliseconds. */
+const PRESENCE_GRACE_MS = 50;
+/** Longest line of the presence protocol, in bytes: a word, a token and a holder's name. */
+export const PRESENCE_LINE_MAX_BYTES = 1_024;
+/** Connections of workers that one coordinator takes. */
+const PRESENCE_CONNECTIONS_MAX = 10_000;
+/** Connections that wait in the kernel to be accepted; it may allow fewer. */
+const PRESENCE_BACKLOG_COUNT = 4_096;
+/** Time for which a closed connection is remembered, in milliseconds: longer than any earlier beat counts. */
+const PRESENCE_GONE_KEPT_MS = 30_000;
+/** Holders whose end is remembered, at most: a lease may show in rows long after it. */
+const PRESENCE_ENDED_MAX = 10_000;
 
 /** PEM texts: the own certificate and key, and the authorities whose certificates the other side may show. */
 export interface PresenceTls {

@@ -5,7 +5,13 @@
  */
 
 import type { Socket } from 'node:net';
-import { PRESENCE_UNAUTHENTICATED_MAX, PRESENCE_UNAUTHENTICATED_PER_ADDRESS_MAX } from './limits.ts';
+
+/**
+ * Most connections without a name, in all and from one remote address; beyond it the oldest is closed. A thousand workers behind one
+ * address may come back at once.
+ */
+const PRESENCE_UNAUTHENTICATED_MAX = 4_096;
+const PRESENCE_UNAUTHENTICATED_PER_ADDRESS_MAX = 2_048;
 
 export const UNAUTHENTICATED_LIMITS = {
   inAllMax: PRESENCE_UNAUTHENTICATED_MAX,

@@ -6,9 +6,8 @@ import { connect, type Socket } from 'node:net';
 import { type HolderId, holderId } from '@tidemark/core';
 import { eventually } from '@tidemark/testkit/eventually';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { PRESENCE_LINE_MAX_BYTES } from './limits.ts';
 import { PresenceClient } from './presence-client.ts';
-import { PresenceServer } from './presence-server.ts';
+import { PRESENCE_LINE_MAX_BYTES, PresenceServer } from './presence-server.ts';
 import { UNAUTHENTICATED_LIMITS, type UnauthenticatedLimits } from './presence-unauthenticated.ts';
 
 const a = holderId('worker a');

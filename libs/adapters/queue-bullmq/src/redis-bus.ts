@@ -5,7 +5,13 @@
  */
 
 import { addressOf, type Connection, type ConnectionOptions, openConnection } from './connection.ts';
-import { BUS_HEARTBEAT_MS, BUS_SILENCE_MS, SUBSCRIBE_WAIT_MS } from './limits.ts';
+
+/** Longest wait of `subscribe` for the server; the subscription continues in the background. */
+const SUBSCRIBE_WAIT_MS = 2_000;
+/** Period at which a subscriber pings the server, since it would not notice a dead connection otherwise. */
+const BUS_HEARTBEAT_MS = 2_000;
+/** Silence after which it counts the connection as dead. */
+const BUS_SILENCE_MS = 3_000;
 
 export interface RedisBusOptions {
   readonly url: string;

@@ -5,8 +5,7 @@ import { hintBusContract } from '@tidemark/testkit/contracts/hint-bus';
 import { eventually } from '@tidemark/testkit/eventually';
 import { describeServers, freshRedisPrefix } from '@tidemark/testkit/suites';
 import { expect, test } from 'vitest';
-import { HINT_PERIOD_MS } from './limits.ts';
-import { openRedisHints } from './redis-hints.ts';
+import { HINT_PERIOD_MS, openRedisHints } from './redis-hints.ts';
 
 describeServers('redis hints', ['redis'], ({ redis: url }) => {
   hintBusContract('redis', async () => {

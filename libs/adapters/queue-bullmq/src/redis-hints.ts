@@ -7,14 +7,17 @@
 import type { Partition, WorkflowId } from '@tidemark/core';
 import type { HintBus, HintTopic, WatchBus } from '@tidemark/ports';
 import type { ConnectionOptions } from './connection.ts';
-import {
-  HINT_MESSAGES_IN_FLIGHT_MAX,
-  HINT_PERIOD_MS,
-  HINTED_PARTITIONS_PER_MESSAGE_MAX,
-  WATCH_MESSAGES_IN_FLIGHT_MAX,
-} from './limits.ts';
 import { decodePartitions, encodePartitions } from './partition-set.ts';
 import { RedisBus } from './redis-bus.ts';
+
+/** Partition numbers in one published hint; more go out as several messages. */
+const HINTED_PARTITIONS_PER_MESSAGE_MAX = 4_096;
+/** Milliseconds after a message in which hints are collected for the next: a message costs as much as the work it hints at. */
+export const HINT_PERIOD_MS = 4;
+/** Published messages without an answer; beyond it hints are dropped (the sweep makes up for them). */
+const HINT_MESSAGES_IN_FLIGHT_MAX = 1_024;
+/** Messages to watchers without an answer; beyond it they are dropped. */
+const WATCH_MESSAGES_IN_FLIGHT_MAX = 4_096;
 
 export interface RedisHintsOptions {
   readonly url: string;

@@ -32,16 +32,23 @@ import {
   unpackLeases,
   type Words,
 } from './judge.ts';
-import {
-  LIVENESS_TIMEOUT_MS,
-  MARKER_TTL_FACTOR,
-  MARKER_TTL_MIN_MS,
-  PRESENCE_ADVERT_TTL_MS,
-  PRESENCE_WORD_TTL_MS,
-} from './limits.ts';
 import { PresenceClient } from './presence-client.ts';
 import { PresenceServer, type PresenceTls } from './presence-server.ts';
 import { beatScript, viewScript } from './redis-liveness-scripts.ts';
+
+/** Longest wait of a beat or a view for an answer before it counts as failed. */
+const LIVENESS_TIMEOUT_MS = 2_000;
+/** The coordinators' marker outlives its last view by this many times `markerAgeMs`. */
+const MARKER_TTL_FACTOR = 4;
+/** Shortest time that the marker outlives its last view. */
+const MARKER_TTL_MIN_MS = 10_000;
+/** Time without a poll after which a coordinator is not advertised any more, in milliseconds. */
+const PRESENCE_ADVERT_TTL_MS = 3_000;
+/**
+ * Time for which a coordinator's report, that it lives and which holders' connections closed, counts, in milliseconds: four of its polls. A
+ * coordinator that dies together with a worker delays the notice of that worker's end by no more than this.
+ */
+const PRESENCE_WORD_TTL_MS = 1_000;
 
 export interface PresenceOptions {
   /** Where a coordinator listens for its workers. */

@@ -15,7 +15,9 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import { type Job, type Route, routeKey } from '@tidemark/ports';
-import { QUEUE_NAME_MAX_CHARS } from './limits.ts';
+
+/** Longest name of a definition in Redis keys, in characters; longer ones are cut and distinguished by their digest. */
+const QUEUE_NAME_MAX_CHARS = 400;
 
 /** workflow, tenant, partition, offset, lamport; its priority and fair share where a `Dispatch` has them, which scripts read; `traceparent` where traces are on. */
 type PackedJob = readonly [string, string, number, number, number, (Dispatch | null)?, string?];

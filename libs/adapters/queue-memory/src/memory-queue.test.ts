@@ -3,8 +3,7 @@
 import { jobQueueContract } from '@tidemark/testkit/contracts/job-queue';
 import { job, routesOf } from '@tidemark/testkit/contracts/job-queue-jobs';
 import { expect, test } from 'vitest';
-import { WAITING_JOBS_MAX } from './limits.ts';
-import { createMemoryQueue } from './memory-queue.ts';
+import { createMemoryQueue, WAITING_JOBS_MAX } from './memory-queue.ts';
 
 jobQueueContract('memory', async () => {
   const queue = createMemoryQueue();

@@ -6,8 +6,10 @@
 import { InvalidError, LimitError, type TenantId, UnavailableError } from '@tidemark/core';
 import { type ConsumeOptions, type Consumer, type Job, type JobQueue, routeKey, TenantSlots } from '@tidemark/ports';
 import { LimitBoard } from './limit-board.ts';
-import { WAITING_JOBS_MAX } from './limits.ts';
 import { WaitingLine } from './waiting-line.ts';
+
+/** Jobs that wait in one queue, over all definitions; beyond it `enqueue` throws `LimitError`. */
+export const WAITING_JOBS_MAX = 1_000_000;
 
 export function createMemoryQueue(): JobQueue {
   return new MemoryQueue();

@@ -7,7 +7,6 @@
 import type { Partition, WorkflowId } from '@tidemark/core';
 import { InvalidError } from '@tidemark/core';
 import { type ContextBatch, type MemoryRow, newestWrites, type ProjectionBatch, RANGE_COUNT } from '@tidemark/ports';
-import { STATEMENT_MAX_BYTES } from './limits.ts';
 import { advancePartitions } from './sql/advance-partitions.ts';
 import { closeWorkflows, countLive } from './sql/close-workflows.ts';
 import { insertCheckpoints } from './sql/insert-checkpoints.ts';
@@ -21,6 +20,9 @@ import { deleteTasks, putTasks } from './sql/put-tasks.ts';
 import { deleteTimers, putTimers } from './sql/put-timers.ts';
 import { putSpends } from './sql/spends.ts';
 import { BEGIN, COMMIT, type SqlClient, type Statement, textAt } from './sql-client.ts';
+
+/** Approximate bytes of rows in one statement; more rows are split over several statements of the same transaction. */
+const STATEMENT_MAX_BYTES = 4 * 1024 * 1024;
 
 /** Writes the batch; throws the driver's error when a partition has moved. `shard` is a range that this writer owns; sums are kept per range. */
 export async function applyBatch(client: SqlClient, batch: ProjectionBatch, shard?: number): Promise<void> {

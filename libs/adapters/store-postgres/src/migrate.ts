@@ -7,11 +7,17 @@
 import { setTimeout } from 'node:timers/promises';
 import { UnavailableError } from '@tidemark/core';
 import pg from 'pg';
-import { MIGRATION_LOCK_ATTEMPTS_MAX, MIGRATION_LOCK_PAUSE_MS, MIGRATION_LOCK_TIMEOUT_MS } from './limits.ts';
 import { MIGRATIONS, type Migration } from './migrations.ts';
 import { planOf, readSchema, SCHEMA_TABLES } from './schema-state.ts';
 import { commitDurably } from './sql/place.ts';
 import { BEGIN, COMMIT, once, type SqlClient, type SqlRunner } from './sql-client.ts';
+
+/** Longest wait of a migration for a table that others use; they wait behind it meanwhile. */
+const MIGRATION_LOCK_TIMEOUT_MS = 2_000;
+/** Pause between two waits of a migration for a table, in which those behind it resume. */
+const MIGRATION_LOCK_PAUSE_MS = 1_000;
+/** Waits for a table before the migration fails. */
+const MIGRATION_LOCK_ATTEMPTS_MAX = 10;
 
 /** Key of the lock under which migrations run; any number. */
 const MIGRATING = 7_401_000;

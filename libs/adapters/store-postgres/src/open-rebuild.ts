@@ -4,7 +4,7 @@ import type { ConnectionOptions } from 'node:tls';
 import type { StoreRebuild, UnfinishedRebuild } from '@tidemark/ports';
 import { connectionOf, parseAddress } from './address.ts';
 import { faultOf } from './faults.ts';
-import { REBUILD_POOL_MAX, SCRIPT_TIMEOUT_MS } from './limits.ts';
+import { SCRIPT_TIMEOUT_MS } from './limits.ts';
 import { assemblePglite } from './pglite-store.ts';
 import { PoolClient } from './pool-client.ts';
 import { RebuildLock } from './rebuild-lock.ts';
@@ -12,6 +12,9 @@ import { type RebuildPurpose, schemasOf, unfinishedIn } from './rebuild-schema.t
 import { inSchema, SchemaRebuild } from './schema-rebuild.ts';
 import { quoted } from './sql/rebuild/switch-tables.ts';
 import { once, type SqlClient, textAt } from './sql-client.ts';
+
+/** Connections of a rebuild: one writes folds, one blocks writers, one compares, one reads, one holds the lock. */
+const REBUILD_POOL_MAX = 5;
 
 /**
  * Opens a rebuild beside the rows of the database at that address; no other process can rebuild them until it is closed. Throws

@@ -6,18 +6,22 @@
 
 import { TidemarkError } from '@tidemark/core';
 import pg from 'pg';
-import {
-  ANSWER_TIMEOUT_MS,
-  CONNECT_TIMEOUT_MS,
-  DEADLOCK_ATTEMPTS_MAX,
-  IDLE_CONNECTION_MS,
-  SCRIPT_TIMEOUT_MS,
-  WORK_MEM_KB,
-} from './limits.ts';
+import { SCRIPT_TIMEOUT_MS } from './limits.ts';
 import { NEWEST_MIGRATION } from './migrations.ts';
 import { Pipeline } from './pipeline.ts';
 import { checkSession, READ_ONLY } from './session-check.ts';
 import { BEGIN, ROLLBACK, type Rows, type SqlClient, type SqlRunner, type Statement } from './sql-client.ts';
+
+/** A connection that nobody used for this long is closed. */
+const IDLE_CONNECTION_MS = 60_000;
+/** Longest wait for a connection: a new one, or a free one of the pool. */
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Longest wait for the answer to one round trip; then the connection is given up. */
+const ANSWER_TIMEOUT_MS = 30_000;
+/** Attempts at a transaction that Postgres ended to resolve a deadlock. */
+const DEADLOCK_ATTEMPTS_MAX = 4;
+/** Memory of one sort or hash of a statement, before Postgres goes to disk. */
+const WORK_MEM_KB = 32 * 1024;
 
 /**
  * Rows are derived from the log, so a transaction need not wait for the disk: a crash of Postgres may lose the last transactions, each

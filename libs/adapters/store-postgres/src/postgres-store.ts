@@ -3,13 +3,15 @@
 import type { ConnectionOptions } from 'node:tls';
 import type { KeyIndex, RowStore } from '@tidemark/ports';
 import { connectionOf, parseAddress } from './address.ts';
-import { POOL_MAX } from './limits.ts';
 import { migrate } from './migrate.ts';
 import { PoolClient } from './pool-client.ts';
 import { createDatabase, isMissingDatabase } from './postgres-database.ts';
 import { SqlKeyIndex } from './sql-key-index.ts';
 import { SqlProjectionStore } from './sql-projection-store.ts';
 import { ensureVectorForm } from './vector-form.ts';
+
+/** Connections to Postgres that one process holds at most. Overridden by `poolMax`. */
+const POOL_MAX = 4;
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`; `pg` reads `sslmode` and the like. */

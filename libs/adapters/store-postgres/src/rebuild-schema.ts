@@ -5,7 +5,6 @@
 
 import { ConfigError } from '@tidemark/core';
 import type { UnfinishedRebuild } from '@tidemark/ports';
-import { NAME_MAX_BYTES } from './limits.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS, type Migration } from './migrations.ts';
 import { isRebuilding } from './rebuild-lock.ts';
@@ -21,6 +20,9 @@ import {
 } from './sql/rebuild/rebuild-schema.ts';
 import { inSchemas, type Schemas, TAKE_VECTOR_TYPE, VECTOR_TYPE } from './sql/rebuild/switch-tables.ts';
 import { booleanAt, numberAt, once, type Row, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
+
+/** Bytes of the longest name that Postgres doesn't cut. */
+const NAME_MAX_BYTES = 63;
 
 /** The purpose of the new rows: to replace those in use, or to be compared with them. */
 export type RebuildPurpose = 'switch' | 'compare';

@@ -26,13 +26,6 @@ import type {
 import pg from 'pg';
 import { int4s, texts } from './binary-array.ts';
 import { faultOf } from './faults.ts';
-import {
-  CONTENTS_PAGE_ROWS,
-  DIFFERENCES_PAGE_ROWS,
-  SWITCH_LOCK_TIMEOUT_MS,
-  SWITCH_MAX_MS,
-  SWITCH_SILENCE_MAX_MS,
-} from './limits.ts';
 import type { RebuildLock } from './rebuild-lock.ts';
 import { dependedOn, RebuildSchema, unfinishedIn } from './rebuild-schema.ts';
 import { positionOf, readPositions } from './sql/coordinate.ts';
@@ -64,6 +57,17 @@ import {
   type Statement,
 } from './sql-client.ts';
 import { SqlProjectionStore } from './sql-projection-store.ts';
+
+/** Longest wait for the locks on tables that are to be switched or compared: first the writers' locks, then everybody's. */
+const SWITCH_LOCK_TIMEOUT_MS = 5_000;
+/** Longest time in total that writers are blocked while tables are switched or compared. */
+const SWITCH_MAX_MS = 30_000;
+/** Longest silence of a process that blocks writers, after which it counts as dead. It is longer than catching up with them may take. */
+const SWITCH_SILENCE_MAX_MS = 10_000;
+/** Differences of rows that one round trip reads. */
+const DIFFERENCES_PAGE_ROWS = 1_000;
+/** Rows with their texts that one round trip reads when differing rows are shown; each may be as long as an event. */
+const CONTENTS_PAGE_ROWS = 50;
 
 export interface SchemaRebuildOptions {
   readonly kind: RowStore['kind'];

@@ -9,14 +9,18 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RowStore, UnscrubbedTable } from '@tidemark/ports';
 import pg from 'pg';
-import {
-  SCRUB_LOCK_TIMEOUT_MS,
-  SCRUB_MAX_MS,
-  SCRUB_READERS_MAX_MS,
-  SCRUB_READERS_POLL_MS,
-  SCRUB_TABLE_MAX_BYTES,
-} from './limits.ts';
 import { numberAt, once, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
+
+/** Bytes of the largest table, with its indexes, that is rewritten while others wait, to clear deleted data out of its files. */
+const SCRUB_TABLE_MAX_BYTES = 256 * 1024 * 1024;
+/** Longest wait for the lock on a table that is rewritten; meanwhile others wait behind it. */
+const SCRUB_LOCK_TIMEOUT_MS = 5_000;
+/** Longest time that others wait while the table is rewritten. */
+const SCRUB_MAX_MS = 30_000;
+/** Longest wait for transactions that may still see deleted rows. */
+const SCRUB_READERS_MAX_MS = 10_000;
+/** Pause between two polls for them. */
+const SCRUB_READERS_POLL_MS = 50;
 
 /** Tables of the words and vectors by which memories are found, and of wrapped keys: everything else that workflows say is sealed. */
 const TABLES = ['memories', 'memory_embeddings', 'data_keys'] as const;

@@ -11,7 +11,9 @@
 
 import { ConfigError } from '@tidemark/core';
 import pg from 'pg';
-import { POOLER_ROUNDS_MAX } from './limits.ts';
+
+/** Times that two connections through a pooler compare which processes of the server answer them. Others' traffic may hide a pooler of transactions once. */
+const POOLER_ROUNDS_MAX = 8;
 
 /** SQLSTATE of a write in a session that takes none: of a standby, or of a primary that was fenced off. */
 export const READ_ONLY = '25006';

@@ -2,10 +2,12 @@
 
 import type { AppliedBatch, KeyBatch, KeyFilter, KeyIndex, KeyOffsets, StoredKey } from '@tidemark/ports';
 import { withFaults } from './faults.ts';
-import { KEYS_PAGE_ROWS } from './limits.ts';
 import * as keys from './sql/data-keys.ts';
 import { BEGIN, COMMIT, ROLLBACK, type SqlClient, textAt } from './sql-client.ts';
 import { SqlReads } from './sql-reads.ts';
+
+/** Data keys that one page of a listing reads. */
+const KEYS_PAGE_ROWS = 1_000;
 
 export class SqlKeyIndex extends SqlReads implements KeyIndex {
   constructor(client: SqlClient, address: string) {

@@ -18,7 +18,6 @@ import {
 } from '@tidemark/ports';
 import pg from 'pg';
 import { storable } from './binary-array.ts';
-import { RANKING_DEPTH, VECTOR_DIMENSION_MAX } from './limits.ts';
 import * as embeddings from './sql/embeddings.ts';
 import { memoryNameOf, memoryOf, readMemories, readMemoriesById, readMemoriesWrittenBy } from './sql/read-memories.ts';
 import { WORDS_AT, wordSearch } from './sql/recall-words.ts';
@@ -26,6 +25,11 @@ import { numberAt, type Row, type Rows, textAt } from './sql-client.ts';
 import { SqlTiers } from './sql-tiers.ts';
 import { readVectorForm } from './vector-form.ts';
 import { VectorSearch } from './vector-search.ts';
+
+/** Results of each ranking, by words and by meaning, that are merged. */
+const RANKING_DEPTH = 64;
+/** Numbers in an embedding. */
+const VECTOR_DIMENSION_MAX = 16_000;
 
 /** An entry that one of the rankings found, with the columns that settle ties. */
 interface Hit {

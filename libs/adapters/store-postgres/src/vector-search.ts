@@ -5,9 +5,13 @@
  */
 
 import type { RecallQuery } from '@tidemark/ports';
-import { VECTOR_CACHE_MAX_BYTES, VECTOR_PAGE_ROWS } from './limits.ts';
 import { readFingerprint, readVectors } from './sql/embeddings.ts';
 import { numberAt, type Row, type SqlRunner, textAt } from './sql-client.ts';
+
+/** Bytes of embeddings of all subjects that this process caches where there is no pgvector. 10,000 with 384 dimensions are 15 MB. */
+const VECTOR_CACHE_MAX_BYTES = 64 * 1024 * 1024;
+/** Without pgvector: embeddings read in one round trip. */
+const VECTOR_PAGE_ROWS = 2_000;
 
 interface Kept {
   readonly fingerprint: string;

@@ -14,7 +14,10 @@ import type { ModelPrompt, ToolSpec } from '@tidemark/runtime';
 import { z } from 'zod';
 import { checked, invalid } from './checked.ts';
 import type { SupportedModel } from './language-model.ts';
-import { OUTPUT_TOKENS_MAX_COUNT, STOP_SEQUENCES_MAX_COUNT } from './limits.ts';
+import { OUTPUT_TOKENS_MAX_COUNT } from './limits.ts';
+
+/** Most stop sequences of one call. */
+const STOP_SEQUENCES_MAX_COUNT = 64;
 
 const jsonObject = z.record(z.string(), z.json());
 

@@ -5,7 +5,11 @@
 
 import { InvalidError } from '@tidemark/core';
 import type { z } from 'zod';
-import { PROBLEMS_SHOWN_COUNT, QUOTED_MAX_CHARS } from './limits.ts';
+
+/** Problems of one value that an error message spells out; the rest are counted. */
+const PROBLEMS_SHOWN_COUNT = 5;
+/** Characters of a value that an error message quotes. */
+const QUOTED_MAX_CHARS = 60;
 
 /** Where a value comes from, for the error. */
 export interface ValueSource {

@@ -6,7 +6,9 @@
 import type { LanguageModelV4Content, LanguageModelV4Text, LanguageModelV4ToolCall } from '@ai-sdk/provider';
 import type { Json } from '@tidemark/core';
 import type { ModelToolCall } from '@tidemark/runtime';
-import { FOLDED_MIN_CHARS } from './limits.ts';
+
+/** Characters from which on text in a tool call's input is stored once although it is recorded in two forms. */
+const FOLDED_MIN_CHARS = 256;
 
 /** The parts of the answer that are recorded besides. */
 export interface AnswerText {

@@ -5,7 +5,13 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { EchoMask, maskSecrets } from '@tidemark/secrets';
-import { EXCERPT_MAX_CHARS, HEADERS_WAIT_MS, PROVIDER_TEXT_MAX_CHARS } from './limits.ts';
+
+/** Characters of a provider's own words that an error shows. */
+const EXCERPT_MAX_CHARS = 300;
+/** Characters of a provider's own words that are read for that. */
+const PROVIDER_TEXT_MAX_CHARS = 4_000;
+/** Longest wait for a provider's headers, which are needed to mask them, in milliseconds. */
+const HEADERS_WAIT_MS = 1_000;
 
 /** The secrets of one call. */
 export interface Hidden {

@@ -9,14 +9,15 @@ import { callOptions } from './call-options.ts';
 import { checked } from './checked.ts';
 import { FINAL_CODES } from './errors.ts';
 import { type SupportedModel, supported } from './language-model.ts';
-import {
-  MODEL_RETRY_DEFAULT,
-  MODEL_TIMEOUT_DEFAULT_MS,
-  MODEL_TIMEOUT_MAX_MS,
-  OUTPUT_TOKENS_DEFAULT_COUNT,
-  OUTPUT_TOKENS_MAX_COUNT,
-} from './limits.ts';
+import { MODEL_RETRY_DEFAULT, OUTPUT_TOKENS_MAX_COUNT } from './limits.ts';
 import { defaultPrices, type PriceTable } from './price-table.ts';
+
+/** Tokens reserved in a budget for an answer, where neither the model nor the call limits its length. */
+const OUTPUT_TOKENS_DEFAULT_COUNT = 8_192;
+/** Time-out of one model call by default: ten minutes, since a model that reasons may be silent for minutes. */
+const MODEL_TIMEOUT_DEFAULT_MS = 600_000;
+/** Longest time-out of one model call: an hour. */
+const MODEL_TIMEOUT_MAX_MS = 3_600_000;
 
 export interface ModelOptions {
   /** Counts the tokens of what is sent; by the model's id by default. */

@@ -6,9 +6,11 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { checked, invalid, type ValueSource } from './checked.ts';
-import { PRICES_FILE_MAX_BYTES } from './limits.ts';
 import { costMicros, type Price, type PricedUsage, priceSchema } from './price.ts';
 import shipped from './prices.json' with { type: 'json' };
+
+/** Largest file of prices. */
+const PRICES_FILE_MAX_BYTES = 4 * 1_024 * 1_024;
 
 /** Finds the price of a model. */
 export interface PriceTable {

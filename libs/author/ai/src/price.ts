@@ -6,7 +6,11 @@
 import { InvalidError } from '@tidemark/core';
 import type { Usage } from '@tidemark/runtime';
 import { z } from 'zod';
-import { PRICE_DECIMALS_MAX_COUNT, PRICE_MAX_USD } from './limits.ts';
+
+/** Decimals of a price in dollars per million tokens. */
+const PRICE_DECIMALS_MAX_COUNT = 6;
+/** Most dollars per million tokens: a higher price is taken for a mistake. */
+const PRICE_MAX_USD = 100_000;
 
 /** Tokens of one call, with the provider's counts of its prompt cache beyond the runtime's own account. */
 export interface PricedUsage extends Usage {

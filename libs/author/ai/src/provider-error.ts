@@ -13,7 +13,9 @@ import {
   STREAM_REFUSED,
 } from './errors.ts';
 import type { Hidden } from './hidden.ts';
-import { RETRY_AFTER_MAX_MS } from './limits.ts';
+
+/** Longest Retry-After of a provider that is reported, in milliseconds: a day. A longer one is cut to it. */
+const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
 
 /** The provider of the error. */
 export interface CalledModel {

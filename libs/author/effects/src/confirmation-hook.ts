@@ -6,7 +6,9 @@
  */
 
 import { ConflictError, InvalidError, type Json, TidemarkError } from '@tidemark/sdk';
-import { HOOK_RETRY_AFTER_S } from './limits.ts';
+
+/** Seconds after which the sender of a web hook should repeat it. */
+const HOOK_RETRY_AFTER_S = 2;
 
 /** A receiver's report on an effect that it had accepted under the token. */
 export type HookConfirmation = {

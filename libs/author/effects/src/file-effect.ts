@@ -17,8 +17,10 @@ import {
 } from '@tidemark/sdk';
 import { z } from 'zod';
 import { compare, writeOnce } from './file-writing.ts';
-import { FILE_MAX_BYTES } from './limits.ts';
 import { finalWhenRefused, RefusedError } from './refused-error.ts';
+
+/** A file written by one effect, at most: it is held in memory whole. */
+const FILE_MAX_BYTES = 64 * 1_024 * 1_024;
 
 type Awaitable<T> = T | Promise<T>;
 

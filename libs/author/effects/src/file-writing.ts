@@ -11,7 +11,9 @@ import { link, mkdir, open, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, syncFolder, writeDurably } from '@tidemark/blob-fs/durable-files';
 import { refuseLink } from '@tidemark/blob-fs/folder-root';
-import { DRAFT_ATTEMPTS_COUNT } from './limits.ts';
+
+/** Attempts to write a file while other calls of its key remove their folder of drafts. */
+const DRAFT_ATTEMPTS_COUNT = 5;
 
 /** State of the path: nothing, the content, or something else. */
 export type Found = 'nothing' | 'same' | 'other';

@@ -6,8 +6,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { contextOf } from './context-fixture.ts';
 import { type HttpEffectSpec, httpEffect } from './http-effect.ts';
+import { EXCERPT_MAX_BYTES } from './http-exchange.ts';
+import { EXCERPT_MAX_CHARS } from './http-outcome.ts';
 import { type Handler, listen, type Seen } from './http-server-fixture.ts';
-import { EXCERPT_MAX_BYTES, EXCERPT_MAX_CHARS } from './limits.ts';
 
 const seen: Seen[] = [];
 let handler: Handler;

@@ -5,7 +5,12 @@
 
 import { LimitError, NotDoneError, UnavailableError } from '@tidemark/sdk';
 import type { ReadyRequest } from './http-request.ts';
-import { EXCERPT_MAX_BYTES, REASON_MAX_CHARS, REDIRECTS_MAX_COUNT } from './limits.ts';
+import { REASON_MAX_CHARS } from './limits.ts';
+
+/** Bytes of an unwelcome response's body that are read for the error's excerpt. */
+export const EXCERPT_MAX_BYTES = 2_048;
+/** Redirects of one GET or HEAD that are followed. */
+const REDIRECTS_MAX_COUNT = 5;
 
 /** Sends and returns the response, its body unread. Throws `NotDoneError` when it was certainly not sent. */
 export async function send(operation: string, request: ReadyRequest, signal: AbortSignal): Promise<Response> {

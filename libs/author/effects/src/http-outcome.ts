@@ -1,8 +1,10 @@
 /** Owns the meaning of a status for a call: done, certainly not done, or unknown. Must not send anything. */
 
 import { FatalError, NotDoneError, UnavailableError } from '@tidemark/sdk';
-import { EXCERPT_MAX_CHARS } from './limits.ts';
 import { RefusedError } from './refused-error.ts';
+
+/** Characters of that body which the error's message shows. */
+export const EXCERPT_MAX_CHARS = 300;
 
 /**
  * `done`: the body is the response. `not-done`: this call certainly changed nothing, another attempt may. `refused`: it

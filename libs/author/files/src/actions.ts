@@ -5,7 +5,9 @@ import { canonicalJson } from '@tidemark/codec';
 import type { Json } from '@tidemark/core';
 import { z } from 'zod';
 import type { LogLine } from './formats.ts';
-import { RESULT_MAX_CHARS } from './limits.ts';
+
+/** Characters of an action's result in the execution log. */
+const RESULT_MAX_CHARS = 200;
 
 export type Effect = Answer<'GET /v1/workflows/{workflow}/effects'>['effects'][number];
 

@@ -9,9 +9,11 @@ import { canonicalJson } from '@tidemark/codec';
 import { isoTime, type Json } from '@tidemark/core';
 import { writtenLine } from './actions.ts';
 import type { DedupeIndex, LastSuccessFile, LogLine, RunState, StepState } from './formats.ts';
-import { NAME_MAX_CHARS } from './limits.ts';
 import type { DoneStep, RunView } from './run-view.ts';
 import type { Withheld } from './withhold.ts';
+
+/** Characters of a run's name in a path; longer ones are cut and distinguished by a digest. */
+const NAME_MAX_CHARS = 120;
 
 export interface RunDocuments {
   readonly runState: RunState;

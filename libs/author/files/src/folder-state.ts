@@ -8,7 +8,12 @@ import { ConfigError, parseJson } from '@tidemark/core';
 import { z } from 'zod';
 import { digestOf, type FilesFolder } from './folder.ts';
 import { jsonText } from './formats.ts';
-import { DIGEST_CHARS, TAKEN_MAX_COUNT, WRITTEN_MAX_COUNT } from './limits.ts';
+
+/** Hand-overs and keys from outside that the folder records as taken over. */
+const TAKEN_MAX_COUNT = 10_000;
+/** Files whose last written content the folder records, and the characters of its digest. */
+const WRITTEN_MAX_COUNT = 50_000;
+const DIGEST_CHARS = 32;
 
 export const FOLDER_STATE = '.tidemark-files.json';
 const VERSION = 1;

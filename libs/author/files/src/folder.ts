@@ -15,7 +15,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { codeOf } from '@tidemark/blob-fs/durable-files';
 import { FolderRoot, refuseLink } from '@tidemark/blob-fs/folder-root';
 import { ConfigError, TidemarkError, UnavailableError } from '@tidemark/core';
-import { FILE_MAX_BYTES, LOCK_WAIT_MS } from './limits.ts';
+
+/** Largest file that is read, in bytes. */
+const FILE_MAX_BYTES = 64 * 1024 * 1024;
+/** Longest wait for another program's lock of a file, in milliseconds. */
+const LOCK_WAIT_MS = 10_000;
 
 const LOCK = '.tidemark-files.lock';
 const DRAFTS = '.tidemark-files.drafts';

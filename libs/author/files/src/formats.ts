@@ -5,7 +5,10 @@
 
 import { InvalidError, messageOf, parseJson, parseLenient, parseTime } from '@tidemark/core';
 import { z } from 'zod';
-import { ISSUE_PLACE_MAX_CHARS, ISSUES_REPORTED_MAX_COUNT } from './limits.ts';
+
+/** Faults of one file that are named, and characters of the place of each; further ones are counted. */
+const ISSUES_REPORTED_MAX_COUNT = 20;
+const ISSUE_PLACE_MAX_CHARS = 200;
 
 export const RUN_STATE = 'run_state.json';
 export const DEDUPE_INDEX = 'dedupe_index.json';

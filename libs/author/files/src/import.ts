@@ -31,11 +31,13 @@ import {
   runStateSchema,
 } from './formats.ts';
 import { handoffDigests, readHandoffs } from './handoff-text.ts';
-import { SOURCE_MAX_CHARS } from './limits.ts';
 import { type Made, type ReadOutput, readWithin, resolveFile, resolveOutput } from './outputs.ts';
 import { type OnReport, Reports } from './reports.ts';
 import { keysOf, type RecordWrite, stepOf, type WayBack, warnOfTarget } from './way-back.ts';
 import type { FindSecrets } from './withhold.ts';
+
+/** Longest name of a record's source, in characters. */
+const SOURCE_MAX_CHARS = 200;
 
 export interface ImportOptions {
   readonly folder: string;

@@ -8,9 +8,14 @@ import { UnavailableError } from '@tidemark/core';
 import type { ExportOptions } from './export.ts';
 import { type FilesFolder, openFolder } from './folder.ts';
 import { Keeper, SHARED_NAMES } from './keeper.ts';
-import { POLL_PERIOD_MS, REST_FACTOR, SETTLE_MS } from './limits.ts';
+import { SETTLE_MS } from './limits.ts';
 import { Reports } from './reports.ts';
 import { RunReader } from './source.ts';
+
+/** Period at which a mirror polls the folder, and without a hint the rows; milliseconds. */
+const POLL_PERIOD_MS = 500;
+/** A mirror rests this many times as long as its last writing took, so that long runs are not written all the time. */
+const REST_FACTOR = 5;
 
 export interface MirrorOptions extends ExportOptions {
   /** Calls the listener whenever rows may have changed; returns a function that stops it. */

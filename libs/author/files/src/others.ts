@@ -20,7 +20,9 @@ import {
   runStateSchema,
 } from './formats.ts';
 import { readHandoffs } from './handoff-text.ts';
-import { SETTLE_PERIOD_MS } from './limits.ts';
+
+/** Period at which a file that somebody seems to be writing is read again, in milliseconds. */
+const SETTLE_PERIOD_MS = 50;
 
 /** Why a file is another program's; undefined: it isn't. */
 type Why = string | undefined;

@@ -3,16 +3,21 @@
 import { type Answer, type Client, TidemarkApiError } from '@tidemark/client';
 import { DEFAULT_TENANT, LimitError } from '@tidemark/core';
 import type { Effect } from './actions.ts';
-import {
-  CHECKPOINTS_MAX_COUNT,
-  EFFECTS_READ_MAX_COUNT,
-  EVENTS_READ_MAX_COUNT,
-  PAGE_COUNT,
-  RUNS_READ_COUNT,
-  STEPS_READ_ALONE_COUNT,
-  TASKS_READ_MAX_COUNT,
-} from './limits.ts';
 import { type Checkpoint, type Note, type RunView, runView, type Task, type Workflow } from './run-view.ts';
+
+/** Most checkpoints of one run that are shown as files. */
+const CHECKPOINTS_MAX_COUNT = 20_000;
+/** Checkpoints, events or tasks in one read. */
+const PAGE_COUNT = 500;
+/** Events of one run beside its checkpoints, and pending tasks, that are read. */
+const EVENTS_READ_MAX_COUNT = 10_000;
+const TASKS_READ_MAX_COUNT = 1_000;
+/** Steps whose effects are read one by one; beyond, all effects of the run are read, page by page. */
+const STEPS_READ_ALONE_COUNT = 5;
+/** Effects of one run that are read, at most. */
+const EFFECTS_READ_MAX_COUNT = 100_000;
+/** Earlier runs among which the last success is searched for. */
+const RUNS_READ_COUNT = 20;
 
 /** The run to show: one by its id, or always the newest of a tenant's workflow by its name. */
 export type Shown =

@@ -9,9 +9,14 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { isoTime } from '@tidemark/core';
 import { maskSecrets } from '@tidemark/secrets';
-import { CHECK_GRACE_MS, CHECK_LINE_MAX_CHARS, CHECK_LINES_MAX } from './limits.ts';
 import type { CheckEvidence } from './state-file.ts';
 import type { Clock } from './times.ts';
+
+/** Time that a check gets to end by itself, in milliseconds, before it is killed. */
+const CHECK_GRACE_MS = 2_000;
+/** Last lines of a check's output that are kept: how many, and characters of each at most. */
+const CHECK_LINES_MAX = 20;
+const CHECK_LINE_MAX_CHARS = 400;
 
 export interface CheckOptions {
   /** The folder it runs in. */

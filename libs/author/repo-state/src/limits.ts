@@ -10,12 +10,3 @@ export const LOCK_PAUSE_MS = 5;
 export const LOCK_PAUSE_MAX_MS = 50;
 /** Default time of a check, in milliseconds, after which it has failed. */
 export const CHECK_TIMEOUT_MS = 10 * 60 * 1_000;
-/** Time that a check gets to end by itself, in milliseconds, before it is killed. */
-export const CHECK_GRACE_MS = 2_000;
-/** Last lines of a check's output that are kept: how many, and characters of each at most. */
-export const CHECK_LINES_MAX = 20;
-export const CHECK_LINE_MAX_CHARS = 400;
-/** Conflicts that a state records for the report; the archive has all of them. */
-export const CONFLICTS_KEPT_MAX = 20;
-/** Problems of a file that are reported one by one. */
-export const PROBLEMS_REPORTED_MAX = 5;

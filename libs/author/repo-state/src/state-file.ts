@@ -6,7 +6,10 @@
 import { ConfigError, InvalidError, isoTime, type Json, LimitError, parseTime } from '@tidemark/core';
 import { findSecrets, secretPlaces } from '@tidemark/secrets';
 import { z } from 'zod';
-import { PROBLEMS_REPORTED_MAX, STAGES_MAX, STATE_MAX_BYTES } from './limits.ts';
+import { STAGES_MAX, STATE_MAX_BYTES } from './limits.ts';
+
+/** Problems of a file that are reported one by one. */
+const PROBLEMS_REPORTED_MAX = 5;
 
 /** Version of the file's shape. A file of a greater one is left alone. */
 export const FORMAT = 1;

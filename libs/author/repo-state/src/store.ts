@@ -19,12 +19,14 @@ import {
   writeBeside,
 } from './files.ts';
 import { gitignoreFor } from './gitignore.ts';
-import { CONFLICTS_KEPT_MAX } from './limits.ts';
 import { withLock } from './lock.ts';
 import { findRepository, makeReady, type Place, refuseLinks, shown, whyUnsafe } from './place.ts';
 import { type RepoState, type ResolvedConflict, stateFrom, textOf } from './state-file.ts';
 import { type Clock, stampOf } from './times.ts';
 import { keepWaiting, type Waiting, withWaiting } from './waiting.ts';
+
+/** Conflicts that a state records for the report; the archive has all of them. */
+const CONFLICTS_KEPT_MAX = 20;
 
 export interface StoreOptions {
   readonly files: StateFiles;

@@ -14,11 +14,18 @@ import {
 import type { Budget, ContextDefinition, Model, PhaseDefinition } from '@tidemark/runtime';
 import { tokenizerFor } from '@tidemark/tokenizer';
 import { freeze } from './freeze.ts';
-import { DOMAIN_MAX_CHARS, DOMAINS_MAX_COUNT, PHASE_BUDGET_DEFAULT_TOKENS, REPEATS_DEFAULT_COUNT } from './limits.ts';
 import { parser } from './parse.ts';
 import { type DefinitionProblem, unknownMembers } from './problem.ts';
 import type { Schema } from './schema.ts';
 import { type Tools, toolProblems } from './tool.ts';
+
+/** Working memory of a phase by default, in tokens. */
+const PHASE_BUDGET_DEFAULT_TOKENS = 4_000;
+/** Default number of equal requests before the workflow is stopped as running in circles. */
+const REPEATS_DEFAULT_COUNT = 10;
+/** Fields of knowledge that a definition may name, and characters of one's name. */
+const DOMAINS_MAX_COUNT = 8;
+const DOMAIN_MAX_CHARS = 200;
 
 /** Limits of spending. Tokens count input and output; money is in US dollars, by the models' price tables. */
 export interface BudgetOptions {

@@ -7,13 +7,18 @@ import { checkedDuration, type EffectDefinition } from '@tidemark/runtime';
 import { toJSONSchema, type ZodType } from 'zod';
 import { CONTEXT_MEMBERS, type ContextSpec, contextProblems } from './context-spec.ts';
 import { DISPATCH_MEMBERS } from './dispatch-spec.ts';
-import { PARALLEL_MAX_COUNT, STAGED_DELAY_MAX_MS, STAGED_STEPS_MAX_COUNT } from './limits.ts';
 import { type DefinitionProblem, nameProblems, schemaProblems, unknownMembers } from './problem.ts';
 import { type Flow, reach } from './reach.ts';
 import type { Schema } from './schema.ts';
 import { hasSecrets } from './secret.ts';
 import { type AnyStep, settingsOf } from './step.ts';
 import { upcastProblems } from './upcast.ts';
+
+/** Tasks of one workflow under way at once, at most. */
+const PARALLEL_MAX_COUNT = 256;
+/** Most unflushed staged checkpoints of a definition, and for how many milliseconds. */
+const STAGED_STEPS_MAX_COUNT = 1_000;
+const STAGED_DELAY_MAX_MS = 10_000;
 
 /** A spec of any types, also from callers without types. */
 export interface AnySpec extends ContextSpec {

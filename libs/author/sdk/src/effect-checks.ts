@@ -5,9 +5,15 @@
 
 import type { EffectKind } from '@tidemark/core';
 import type { ConfirmationPolicy, RetryPolicy } from '@tidemark/runtime';
-import { CONFIRM_PROBE_MIN_MS, CONFIRM_TIMEOUT_MAX_MS, EFFECT_TIMEOUT_MAX_MS } from './limits.ts';
 import { type DefinitionProblem, nameProblems, schemaProblems, unknownMembers } from './problem.ts';
 import { type RetryOptions, retryProblems } from './retry.ts';
+
+/** Shortest time between two probes of an unconfirmed effect, in milliseconds. */
+const CONFIRM_PROBE_MIN_MS = 100;
+/** Longest wait for a confirmation before a person is asked: a year. */
+const CONFIRM_TIMEOUT_MAX_MS = 366 * 24 * 60 * 60 * 1_000;
+/** Longest time-out of one call of an effect: an hour. A longer one is better split into requesting and fetching. */
+const EFFECT_TIMEOUT_MAX_MS = 60 * 60 * 1_000;
 
 /** A spec of any types, also from callers without types. */
 export interface AnyEffectSpec {

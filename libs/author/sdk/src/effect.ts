@@ -13,12 +13,17 @@ import {
   type ProbeResult,
 } from '@tidemark/runtime';
 import { effectSpecProblems } from './effect-checks.ts';
-import { CONFIRM_DEFAULT, EFFECT_RETRY_DEFAULT, EFFECT_TIMEOUT_DEFAULT_MS, PENDING_TOKEN_MAX_CHARS } from './limits.ts';
+import { CONFIRM_DEFAULT, EFFECT_RETRY_DEFAULT } from './limits.ts';
 import { kindOf, parser } from './parse.ts';
 import { refuseProblems } from './problem.ts';
 import { type RetryOptions, retryPolicy } from './retry.ts';
 import type { Given, Parsed, Schema } from './schema.ts';
 import { hasSecrets } from './secret.ts';
+
+/** Characters of the token of an effect that is confirmed later, at most. */
+const PENDING_TOKEN_MAX_CHARS = 512;
+/** Time-out of one call of an effect by default. */
+const EFFECT_TIMEOUT_DEFAULT_MS = 30_000;
 
 /** A user's definition of an effect. */
 export interface EffectSpec<Request extends Schema, Response extends Schema> {

@@ -6,7 +6,9 @@
 import { toJson } from '@tidemark/codec';
 import { type Json, messageOf, TidemarkError } from '@tidemark/core';
 import type { StepActions } from './context.ts';
-import { EVIDENCE_SHOWN_MAX_CHARS } from './limits.ts';
+
+/** Characters of a gate's evidence that its error's message shows. */
+const EVIDENCE_SHOWN_MAX_CHARS = 500;
 
 /** A check's finding. True and false are verdicts without evidence. */
 export type Verdict = boolean | { readonly passed: boolean; readonly evidence?: unknown };

@@ -6,10 +6,12 @@
 import { ANSWER_BOUNDS, type BundleMessage, InvalidError, type Json, messageOf, parseJson } from '@tidemark/core';
 import type { Model, ModelAnswer, StepContext } from '@tidemark/runtime';
 import { toJSONSchema, type ZodType } from 'zod';
-import { REPAIRS_MAX_COUNT } from './limits.ts';
 import { parser } from './parse.ts';
 import type { Parsed, Schema } from './schema.ts';
 import { type Tools, toolSpecs } from './tool.ts';
+
+/** How often a structured answer that doesn't fit its schema is sent back to the model. */
+const REPAIRS_MAX_COUNT = 1;
 
 /** A step's request to a model. `Answer`: the schema of structured output. */
 export interface ModelCallOptions<Answer extends Schema | undefined = undefined> {

@@ -2,8 +2,7 @@ import { InvalidError } from '@tidemark/core';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import * as mini from 'zod/mini';
-import { PROBLEM_MAX_CHARS } from './limits.ts';
-import { kindOf, parser, pathText } from './parse.ts';
+import { kindOf, PROBLEM_MAX_CHARS, parser, pathText } from './parse.ts';
 import type { Schema } from './schema.ts';
 
 const border = { code: 'input-invalid', what: 'refund v2, input', remedy: 'Fix it.' };

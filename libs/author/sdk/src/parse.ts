@@ -7,9 +7,13 @@ import { toJson } from '@tidemark/codec';
 import { InvalidError } from '@tidemark/core';
 import type { Parse } from '@tidemark/runtime';
 import { $ZodAsyncError, type $ZodIssue, safeParse } from 'zod/v4/core';
-import { PROBLEM_MAX_CHARS, PROBLEMS_SHOWN_COUNT } from './limits.ts';
 import type { Schema } from './schema.ts';
 import { whileSealing } from './secret.ts';
+
+/** Problems of one value that an error message lists; the rest are counted. */
+const PROBLEMS_SHOWN_COUNT = 3;
+/** Characters of one problem's text in an error message, which bounds a value that a check quotes. */
+export const PROBLEM_MAX_CHARS = 200;
 
 /** Where a value crosses the border. */
 export interface Border {

@@ -7,7 +7,9 @@ import { canonicalJson } from '@tidemark/codec';
 import { InvalidError, type Json } from '@tidemark/core';
 import { sha256Digest } from '@tidemark/runtime';
 import { z } from 'zod';
-import { PIPELINE_KEY_MAX_CHARS } from './limits.ts';
+
+/** Characters of the key of a pipeline's step, at most. */
+const PIPELINE_KEY_MAX_CHARS = 200;
 
 /** Marks the output of a pipeline's step, so that a reader of any workflow's checkpoints knows it. */
 const FORM = 'pipeline-step/1';

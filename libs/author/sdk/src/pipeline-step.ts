@@ -12,7 +12,6 @@ import { InvalidError, isoTime, type Json } from '@tidemark/core';
 import { refuseSecrets } from '@tidemark/memory';
 import type { AnyContext } from './context.ts';
 import { passGate } from './gate.ts';
-import { HANDOFFS_READ_MAX_COUNT } from './limits.ts';
 import { kindOf } from './parse.ts';
 import {
   checkKey,
@@ -36,6 +35,9 @@ import {
   stepRecordIn,
 } from './pipeline-record.ts';
 import type { KeyParts, PipelineContext, PipelineStepSettings } from './pipeline-types.ts';
+
+/** Hand-overs from outside that a step reads, at most. */
+const HANDOFFS_READ_MAX_COUNT = 100;
 
 /** A step in its place. */
 export interface PlacedStep extends PipelineStepSettings {

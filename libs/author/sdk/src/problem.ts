@@ -1,8 +1,10 @@
 /** Owns mistakes and warnings of a definition before it runs. All of them are reported at once. */
 
 import { InvalidError, SYSTEM_PREFIX } from '@tidemark/core';
-import { NAME_MAX_CHARS } from './limits.ts';
 import { unstorable } from './storable.ts';
+
+/** Characters of the name of a workflow, a step or an operation, at most. */
+const NAME_MAX_CHARS = 128;
 
 export interface DefinitionProblem {
   /** Stable, kebab-case: `step-unreached`, … */

@@ -1,7 +1,13 @@
 /** Owns turning retry options into a policy: a base fills in missing ones. Must not wait or count: that is the runtime. */
 
 import type { RetryPolicy } from '@tidemark/runtime';
-import { ATTEMPTS_MAX_COUNT, NON_RETRYABLE_MAX_COUNT, RETRY_DELAY_MAX_MS } from './limits.ts';
+
+/** Codes of errors that a retry policy may name as final, at most. */
+const NON_RETRYABLE_MAX_COUNT = 100;
+/** Most attempts of a retry policy. */
+const ATTEMPTS_MAX_COUNT = 1_000;
+/** Longest delay between two attempts in a retry policy: a week. */
+const RETRY_DELAY_MAX_MS = 7 * 24 * 60 * 60 * 1_000;
 
 /** Delay before attempt n + 1: `min(firstDelayMs * factor ** (n - 1), maxDelayMs)`, of which up to `jitter` is random. `limits.ts` documents the defaults. */
 export interface RetryOptions {

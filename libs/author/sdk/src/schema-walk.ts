@@ -1,7 +1,9 @@
 /** Owns visiting a schema: every schema within it, with its path. Reads schemas, runs none. */
 
 import type { $ZodTypes, SomeType } from 'zod/v4/core';
-import { SCHEMA_DEPTH_MAX } from './limits.ts';
+
+/** Levels of nested schemas that the start-time check follows. */
+const SCHEMA_DEPTH_MAX = 64;
 
 export interface SchemaPosition {
   readonly path: string;

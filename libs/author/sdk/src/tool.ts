@@ -16,10 +16,17 @@ import {
 import { toJSONSchema, type ZodType, z } from 'zod';
 import { safeParse } from 'zod/v4/core';
 import { defineEffect, type Effect } from './effect.ts';
-import { CALL_DIGEST_CHARS, CALL_ID_MAX_CHARS, TOOL_NAME, TOOL_TIMEOUT_MS } from './limits.ts';
 import { pathText } from './parse.ts';
 import type { DefinitionProblem } from './problem.ts';
 import type { Parsed, Schema } from './schema.ts';
+
+/** Of a tool call: characters of its id, and of the digest of its request, in its effect's key. */
+const CALL_ID_MAX_CHARS = 100;
+const CALL_DIGEST_CHARS = 16;
+/** Time-out of a tool that only answers, in milliseconds. */
+const TOOL_TIMEOUT_MS = 600_000;
+/** Names of tools that every provider takes. */
+const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** A user's tool; its name is its key in `tools`. */
 export interface ToolOptions<Input extends Schema> {

@@ -22,7 +22,7 @@ import { type AnySpec, checkSpec } from './definition-checks.ts';
 import { warningsOf } from './definition-warnings.ts';
 import { type DispatchSpec, dispatchDefinition } from './dispatch-spec.ts';
 import { freeze, freezeAll } from './freeze.ts';
-import { PARALLEL_DEFAULT_COUNT, STEP_BUDGET_DEFAULT_COUNT, STEP_RETRY_DEFAULT } from './limits.ts';
+import { STEP_RETRY_DEFAULT } from './limits.ts';
 import { kindOf, parser } from './parse.ts';
 import { refuseProblems } from './problem.ts';
 import type { Flow } from './reach.ts';
@@ -40,6 +40,11 @@ import type {
   Workflow,
   WorkflowSpec,
 } from './workflow-spec.ts';
+
+/** Default number of checkpoints after which the workflow asks a person whether to continue. */
+const STEP_BUDGET_DEFAULT_COUNT = 100_000;
+/** Tasks of one workflow under way at once, by default. */
+const PARALLEL_DEFAULT_COUNT = 8;
 
 /** Defines a workflow: belief, tasks and the steps that do them. Throws `InvalidError` (`definition-invalid`) that lists every mistake in the definition. */
 export function defineWorkflow<

@@ -3,8 +3,10 @@
  * most is cut last (the tasks themselves, next steps, open questions, decisions, then work), of the best summaries first.
  */
 
-import { CONTINUATION_MAX_CHARS } from './limits.ts';
 import { type SessionSummary, SUMMARY_LISTS, type SummaryList } from './session-summary.ts';
+
+/** Characters of a continuation context. Overridden by `maxChars`. */
+const CONTINUATION_MAX_CHARS = 4_000;
 
 const TITLES: Record<SummaryList, string> = {
   decisions_made: 'Decided',

@@ -3,8 +3,11 @@
 import { createHash } from 'node:crypto';
 import { InvalidError, type TenantId } from '@tidemark/core';
 import type { MemoryRow, MemoryStore } from '@tidemark/ports';
-import { FACT_MAX_CHARS, LIST_MAX } from './limits.ts';
+import { LIST_MAX } from './limits.ts';
 import { type MemoryWriter, refuseSecrets } from './memory-writer.ts';
+
+/** Characters of one fact. */
+const FACT_MAX_CHARS = 4_000;
 
 export interface Fact {
   readonly key: string;

@@ -6,7 +6,11 @@
 import { UnavailableError } from '@tidemark/core';
 import type { MemoryStore, UnembeddedMemory } from '@tidemark/ports';
 import type { Embedder } from './embedder.ts';
-import { INDEX_BATCH, INDEX_SWEEP_RUNS } from './limits.ts';
+
+/** Texts that the indexer embeds at once. Overridden by `batchSize`. */
+const INDEX_BATCH = 32;
+/** One in this many runs of the indexer starts from the beginning, to find entries that were written out of order. */
+const INDEX_SWEEP_RUNS = 100;
 
 export interface IndexerOptions {
   readonly store: Pick<MemoryStore, 'unembedded' | 'putEmbeddings'>;

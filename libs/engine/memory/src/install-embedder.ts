@@ -14,7 +14,9 @@ import { ConfigError, messageOf, UnavailableError } from '@tidemark/core';
 import { isInClear } from '@tidemark/ports';
 import { unzipSync } from 'fflate';
 import lock from './embedder/package-lock.json' with { type: 'json' };
-import { INSTALL_TIMEOUT_MS } from './limits.ts';
+
+/** Longest time for one part of the local model's installation. */
+const INSTALL_TIMEOUT_MS = 600_000;
 
 const MODEL = 'all-MiniLM-L6-v2';
 

@@ -10,8 +10,11 @@ import { pathToFileURL } from 'node:url';
 import { ConfigError } from '@tidemark/core';
 import { isForeign, isOpenToOthers } from '@tidemark/ports';
 import type { Embedder } from './embedder.ts';
-import { EMBEDDED_MAX_CHARS, LOCAL_BATCH } from './limits.ts';
+import { EMBEDDED_MAX_CHARS } from './limits.ts';
 import { type ModelFolder, readModelFolder } from './model-folder.ts';
+
+/** Texts that the local model takes at once; an abort takes effect between batches. */
+const LOCAL_BATCH = 8;
 
 export interface LocalEmbedderOptions {
   readonly folder: string;

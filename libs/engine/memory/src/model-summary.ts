@@ -4,9 +4,15 @@
  */
 
 import { ANSWER_BOUNDS, parseJson } from '@tidemark/core';
-import { MODEL_ITEMS_MAX, MODEL_OBJECTS_TRIED_MAX, MODEL_SUMMARY_MAX_CHARS } from './limits.ts';
 import { short } from './rule-summary.ts';
 import { type SessionSummary, SUMMARY_LISTS, type SummaryList, sessionSummarySchema } from './session-summary.ts';
+
+/** Entries of one list that are accepted from a model's summary. */
+const MODEL_ITEMS_MAX = 40;
+/** Objects in an answer that are tried as a summary, each read to its end. */
+const MODEL_OBJECTS_TRIED_MAX = 32;
+/** Characters of a model's answer that are parsed as a summary. */
+const MODEL_SUMMARY_MAX_CHARS = 200_000;
 
 /** The instruction that precedes the session's messages and trace. */
 export function summaryInstruction(goal: string): string {

@@ -8,13 +8,16 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ConfigError, messageOf, type TenantId } from '@tidemark/core';
 import { compareWrites, type MemoryKind, type MemoryRow, type MemoryStore, type RecalledMemory } from '@tidemark/ports';
 import type { Embedder } from './embedder.ts';
-import {
-  FACT_AGE_WEIGHT,
-  FACT_HALF_LIFE_MS,
-  QUERY_MAX_CHARS,
-  RECALL_EMBED_TIMEOUT_MS,
-  RECALL_LIMIT,
-} from './limits.ts';
+
+/** Entries that a recall returns by default. */
+const RECALL_LIMIT = 3;
+/** Longest wait for the embedding of a query; then words decide alone. */
+const RECALL_EMBED_TIMEOUT_MS = 2_000;
+/** Characters of a query that are used; the rest is cut. */
+const QUERY_MAX_CHARS = 8_000;
+/** What the newest fact gains over an old one, where the best match gains 1; and the half-life of that gain. */
+const FACT_AGE_WEIGHT = 0.1;
+const FACT_HALF_LIFE_MS = 30 * 24 * 60 * 60 * 1_000;
 
 /** A query, and where to search. */
 export interface RecallQuery {

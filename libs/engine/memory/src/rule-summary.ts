@@ -3,8 +3,12 @@
  * same summary.
  */
 
-import { SUMMARY_ITEM_MAX_CHARS, SUMMARY_ITEMS_MAX } from './limits.ts';
 import type { SessionSummary } from './session-summary.ts';
+
+/** Entries of one list of a rule-based summary. */
+const SUMMARY_ITEMS_MAX = 12;
+/** Characters of one entry of a summary. */
+const SUMMARY_ITEM_MAX_CHARS = 300;
 
 export interface TraceStep {
   readonly step: string;

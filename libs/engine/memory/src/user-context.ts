@@ -4,8 +4,10 @@
  */
 
 import { isoDay } from '@tidemark/core';
-import { USER_CONTEXT_MAX_CHARS } from './limits.ts';
 import type { StateEntry } from './user-state.ts';
+
+/** Characters of the user context of a session: its user, domains and tenant. Overridden by `maxChars`. */
+const USER_CONTEXT_MAX_CHARS = 2_000;
 
 /** A fact as the text shows it. */
 export interface KnownFact {

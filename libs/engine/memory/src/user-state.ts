@@ -2,9 +2,14 @@
 
 import { InvalidError, type TenantId } from '@tidemark/core';
 import type { MemoryRow, MemoryStore } from '@tidemark/ports';
-import { LIST_MAX, STATE_KEY_MAX_CHARS, STATE_VALUE_MAX_BYTES } from './limits.ts';
+import { LIST_MAX } from './limits.ts';
 import { type MemoryWriter, refuseSecrets } from './memory-writer.ts';
 import { userSubject } from './recall.ts';
+
+/** Characters of the key of a preference. */
+const STATE_KEY_MAX_CHARS = 200;
+/** Bytes of the JSON of one preference. */
+const STATE_VALUE_MAX_BYTES = 16 * 1024;
 
 export interface StateEntry {
   readonly key: string;

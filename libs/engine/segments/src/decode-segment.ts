@@ -11,11 +11,14 @@ import { chainOver } from './chain.ts';
 import { damaged, sound } from './damage.ts';
 import type { SegmentRecord } from './encode-segment.ts';
 import { footerOf, readFooter } from './footer.ts';
-import { SEGMENT_RAW_MAX_BYTES, SEGMENT_RECORDS_MAX, UNPACKED_EXTRA_BYTES_PER_RECORD } from './limits.ts';
+import { SEGMENT_RAW_MAX_BYTES, SEGMENT_RECORDS_MAX } from './limits.ts';
 import { RecordValues } from './record-values.ts';
 import { RowGroupReader } from './row-group-reader.ts';
 import { CREATED_BY, SEGMENT_VERSION, textKeys } from './schema.ts';
 import { checkSeal } from './seal.ts';
+
+/** What the columns may unpack to besides the records' bytes, for each record: lengths, levels and numbers. */
+const UNPACKED_EXTRA_BYTES_PER_RECORD = 256;
 
 export interface DecodedSegment {
   readonly partition: Partition;

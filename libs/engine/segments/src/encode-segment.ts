@@ -12,11 +12,15 @@ import { InvalidError, LimitError, type Partition, type Position, type Sha256 } 
 import type { StoredRecord } from '@tidemark/ports';
 import { chainOver, checkChain } from './chain.ts';
 import { Layouts } from './header.ts';
-import { ROW_GROUP_RECORDS_MAX, ROW_GROUP_TARGET_BYTES, SEGMENT_RAW_MAX_BYTES, SEGMENT_RECORDS_MAX } from './limits.ts';
+import { SEGMENT_RAW_MAX_BYTES, SEGMENT_RECORDS_MAX } from './limits.ts';
 import { RecordColumns } from './record-columns.ts';
 import { type Columns, emptyColumns, payloadEffort, payloadPage, RowGroupWriter } from './row-group-writer.ts';
 import { SEGMENT_VERSION, textKeys } from './schema.ts';
 import { NO_DIGEST, seal } from './seal.ts';
+
+/** A row group ends with the record that takes it above this many bytes, or after this many records: writing one blocks the thread. */
+const ROW_GROUP_TARGET_BYTES = 4 * 1024 * 1024;
+export const ROW_GROUP_RECORDS_MAX = 8_192;
 
 /** A record with the fold's verdict: a position when it was accepted, otherwise a reason; neither: a newer release's event. */
 export interface SegmentRecord extends StoredRecord {

@@ -7,8 +7,7 @@ import { deltaBinaryUnpack } from 'hyparquet/src/delta.js';
 import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
 import { deserializeTCompactProtocol } from 'hyparquet/src/thrift.js';
 import { describe, expect, it } from 'vitest';
-import { METADATA_DEPTH_MAX, METADATA_TEXT_MAX_BYTES } from './limits.ts';
-import { checkDeltas, checkRuns, structEnd } from './page-checks.ts';
+import { checkDeltas, checkRuns, METADATA_DEPTH_MAX, METADATA_TEXT_MAX_BYTES, structEnd } from './page-checks.ts';
 
 const viewOf = (bytes: Buffer): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 const damage = expect.objectContaining({ code: 'segment-damaged' });

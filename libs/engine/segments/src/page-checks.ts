@@ -5,7 +5,11 @@
  */
 
 import { damaged, sound } from './damage.ts';
-import { METADATA_DEPTH_MAX, METADATA_TEXT_MAX_BYTES } from './limits.ts';
+
+/** A text in a footer or in a page's header. */
+export const METADATA_TEXT_MAX_BYTES = 4_096;
+/** Nesting of structures in a footer or in a page's header. */
+export const METADATA_DEPTH_MAX = 16;
 
 /** Types of Thrift's compact protocol: https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md */
 const thrift = {

@@ -2,9 +2,12 @@
 
 import { sound } from './damage.ts';
 import { type HeaderFields, type Layout, layoutNamed } from './header.ts';
-import { ARENA_BYTES, LAYOUTS_MAX, SEGMENT_RAW_MAX_BYTES } from './limits.ts';
+import { LAYOUTS_MAX, SEGMENT_RAW_MAX_BYTES } from './limits.ts';
 import { type Cells, latin1Of, type RowGroupReader } from './row-group-reader.ts';
 import type { ColumnName } from './schema.ts';
+
+/** Records are decoded into buffers of this size, which live as long as any of their records is referenced. */
+const ARENA_BYTES = 1024 * 1024;
 
 const LINE_FEED = 0x0a;
 

@@ -10,9 +10,14 @@ import { deltaBinaryUnpack } from 'hyparquet/src/delta.js';
 import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
 import { readPlain } from 'hyparquet/src/plain.js';
 import { damaged, sound } from './damage.ts';
-import { CHUNK_MIN_BYTES, INDEX_WIDTH_MAX, PAGE_HEADER_MAX_BYTES, ZSTD_WINDOW_LOG } from './limits.ts';
+import { CHUNK_MIN_BYTES, ZSTD_WINDOW_LOG } from './limits.ts';
 import { checkDeltas, checkRuns, structEnd } from './page-checks.ts';
 import { type ColumnName, type KindOf, type SegmentColumn, segmentColumns } from './schema.ts';
+
+/** Ours is about 30 bytes. */
+const PAGE_HEADER_MAX_BYTES = 1_024;
+/** Bits of an index into a dictionary: a dictionary never has more entries than a segment has records. */
+const INDEX_WIDTH_MAX = 20;
 
 /** A block of zstd takes at least four bytes, and gives at most this many. */
 const ZSTD_BLOCK_MIN_BYTES = 4;

@@ -6,8 +6,11 @@
 import { constants, type ZstdOptions, zstdCompressSync } from 'node:zlib';
 import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
-import { BOUND_MAX_BYTES, CHUNK_MIN_BYTES, ZSTD_WINDOW_LOG } from './limits.ts';
+import { CHUNK_MIN_BYTES, ZSTD_WINDOW_LOG } from './limits.ts';
 import { type ColumnName, CREATED_BY, type KindOf, type SegmentColumn, segmentColumns } from './schema.ts';
+
+/** The least and the greatest value of a column are cut to this many bytes in the footer. */
+const BOUND_MAX_BYTES = 64;
 
 type Written<Kind> = Kind extends 'number' | 'double' ? number : Kind extends 'bytes' ? Uint8Array : string;
 

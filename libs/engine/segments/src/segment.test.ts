@@ -13,9 +13,9 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHAIN_START, chainOver } from './chain.ts';
 import { decodeSegment } from './decode-segment.ts';
-import { encodeSegment, encodeSegmentAside, type SegmentRecord } from './encode-segment.ts';
+import { encodeSegment, encodeSegmentAside, ROW_GROUP_RECORDS_MAX, type SegmentRecord } from './encode-segment.ts';
 import { readFooter } from './footer.ts';
-import { ROW_GROUP_RECORDS_MAX, SEGMENT_RAW_MAX_BYTES } from './limits.ts';
+import { SEGMENT_RAW_MAX_BYTES } from './limits.ts';
 import { recordsOf, sampleRecords } from './sample-records-fixture.ts';
 import { segmentColumns } from './schema.ts';
 

@@ -7,7 +7,6 @@ import { createCipheriv, generateKeySync, type KeyObject } from 'node:crypto';
 import { snappyCompress } from '@platformatic/wasm-utils';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { UNSEALED_MAX_BYTES } from './limits.ts';
 import { decodeRecord } from './record.ts';
 import { envelope, recordOf } from './record-fixture.ts';
 import {
@@ -18,6 +17,7 @@ import {
   sealRecord,
   sealText,
   textSealedWith,
+  UNSEALED_MAX_BYTES,
 } from './sealing.ts';
 
 const ID = '01890000-0000-7000-8000-000000000001';

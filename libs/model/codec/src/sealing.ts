@@ -11,8 +11,16 @@ import { createCipheriv, createDecipheriv, type KeyObject, randomFillSync } from
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { snappyCompress, snappyDecompress } from '@platformatic/wasm-utils';
 import { CorruptError, ENVELOPE_VERSION, InvalidError } from '@tidemark/core';
-import { SNAPPY_MIN_BYTES, UNSEALED_MAX_BYTES, ZSTD_LEVEL, ZSTD_MIN_BYTES } from './limits.ts';
 import { SEALED_VERSION } from './schema.ts';
+
+/** Bytes of one opened payload or text: one that claims to be larger is damaged. */
+export const UNSEALED_MAX_BYTES = 64 * 1024 * 1024;
+/** Payloads and texts of at least this many bytes are packed with snappy before they are sealed; smaller ones don't shrink. */
+const SNAPPY_MIN_BYTES = 64;
+/** From this size on they are packed with zstd instead, which takes ten times as long and saves a kilobyte (decision 0021). */
+const ZSTD_MIN_BYTES = 4_096;
+/** The fastest level: a record waits for it. */
+const ZSTD_LEVEL = 1;
 
 /** A data key, and the id by which sealed bytes name it. */
 export interface SealingKey {

@@ -7,7 +7,16 @@
  * resembles the beginning of a secret is masked whole. Must never reveal a secret. Pure.
  */
 
-import { ECHO_DEPTH_MAX, ECHO_MIN_CHARS, ECHO_WORK_FACTOR, ECHO_WORK_MIN_CHARS } from './limits.ts';
+/** Shortest secret that is masked in an echo: a shorter one would mask half of every text. */
+const ECHO_MIN_CHARS = 6;
+/** Levels of nesting that are masked: deeper data is stored nowhere. */
+const ECHO_DEPTH_MAX = 1_000;
+/**
+ * Characters of secrets that are compared with one text: this many for each of its own, plus a minimum. A text that would need more is
+ * masked whole.
+ */
+const ECHO_WORK_FACTOR = 64;
+const ECHO_WORK_MIN_CHARS = 1_048_576;
 
 export class EchoMask {
   readonly #mark: string;

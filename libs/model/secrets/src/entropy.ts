@@ -4,14 +4,17 @@
  * patterns find it. Pure.
  */
 
-import {
-  ENTROPY_MIN_BITS,
-  LONG_MIN_CHARS,
-  PART_MEAN_CHARS,
-  PIECE_MAX_CHARS,
-  TOKEN_MAX_CHARS,
-  TOKEN_MIN_CHARS,
-} from './limits.ts';
+/** Characters of a token whose entropy is judged: a shorter one may be a word, a longer one is data. */
+const TOKEN_MIN_CHARS = 20;
+const TOKEN_MAX_CHARS = 512;
+/** Characters of a token that may have a known form: the shortest form, names aside, has this many. */
+const LONG_MIN_CHARS = 15;
+/** Bits a character above which a token may be random: English words joined to a name have about 3.3. */
+const ENTROPY_MIN_BITS = 3.4;
+/** Mean run of characters in one case or of digits, at most: names have about 5, random base62 less than 2. */
+const PIECE_MAX_CHARS = 2.9;
+/** Mean characters between the joints (`-`, `_`, `.`) of a random token; a name has more joints. */
+const PART_MEAN_CHARS = 6;
 
 /** Long, random and public. */
 const PUBLIC: readonly RegExp[] = [

@@ -5,18 +5,25 @@
  */
 
 import { longTokens, randomTokens } from './entropy.ts';
-import {
-  DEPTH_MAX,
-  FORM_MIN_CHARS,
-  FOUND_MAX_COUNT,
-  NAMES_KEPT_COUNT,
-  PLACE_KEY_MAX_CHARS,
-  PLACES_REPORTED_MAX,
-  SEARCH_MAX_CHARS,
-  SEARCH_TEXT_CHARS,
-  SEARCH_VALUE_CHARS,
-} from './limits.ts';
 import { isNamedSecret, type JudgedName, judgeName, NAMES, PATTERNS, SIGN_OF_LONG } from './patterns.ts';
+
+/** Levels of nesting that are searched; deeper data is a find of its own. */
+const DEPTH_MAX = 200;
+/** Places that a message names; the others are counted. */
+const PLACES_REPORTED_MAX = 5;
+/** Characters that one search reads, keys included; the rest is not searched, and is a find of its own. */
+const SEARCH_MAX_CHARS = 4 * 1_024 * 1_024;
+/** What each value counts besides its own characters, and each text that is matched against all patterns. */
+const SEARCH_VALUE_CHARS = 4;
+const SEARCH_TEXT_CHARS = 64;
+/** A shorter text without spaces, `=` and `:` has no known form. */
+const FORM_MIN_CHARS = 15;
+/** Most finds of one search. */
+const FOUND_MAX_COUNT = 1_000;
+/** Characters of a key that a place shows. */
+const PLACE_KEY_MAX_CHARS = 128;
+/** Names of members whose judgement is cached. */
+const NAMES_KEPT_COUNT = 1_024;
 
 export interface FoundSecret {
   /** JSON pointer (RFC 6901); empty: the value itself. A key that is a secret is shown as `(a key)`, a long one ends with `…`. */

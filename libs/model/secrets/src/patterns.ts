@@ -3,7 +3,14 @@
  * text (test/patterns). Issuers publish these forms for scanners; the names are ours. Pure.
  */
 
-import { NAME_END_CHARS, NAMED_MIN_CHARS, PIN_MIN_CHARS, TOKEN_NAMED_MIN_CHARS } from './limits.ts';
+/** Characters of a password that only its name declares. */
+const NAMED_MIN_CHARS = 6;
+/** Characters of a value with a digit after the name of a password. */
+const PIN_MIN_CHARS = 4;
+/** Characters of a value with letters and digits after the name of a token. */
+const TOKEN_NAMED_MIN_CHARS = 8;
+/** Characters at the end of a name that decide whether its value is a secret: the longest such word is shorter. */
+const NAME_END_CHARS = 32;
 
 export interface Pattern {
   readonly kind: string;

@@ -1,6 +1,8 @@
 /** Owns a cache of counts by text, bounded in bytes and entries; evicts the least recently used. Must not count. */
 
-import { CACHE_MAX_BYTES, CACHE_MAX_ENTRIES } from './limits.ts';
+/** Texts whose counts one tokenizer caches: their size in memory (two bytes a character), and their number. */
+const CACHE_MAX_BYTES = 32 * 1_024 * 1_024;
+const CACHE_MAX_ENTRIES = 50_000;
 
 export class CountCache {
   readonly #maxBytes: number;

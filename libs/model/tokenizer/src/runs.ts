@@ -3,7 +3,11 @@
  * the tokenizer's. Must not count.
  */
 
-import { RUN_MAX_CHARS } from './limits.ts';
+/**
+ * Characters of a run without a break (only letters, only signs or only spaces) that are counted in one piece. Merging a piece takes time
+ * quadratic in its length, so longer runs are divided; no word of a language is as long.
+ */
+export const RUN_MAX_CHARS = 256;
 
 /** A cheap test: tokenizers break between spaces and everything else. */
 const mayHaveLongRun = new RegExp(`\\S{${RUN_MAX_CHARS + 1}}|\\s{${RUN_MAX_CHARS + 1}}`);

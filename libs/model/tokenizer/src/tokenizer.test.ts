@@ -7,8 +7,7 @@ import { encode as cl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { encode as o200k } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterEach, describe, expect, test } from 'vitest';
 import { CountCache } from './count-cache.ts';
-import { RUN_MAX_CHARS } from './limits.ts';
-import { piecesOf } from './runs.ts';
+import { piecesOf, RUN_MAX_CHARS } from './runs.ts';
 import { cachedTokenizer, registerTokenizer, tokenizerFor } from './tokenizer.ts';
 
 /** Loading an encoding takes a while when other work has the machine. */

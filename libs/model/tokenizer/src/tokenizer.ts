@@ -6,8 +6,12 @@
 import { createRequire } from 'node:module';
 import { InvalidError, type Tokenizer } from '@tidemark/core';
 import { CountCache } from './count-cache.ts';
-import { MODEL_MAX_CHARS, WARM_UP_TEXTS } from './limits.ts';
 import { piecesOf } from './runs.ts';
+
+/** Characters of a model's name. */
+const MODEL_MAX_CHARS = 200;
+/** Texts of about 60 tokens that are counted when an encoding is loaded. */
+const WARM_UP_TEXTS = 100;
 
 type Count = (text: string) => number;
 type EncodingName = 'o200k_base' | 'cl100k_base';

@@ -9,8 +9,13 @@ import type { AccessChanged, Clock, Digest, MemoryRow, ProjectionStore, Role } f
 import { ACCESS_SUBJECT, type ClientMemory, checkName, type Guarded, memoryWorkflow } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type ApiKey, apiKeyText, hashOfSecret, isKeyId, newApiKey } from './api-key.ts';
-import { ACCESS_NAME_MAX_CHARS, ACCESS_PAGE_COUNT, KEY_LIFE_MAX_MS, KEY_USED_AT_ONCE } from './limits.ts';
+import { ACCESS_NAME_MAX_CHARS, KEY_USED_AT_ONCE } from './limits.ts';
 import { callersTenant, checkedRoles, isRole } from './names.ts';
+
+/** Records that one read fetches when keys or tenants are listed. */
+const ACCESS_PAGE_COUNT = 500;
+/** Longest life of a key, in milliseconds: ten years. A key without an end must be requested explicitly. */
+const KEY_LIFE_MAX_MS = 10 * 366 * 86_400_000;
 
 const KEYS = `${ACCESS_SUBJECT}keys`;
 const TENANTS = `${ACCESS_SUBJECT}tenants`;

@@ -8,7 +8,10 @@
  */
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { KEY_ID_CHARS, KEY_SECRET_CHARS } from './limits.ts';
+
+/** Parts of an API key: characters of its public id and of its secret, five random bits each. */
+const KEY_ID_CHARS = 16;
+const KEY_SECRET_CHARS = 52;
 
 export const KEY_PREFIX = 'tmk_';
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';

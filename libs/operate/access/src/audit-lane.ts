@@ -22,15 +22,16 @@ import type { Clock, Digest, Prng } from '@tidemark/ports';
 import type { SystemStream, SystemStreamName, SystemStreams } from '@tidemark/runtime';
 import { Halving } from './audit-halving.ts';
 import { AUDIT_DEFINITION, type AuditRecord, recordsAsJson } from './audit-record.ts';
-import {
-  AUDIT_BATCH_MAX_COUNT,
-  AUDIT_FLUSH_MS,
-  AUDIT_GATHER_MS,
-  AUDIT_RETRY_MS,
-  AUDIT_STREAM_IDLE_MS,
-  AUDIT_STREAM_MAX_MS,
-  AUDIT_STREAM_MAX_WRITES,
-} from './limits.ts';
+import { AUDIT_RETRY_MS, AUDIT_STREAM_IDLE_MS, AUDIT_STREAM_MAX_MS, AUDIT_STREAM_MAX_WRITES } from './limits.ts';
+
+/**
+ * Milliseconds within which an entry is in the log, while the log accepts any. An entry for which an answer waits is written at once, but
+ * writes of one tenant begin so many milliseconds apart, so that concurrent callers share one.
+ */
+const AUDIT_FLUSH_MS = 1_000;
+export const AUDIT_GATHER_MS = 25;
+/** Entries in one write to the log. */
+export const AUDIT_BATCH_MAX_COUNT = 500;
 
 export interface AuditLaneOptions {
   readonly tenant: TenantId;

@@ -3,9 +3,9 @@
 import { encodePayload } from '@tidemark/codec';
 import type { Json, TenantId } from '@tidemark/core';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type AuditPage, type AuditQuery, auditPage } from './audit-reading.ts';
+import { AUDIT_SCANNED_MAX_COUNT, type AuditPage, type AuditQuery, auditPage } from './audit-reading.ts';
 import type { AuditRecord } from './audit-record.ts';
-import { AUDIT_SCANNED_MAX_COUNT, AUDIT_STREAM_MAX_MS } from './limits.ts';
+import { AUDIT_STREAM_MAX_MS } from './limits.ts';
 
 const ACME = 'acme' as TenantId;
 const NOW_MS = 2_000_000_000_000;

@@ -11,14 +11,14 @@ import type { TenantId, WorkflowId } from '@tidemark/core';
 import type { AuditEntry, ProjectionStore } from '@tidemark/ports';
 import { AUDIT_DEFINITION, type AuditRecord } from './audit-record.ts';
 import { AuditTail } from './audit-tail.ts';
-import {
-  AUDIT_OPENING_LAG_MS,
-  AUDIT_PAGE_COUNT,
-  AUDIT_READ_MAX_COUNT,
-  AUDIT_SCANNED_MAX_COUNT,
-  AUDIT_STREAM_MAX_MS,
-  AUDIT_STREAMS_PAGE_COUNT,
-} from './limits.ts';
+import { AUDIT_PAGE_COUNT, AUDIT_STREAM_MAX_MS, AUDIT_STREAMS_PAGE_COUNT } from './limits.ts';
+
+/** Entries that are read for one answer; where few of them fit, the answer says how to continue. */
+export const AUDIT_SCANNED_MAX_COUNT = 50_000;
+/** Longest wait of an entry until a stream is opened for it, in milliseconds. */
+const AUDIT_OPENING_LAG_MS = 86_400_000;
+/** Entries in one answer at most. */
+const AUDIT_READ_MAX_COUNT = 10_000;
 
 export interface AuditQuery {
   readonly tenant: TenantId;

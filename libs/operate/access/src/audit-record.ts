@@ -3,7 +3,9 @@
 import type { Json, TenantId } from '@tidemark/core';
 import type { AuditEntry, Right, Role } from '@tidemark/ports';
 import { z } from 'zod';
-import { AUDIT_TEXT_MAX_CHARS } from './limits.ts';
+
+/** Longest text of an entry's field, in characters; longer ones are cut. */
+const AUDIT_TEXT_MAX_CHARS = 256;
 
 export const AUDIT_DEFINITION = 'tidemark.audit';
 

@@ -7,7 +7,10 @@ import { decodePayload } from '@tidemark/codec';
 import { CorruptError, type Sequence } from '@tidemark/core';
 import type { CheckpointRow, ProjectionStore, WorkflowListing } from '@tidemark/ports';
 import { type AuditRecord, recordsIn } from './audit-record.ts';
-import { AUDIT_PAGE_COUNT, AUDIT_ROUTED_MAX_MS } from './limits.ts';
+import { AUDIT_PAGE_COUNT } from './limits.ts';
+
+/** Milliseconds by which an entry may stand later in its stream than others of its time: its tenant had to be looked up first, or clocks were set back. */
+const AUDIT_ROUTED_MAX_MS = 60_000;
 
 export type AuditStream = Pick<WorkflowListing, 'workflow' | 'sequence' | 'openedAtMs' | 'updatedAtMs'>;
 

@@ -5,12 +5,11 @@ import type { AuditEntry } from '@tidemark/ports';
 import { sha256Digest, systemPrng } from '@tidemark/runtime';
 import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { AUDIT_BATCH_MAX_COUNT, AUDIT_GATHER_MS } from './audit-lane.ts';
 import type { AuditRecord } from './audit-record.ts';
 import { WrittenTrail } from './audit-trail.ts';
 import {
-  AUDIT_BATCH_MAX_COUNT,
   AUDIT_BEHIND_MAX_MS,
-  AUDIT_GATHER_MS,
   AUDIT_RETRY_MS,
   AUDIT_STREAM_IDLE_MS,
   AUDIT_STREAM_MAX_MS,

@@ -13,13 +13,10 @@ import type { SystemStreams } from '@tidemark/runtime';
 import { AuditBacklog, type WaitingPlace } from './audit-backlog.ts';
 import { AuditLane, type Waiting } from './audit-lane.ts';
 import { AUDIT_DEFINITION, recordOf } from './audit-record.ts';
-import {
-  AUDIT_BEHIND_MAX_MS,
-  AUDIT_POLL_MS,
-  AUDIT_RETRY_MS,
-  AUDIT_STREAM_MAX_MS,
-  AUDIT_STREAMS_READ_MAX,
-} from './limits.ts';
+import { AUDIT_BEHIND_MAX_MS, AUDIT_POLL_MS, AUDIT_RETRY_MS, AUDIT_STREAM_MAX_MS } from './limits.ts';
+
+/** Abandoned streams that one poll lists. */
+const AUDIT_STREAMS_READ_MAX = 10_000;
 
 export interface WrittenTrailOptions {
   readonly streams: Pick<SystemStreams, 'open'>;

@@ -6,8 +6,10 @@
 import { InvalidError } from '@tidemark/core';
 import type { AccessChanged, Authenticator, Credentials, Principal } from '@tidemark/ports';
 import { parseApiKey } from './api-key.ts';
-import { AUTHORIZATION_MAX_CHARS } from './limits.ts';
 import { credentialsInvalid, credentialsMissing } from './refusals.ts';
+
+/** Longest `Authorization` header that is read, in characters; a longer one is refused unread. */
+const AUTHORIZATION_MAX_CHARS = 16_384;
 
 /** RFC 6750, section 2.1: one scheme, one space or more, one token. */
 const FORM = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i;

@@ -2,8 +2,10 @@
 
 import { InvalidError, type TenantId } from '@tidemark/core';
 import type { Role } from '@tidemark/ports';
-import { CLAIMED_ROLES_MAX_COUNT } from './limits.ts';
 import { callersTenant, isRole } from './names.ts';
+
+/** Roles and groups, and teams, that are read from a token. */
+const CLAIMED_ROLES_MAX_COUNT = 1_000;
 
 export interface ClaimMapping {
   /** The claim that names the tenant: by its name, or by a path with dots (`realm.tenant`). */

@@ -7,13 +7,14 @@ import { ConfigError, messageOf, UnavailableError } from '@tidemark/core';
 import { type Clock, isInClear } from '@tidemark/ports';
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 
-import {
-  ISSUER_ANSWER_MAX_BYTES,
-  ISSUER_KEYS_FRESH_MS,
-  ISSUER_KEYS_STALE_MAX_MS,
-  ISSUER_REFETCH_MS,
-  ISSUER_TIMEOUT_MS,
-} from './limits.ts';
+/** Milliseconds for which an issuer's keys are used without a new fetch; and in all while the issuer can't be reached. */
+export const ISSUER_KEYS_FRESH_MS = 600_000;
+export const ISSUER_KEYS_STALE_MAX_MS = 3_600_000;
+/** Pause between two fetches for unknown keys that tokens name, in milliseconds: anybody can name a key. */
+export const ISSUER_REFETCH_MS = 5_000;
+/** Longest wait for an issuer's answer, in milliseconds, and its largest, in bytes. */
+const ISSUER_TIMEOUT_MS = 5_000;
+const ISSUER_ANSWER_MAX_BYTES = 1_048_576;
 
 export interface IssuerKeysOptions {
   /** Exactly as tokens name it. */

@@ -4,8 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Bodies, type BodyBounds, hasBody } from './json-body.ts';
-import { BODY_PIECES_FREE_COUNT } from './limits.ts';
+import { BODY_PIECES_FREE_COUNT, Bodies, type BodyBounds, hasBody } from './json-body.ts';
 
 let server: Server | undefined;
 let bodies: Bodies;

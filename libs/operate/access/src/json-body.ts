@@ -6,8 +6,13 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { InvalidError, JsonScanner, LimitError, PARSED_VALUE_BYTES, type TenantId } from '@tidemark/core';
-import { BODY_MAX_BYTES, BODY_PIECE_MIN_BYTES, BODY_PIECES_FREE_COUNT } from './limits.ts';
 import { ContentRoom } from './reads.ts';
+
+/** Largest body of a request, in bytes. */
+const BODY_MAX_BYTES = 4 * 1_024 * 1_024;
+/** Pieces of a body that may have any size, and the smallest average size of further ones, in bytes: each costs the server, however small. */
+export const BODY_PIECES_FREE_COUNT = 1_024;
+const BODY_PIECE_MIN_BYTES = 64;
 
 export interface BodyBounds {
   /** Bytes of one body, as it is sent. */

@@ -11,14 +11,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { RecordsInMemory } from './access-fixture.ts';
 import { ActiveTenants } from './active-tenants.ts';
 import { assigneeNames, isAssignee } from './assignees.ts';
+import { ISSUER_KEYS_FRESH_MS, ISSUER_KEYS_STALE_MAX_MS, ISSUER_REFETCH_MS } from './issuer-keys.ts';
 import {
   CLOCK_TOLERANCE_S,
-  ISSUER_KEYS_FRESH_MS,
-  ISSUER_KEYS_STALE_MAX_MS,
   ISSUER_KEYS_TRIED_MAX_COUNT,
-  ISSUER_REFETCH_MS,
-} from './limits.ts';
-import { OidcAuthenticator, type OidcAuthenticatorOptions } from './oidc-authenticator.ts';
+  OidcAuthenticator,
+  type OidcAuthenticatorOptions,
+} from './oidc-authenticator.ts';
 
 const INVALID = { name: 'AccessError', code: 'credentials-invalid' };
 

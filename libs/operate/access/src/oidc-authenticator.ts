@@ -16,8 +16,13 @@ import { claimedNames } from './assignees.ts';
 import { bearerOf } from './bearer.ts';
 import { type ClaimMapping, rolesIn, tenantIn } from './claims.ts';
 import { IssuerKeys } from './issuer-keys.ts';
-import { CLOCK_TOLERANCE_S, ISSUER_KEYS_TRIED_MAX_COUNT, SUBJECT_MAX_CHARS } from './limits.ts';
+import { SUBJECT_MAX_CHARS } from './limits.ts';
 import { credentialsExpired, credentialsInvalid } from './refusals.ts';
+
+/** Seconds by which the clocks of the issuer and of this process may differ. */
+export const CLOCK_TOLERANCE_S = 30;
+/** Keys that are tried for a token that names none: each costs a verification, also for forged tokens. */
+export const ISSUER_KEYS_TRIED_MAX_COUNT = 8;
 
 /** Algorithms that are accepted; each has a private and a public key. */
 const TOKEN_ALGORITHMS = [

@@ -2,8 +2,14 @@
 
 import { foldFor, keepJson, keepValue, readingNow } from '@tidemark/codec';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { READ_MAX_BYTES, READ_PASSING_MAX_BYTES, READ_WAIT_MAX_MS, READS_WAITING_MAX_COUNT } from './limits.ts';
-import { ContentRoom, Reads } from './reads.ts';
+import {
+  ContentRoom,
+  READ_MAX_BYTES,
+  READ_PASSING_MAX_BYTES,
+  READ_WAIT_MAX_MS,
+  READS_WAITING_MAX_COUNT,
+  Reads,
+} from './reads.ts';
 
 const MAX_BYTES = 1_000;
 const never = new AbortController().signal;

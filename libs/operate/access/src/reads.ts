@@ -7,13 +7,18 @@
 import { type Reading, readFor } from '@tidemark/codec';
 import { LimitError } from '@tidemark/core';
 import { noTelemetry, Room, type Telemetry } from '@tidemark/ports';
-import {
-  BODIES_MAX_BYTES,
-  READ_MAX_BYTES,
-  READ_PASSING_MAX_BYTES,
-  READ_WAIT_MAX_MS,
-  READS_WAITING_MAX_COUNT,
-} from './limits.ts';
+
+/**
+ * Bytes of all content in hand: what was read of bodies and for answers, and what each of their values takes once parsed. One tenant or
+ * address has as much as is still free (`Room`).
+ */
+const BODIES_MAX_BYTES = 64 * 1_024 * 1_024;
+/** Most that one answer may take of it, in bytes; and, beside that, what is folded into an answer of any length. */
+export const READ_MAX_BYTES = 48 * 1_024 * 1_024;
+export const READ_PASSING_MAX_BYTES = 8 * 1_024 * 1_024;
+/** Longest wait of a read for it, in milliseconds, and reads that wait (those of one tenant: as many as places are still free). */
+export const READ_WAIT_MAX_MS = 10_000;
+export const READS_WAITING_MAX_COUNT = 256;
 
 interface Waiting {
   readonly whose: string | null;

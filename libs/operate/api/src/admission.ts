@@ -10,18 +10,22 @@ import { AccessError, LimitError } from '@tidemark/core';
 import { type AuditTrail, type Authenticator, type Credentials, type Digest, mayDo } from '@tidemark/ports';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { noteRefused } from './audited.ts';
-import {
-  GOOD_KEPT_MAX_COUNT,
-  OPEN_MAX_COUNT,
-  RATE_BODY_BYTES,
-  RATE_MAX_COUNT,
-  REFUSED_KEPT_MAX_COUNT,
-  REFUSED_MAX_COUNT,
-  UNKNOWN_JUDGED_MAX_COUNT,
-  UNKNOWN_JUDGED_WINDOW_MS,
-} from './limits.ts';
+import { RATE_MAX_COUNT } from './limits.ts';
 import { Newest } from './newest.ts';
 import type { AnyRoute } from './route.ts';
+
+/** Bytes of a body or of what is read, with the values in it (`PARSED_VALUE_BYTES`), that count as one more request. */
+const RATE_BODY_BYTES = 128 * 1_024;
+/** Refused credentials from one address in a window. */
+const REFUSED_MAX_COUNT = 120;
+/** Addresses that are remembered for that, and digests of good credentials. */
+const REFUSED_KEPT_MAX_COUNT = 10_000;
+const GOOD_KEPT_MAX_COUNT = 10_000;
+/** Judgements of unknown credentials in so many milliseconds, for an address that has shown too many wrong ones. */
+const UNKNOWN_JUDGED_MAX_COUNT = 10;
+const UNKNOWN_JUDGED_WINDOW_MS = 1_000;
+/** Requests from one address in a window that need no credentials: the console's files, the document, the liveness probe. */
+const OPEN_MAX_COUNT = 6_000;
 
 export interface Admission {
   admit(request: FastifyRequest, route: Pick<AnyRoute, 'name' | 'right'>): Promise<void>;

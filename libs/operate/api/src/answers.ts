@@ -7,7 +7,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { LimitError, type TenantId } from '@tidemark/core';
 import { Room } from '@tidemark/ports';
-import { ANSWER_STALL_MS, ANSWERS_MAX_BYTES, CONNECTION_TIMEOUT_MS } from './limits.ts';
+import { CONNECTION_TIMEOUT_MS } from './limits.ts';
+
+/** Bytes of answers that wait to be read: in all; one tenant has as much as is still free (`Room`). */
+const ANSWERS_MAX_BYTES = 128 * 1_024 * 1_024;
+/**
+ * Time without reading after which a caller is cut off, in milliseconds; noticed after twice as long at the latest. Systems take more from
+ * a server when a third of their buffer is free, which may be a megabyte: a caller that reads less in that time counts as reading nothing.
+ */
+const ANSWER_STALL_MS = 10_000;
 
 export interface AnswerBounds {
   /** Bytes of all waiting answers; one tenant has as much as is still free. */

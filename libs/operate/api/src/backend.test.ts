@@ -4,8 +4,7 @@ import type { TenantId } from '@tidemark/core';
 import type { Principal } from '@tidemark/ports';
 import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, expect, it } from 'vitest';
-import { Backend } from './backend.ts';
-import { STARTED_GRACE_MS } from './limits.ts';
+import { Backend, STARTED_GRACE_MS } from './backend.ts';
 import { uncommittedCheckpoints } from './shapes/checkpoints.ts';
 
 const ANA: Principal = { subject: 'key:a', tenant: 'acme' as TenantId, roles: ['operator'], kind: 'key' };

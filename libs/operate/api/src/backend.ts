@@ -25,8 +25,14 @@ import {
   type Worker,
 } from '@tidemark/runtime';
 import { clearReads } from './clear-reads.ts';
-import { STARTED_GRACE_MS, STARTED_POLL_MAX_MS, STARTED_POLL_MS, TENANTS_KEPT_MAX_COUNT } from './limits.ts';
 import { Newest } from './newest.ts';
+
+/** Time for which a started workflow that rows don't know yet is polled for, in milliseconds; the pause between two polls, which doubles, and its longest. */
+export const STARTED_GRACE_MS = 5_000;
+const STARTED_POLL_MS = 5;
+const STARTED_POLL_MAX_MS = 80;
+/** Workflows whose tenants are remembered, the last requested ones. */
+const TENANTS_KEPT_MAX_COUNT = 10_000;
 
 /** A process that serves the API: an embedded folder, or a coordinator of a cluster. */
 export interface ServingProcess {

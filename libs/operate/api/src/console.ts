@@ -11,8 +11,10 @@ import { promisify } from 'node:util';
 import fastifyStatic from '@fastify/static';
 import { UnavailableError } from '@tidemark/core';
 import type { FastifyInstance } from 'fastify';
-import { CONSOLE_BUILD_TIMEOUT_MS } from './limits.ts';
 import { PAGE_HEADERS } from './safe-headers.ts';
+
+/** Longest build of the console in a checkout, in milliseconds. */
+const CONSOLE_BUILD_TIMEOUT_MS = 120_000;
 
 /** The package of files: where it is installed, or the checkout's. */
 const PACKAGE = pathToFileURL(createRequire(import.meta.url).resolve('@tidemark/console/package.json'));

@@ -2,8 +2,13 @@
 
 import type { TenantId } from '@tidemark/core';
 import type { Backend } from './backend.ts';
-import { FLEET_KEPT_MS, FLEET_SAMPLE_PERIOD_MS, FLEET_SAMPLES_MAX_COUNT } from './limits.ts';
 import { fleetJson } from './shapes/fleet.ts';
+
+/** Age up to which a view of the fleet is returned again, in milliseconds. */
+const FLEET_KEPT_MS = 2_000;
+/** How often the rate of events is sampled, in milliseconds, and samples that are kept: ten minutes. */
+const FLEET_SAMPLE_PERIOD_MS = 5_000;
+const FLEET_SAMPLES_MAX_COUNT = 121;
 
 interface Sample {
   readonly atMs: number;

@@ -6,7 +6,13 @@
 
 import { AccessError, ConflictError, InvalidError, LimitError, TidemarkError, UnavailableError } from '@tidemark/core';
 import { z } from 'zod';
-import { HEADERS_MAX_BYTES, PROBLEM_FIELD_MAX_CHARS, PROBLEM_FIELDS_MAX_COUNT, RETRY_AFTER_S } from './limits.ts';
+import { HEADERS_MAX_BYTES } from './limits.ts';
+
+/** Seconds after which to retry, sent with a refusal for want of capacity or of a server. */
+const RETRY_AFTER_S = 1;
+/** Wrong fields that an answer names, and characters of a field's place and fault: both may quote the request. */
+const PROBLEM_FIELDS_MAX_COUNT = 20;
+const PROBLEM_FIELD_MAX_CHARS = 200;
 
 export const PROBLEM_TYPE = 'application/problem+json';
 

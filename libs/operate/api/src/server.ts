@@ -22,15 +22,7 @@ import { bodyOf } from './body.ts';
 import { serveConsole, wantsPage } from './console.ts';
 import { Streams } from './events/streams.ts';
 import { Fleet } from './fleet.ts';
-import {
-  CONNECTION_TIMEOUT_MS,
-  CONNECTIONS_MAX_COUNT,
-  HEADERS_MAX_BYTES,
-  RATE_MAX_COUNT,
-  RATE_WINDOW_MS,
-  REQUEST_TIMEOUT_MS,
-  URL_MAX_CHARS,
-} from './limits.ts';
+import { CONNECTION_TIMEOUT_MS, HEADERS_MAX_BYTES, RATE_MAX_COUNT, REQUEST_TIMEOUT_MS } from './limits.ts';
 import { openApiOf } from './openapi.ts';
 import { Operation, parsed } from './operation.ts';
 import { PROBLEM_TYPE, rawAnswer, reportedOf } from './problem.ts';
@@ -42,6 +34,13 @@ import { reauthorise } from './standing.ts';
 import type { AnyStream, Follow } from './stream-route.ts';
 import { OWN_VERSION } from './version.ts';
 import { Work } from './work.ts';
+
+/** Longest address of a request with its query, in characters. */
+const URL_MAX_CHARS = 8_192;
+/** Connections at once, streams included; further ones are closed unheard. */
+const CONNECTIONS_MAX_COUNT = 40_000;
+/** The window, in milliseconds. */
+const RATE_WINDOW_MS = 60_000;
 
 /** PEM texts. */
 export interface ApiTls {

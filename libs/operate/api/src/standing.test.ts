@@ -3,8 +3,7 @@
 import { AccessError, type TenantId, UnavailableError } from '@tidemark/core';
 import type { Principal } from '@tidemark/ports';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { FOLLOWER_JUDGED_MS } from './limits.ts';
-import { reauthorise } from './standing.ts';
+import { FOLLOWER_JUDGED_MS, reauthorise } from './standing.ts';
 
 const ANA: Principal = { subject: 'key:a', tenant: 'acme' as TenantId, roles: ['operator'], kind: 'key' };
 

@@ -3,7 +3,9 @@
 import { AccessError } from '@tidemark/core';
 import { type Authenticator, type Credentials, mayDo, type Principal, RIGHTS } from '@tidemark/ports';
 import type { EventSink } from './events/sink.ts';
-import { FOLLOWER_JUDGED_MS } from './limits.ts';
+
+/** Period at which a follower is judged again, in milliseconds: a revoked key or an expired token may keep a stream for so long. */
+export const FOLLOWER_JUDGED_MS = 10_000;
 
 export interface AuthorisedFollower {
   readonly authenticator: Authenticator;

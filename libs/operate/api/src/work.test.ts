@@ -2,9 +2,8 @@
 
 import type { TenantId } from '@tidemark/core';
 import { beforeEach, expect, it } from 'vitest';
-import { WORK_LEFT_MAX_COUNT, WORK_MAX_COUNT } from './limits.ts';
 import { reportedOf } from './problem.ts';
-import { Work } from './work.ts';
+import { WORK_LEFT_MAX_COUNT, WORK_MAX_COUNT, Work } from './work.ts';
 
 const ACME = 'acme' as TenantId;
 const GLOBEX = 'globex' as TenantId;

@@ -5,7 +5,15 @@
 
 import { LimitError, type TenantId, UnavailableError } from '@tidemark/core';
 import { Room } from '@tidemark/ports';
-import { HANDLER_TIMEOUT_MS, WORK_LEFT_MAX_COUNT, WORK_MAX_COUNT } from './limits.ts';
+
+/** Longest time of an answer, in milliseconds; a request that waits longer is answered 503 and may be repeated. */
+const HANDLER_TIMEOUT_MS = 25_000;
+/**
+ * Requests in hand at once, reads and others each: in all (one tenant has as many as are still free, `Room`), and of one tenant those for
+ * which nobody waits any more.
+ */
+export const WORK_MAX_COUNT = 10_000;
+export const WORK_LEFT_MAX_COUNT = 500;
 
 /** Null: callers of no tenant, together. */
 type Whose = TenantId | null;

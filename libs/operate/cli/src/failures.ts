@@ -3,10 +3,12 @@
 import { ConfigError, FencedError, InvalidError, messageOf, TidemarkError } from '@tidemark/core';
 import { EXIT, exitCodeOf } from '@tidemark/host/exit-codes';
 import { withoutCredentials } from '@tidemark/secrets';
-import { FAILURE_MAX_CHARS } from './limits.ts';
 import type { Session } from './session.ts';
 import type { Terminal } from './terminal.ts';
 import { printableLines } from './text/width.ts';
+
+/** Longest text of a failure, in characters. */
+const FAILURE_MAX_CHARS = 10_000;
 
 /** Wrong usage: an unknown command or option, a value that an option can't have. */
 export class UsageError extends TidemarkError {

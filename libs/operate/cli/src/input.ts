@@ -3,9 +3,11 @@
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import { InvalidError, type Json, LimitError, parseJson, TidemarkError } from '@tidemark/core';
-import { INPUT_MAX_BYTES } from './limits.ts';
 import type { Session } from './session.ts';
 import { bytes } from './text/units.ts';
+
+/** Largest input of a workflow, in bytes, that is read from a file or standard input. */
+const INPUT_MAX_BYTES = 16_777_216;
 
 /** A workflow's input; `{}` where none is given. Throws as `readJson` does. */
 export const readInput = async (given: string | undefined, session: Pick<Session, 'stdin' | 'cwd'>): Promise<Json> =>

@@ -6,8 +6,13 @@
 import { TidemarkApiError } from './api-error.ts';
 import type { EventOf, StreamEndpoint } from './endpoints.ts';
 import { eventsIn } from './event-lines.ts';
-import { FOLLOW_PAUSE_MAX_MS, PAUSE_FIRST_MS, SILENCE_MAX_MS } from './limits.ts';
+import { PAUSE_FIRST_MS } from './limits.ts';
 import { pause, type Wire } from './wire.ts';
+
+/** Longest pause between two connections of a stream, in milliseconds. */
+const FOLLOW_PAUSE_MAX_MS = 5_000;
+/** Silence after which a stream reconnects, in milliseconds; servers send heartbeats every 15 seconds. */
+const SILENCE_MAX_MS = 45_000;
 
 export interface FollowOptions {
   readonly signal?: AbortSignal | undefined;

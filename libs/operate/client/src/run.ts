@@ -3,8 +3,10 @@
 import { TidemarkApiError } from './api-error.ts';
 import type { Answer, EventOf, Input } from './endpoints.ts';
 import { type FollowOptions, follow } from './follow.ts';
-import { RESULT_WAIT_MS } from './limits.ts';
 import type { AskOptions, Wire } from './wire.ts';
+
+/** Longest wait of one request for a result, in milliseconds; then the client repeats it. */
+const RESULT_WAIT_MS = 15_000;
 
 type One = '/v1/workflows/{workflow}';
 type Decision = Input<`POST ${One}/decisions`>['body'];

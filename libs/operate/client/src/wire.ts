@@ -5,7 +5,10 @@
 
 import { TidemarkApiError } from './api-error.ts';
 import type { Answer, Endpoint, Input } from './endpoints.ts';
-import { PAUSE_FIRST_MS, PAUSE_MAX_MS, TRIES_MAX_COUNT, TRY_TIMEOUT_MS } from './limits.ts';
+import { PAUSE_FIRST_MS, PAUSE_MAX_MS, TRIES_MAX_COUNT } from './limits.ts';
+
+/** Time after which an attempt without an answer counts as lost, in milliseconds. */
+const TRY_TIMEOUT_MS = 30_000;
 
 export interface WireOptions {
   /** Address of the API: `http://127.0.0.1:7070`. */

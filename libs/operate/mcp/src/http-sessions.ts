@@ -8,8 +8,11 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Json } from '@tidemark/core';
-import { SESSION_IDLE_MS, SESSION_POLL_PERIOD_MS, SESSIONS_MAX_COUNT } from './limits.ts';
+import { SESSION_IDLE_MS, SESSIONS_MAX_COUNT } from './limits.ts';
 import { type McpOptions, McpSession } from './server.ts';
+
+/** HTTP: poll interval for unused sessions, in milliseconds. */
+const SESSION_POLL_PERIOD_MS = 60_000;
 
 interface OpenSession {
   readonly session: McpSession;

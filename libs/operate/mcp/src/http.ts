@@ -10,14 +10,14 @@ import { ambiguityOf, type HttpGuard, isLoopback, LOOPBACK_HOSTS, refusalOf } fr
 import { Bodies, hasBody } from '@tidemark/access/json-body';
 import { ConfigError, InvalidError, type Json, LimitError, TidemarkError } from '@tidemark/core';
 import { HttpSessions, type SessionsOptions } from './http-sessions.ts';
-import {
-  CONNECTIONS_MAX_COUNT,
-  HEADERS_TIMEOUT_MS,
-  MESSAGE_MAX_BYTES,
-  REQUEST_TIMEOUT_MS,
-  TOKEN_MIN_CHARS,
-} from './limits.ts';
+import { CONNECTIONS_MAX_COUNT, MESSAGE_MAX_BYTES } from './limits.ts';
 import type { McpOptions } from './server.ts';
+
+/** HTTP: how long, in milliseconds, a client may take to send its headers, and its whole request. */
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+/** Fewest characters of a token that clients must show. */
+const TOKEN_MIN_CHARS = 16;
 
 export interface HttpOptions extends McpOptions {
   /** 0: a free one. */

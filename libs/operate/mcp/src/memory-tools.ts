@@ -3,15 +3,16 @@
 import type { Answer } from '@tidemark/client';
 import { z } from 'zod';
 import { aboutField, aboutOf, aboutToChange, nameField, orNull, sourceOf, userField, userOf } from './fields.ts';
-import {
-  LIST_DEFAULT_COUNT,
-  LIST_MAX_COUNT,
-  QUERY_MAX_CHARS,
-  RECALL_DEFAULT_COUNT,
-  RECALL_MAX_COUNT,
-  TEXT_MAX_CHARS,
-} from './limits.ts';
+import { TEXT_MAX_CHARS } from './limits.ts';
 import { ADDS_ONCE, defineTool, READS, REPLACES, type Tool } from './tool.ts';
+
+/** Characters of the question of a recall that are used. */
+const QUERY_MAX_CHARS = 2_000;
+/** Entries of a recall and a list: by default, and at most. */
+const RECALL_DEFAULT_COUNT = 3;
+const RECALL_MAX_COUNT = 20;
+const LIST_DEFAULT_COUNT = 50;
+const LIST_MAX_COUNT = 1_000;
 
 const source = nameField.optional().describe('Where it is from; default: the client');
 const key = nameField.describe('Name of the preference');

@@ -15,12 +15,16 @@ import {
 import type { Client } from '@tidemark/client';
 import { LimitError } from '@tidemark/core';
 import { BUNDLE_TOOLS } from './bundle-tools.ts';
-import { CALLS_MAX_COUNT, CLOSE_GRACE_MS } from './limits.ts';
 import { MEMORY_TOOLS } from './memory-tools.ts';
 import { REPO_STATE_TOOLS } from './repo-state-tools.ts';
 import { SESSION_TOOLS } from './session-tools.ts';
 import type { Tool, ToolContext } from './tool.ts';
 import { toolError } from './tool-error.ts';
+
+/** Calls of one client under way at once; further ones are refused. */
+const CALLS_MAX_COUNT = 32;
+/** Longest wait for calls under way once their client is gone, or the server is ended, in milliseconds. */
+const CLOSE_GRACE_MS = 10_000;
 
 export interface McpOptions {
   /** Of Tidemark. */

@@ -1,7 +1,11 @@
 /** Owns how a session reads to the one who continues it: one text with everything that matters, in the order of need. Pure. */
 
 import type { Answer } from '@tidemark/client';
-import { TEXT_VALUE_MAX_CHARS, VALUE_CUT_CHARS, VALUE_MAX_CHARS } from './limits.ts';
+import { TEXT_VALUE_MAX_CHARS } from './limits.ts';
+
+/** Characters of a value (belief, input, output) as JSON beyond which answers cut it; and characters shown of a cut one. */
+const VALUE_MAX_CHARS = 65_536;
+const VALUE_CUT_CHARS = 4_096;
 
 /** Tasks in the text; all that were read are in the structured part. */
 const TASKS_REPORTED_COUNT = 12;

@@ -7,7 +7,10 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { TidemarkError } from '@tidemark/core';
 import { maskSecrets } from '@tidemark/secrets';
 import type { z } from 'zod';
-import { ISSUE_REPORTED_MAX_CHARS, ISSUES_REPORTED_MAX_COUNT } from './limits.ts';
+
+/** Wrong arguments that an answer names, and characters of a place and its fault: both may quote the call. */
+const ISSUES_REPORTED_MAX_COUNT = 20;
+const ISSUE_REPORTED_MAX_CHARS = 200;
 
 interface ToolFailure {
   readonly code: string;

@@ -8,10 +8,13 @@ import type { Resource } from '@opentelemetry/resources';
 import { ConfigError, LimitError, messageOf, UnavailableError } from '@tidemark/core';
 import { isInClear } from '@tidemark/ports';
 import { EchoMask } from '@tidemark/secrets';
-import { LAST_ANSWER_MAX_MS, REQUEST_TIMEOUT_MS } from './limits.ts';
+import { LAST_ANSWER_MAX_MS } from './limits.ts';
 import { readableSpan } from './readable-span.ts';
 import type { TraceSpan } from './span.ts';
 import { SpanRequests, TOO_LARGE } from './span-requests.ts';
+
+/** Longest request, in milliseconds (the default of OTEL_EXPORTER_OTLP_TIMEOUT). */
+const REQUEST_TIMEOUT_MS = 10_000;
 
 const PROTOCOLS = ['http/protobuf', 'http/json', 'grpc'] as const;
 

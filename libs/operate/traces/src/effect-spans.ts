@@ -7,10 +7,12 @@ import { decodePayload, maskSecrets } from '@tidemark/codec';
 import { type EffectKey, type Envelope, type Json, type TaskId, TidemarkError } from '@tidemark/core';
 import { effectSpan, type SpanId } from '@tidemark/runtime';
 import { answerAttributes, answerContent, chatSpan, present, toolContent, toolSpan } from './gen-ai.ts';
-import { CONTENT_MAX_CHARS } from './limits.ts';
 import type { SpanAttributes, TraceSpan } from './span.ts';
 import type { OpenSpan, SpanSheet } from './span-sheet.ts';
 import type { DrawingOptions, TracedEvent } from './traced-event.ts';
+
+/** Longest value of an attribute that holds content, in characters. */
+const CONTENT_MAX_CHARS = 8_192;
 
 type Named = Pick<TraceSpan, 'name' | 'kind' | 'attributes'>;
 

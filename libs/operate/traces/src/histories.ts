@@ -16,11 +16,18 @@ import {
 import type { TraceStore } from '@tidemark/ports';
 import { type FoldedEvent, isInShare, traceIdOf } from '@tidemark/runtime';
 import { type HistoryPorts, historyOf } from './history.ts';
-import { EVENTS_WAITING_MAX, HISTORIES_WAITING_MAX, HISTORY_READ_MAX_BYTES, OPEN_TRACES_MAX } from './limits.ts';
+import { HISTORY_READ_MAX_BYTES } from './limits.ts';
 import type { TraceSpan } from './span.ts';
 import type { DropReason } from './span-queue.ts';
 import type { DrawingOptions } from './traced-event.ts';
 import { isNotable, WorkflowTrace } from './workflow-trace.ts';
+
+/** Workflows whose open spans are kept in memory, at most; others are drawn from the log again. */
+const OPEN_TRACES_MAX = 20_000;
+/** Events that may wait for one workflow's history, at most; beyond, the history is read again from the start. */
+const EVENTS_WAITING_MAX = 4_096;
+/** Workflows whose history waits to be read, at most; spans of further ones are dropped and counted. */
+const HISTORIES_WAITING_MAX = 10_000;
 
 export interface HistoriesOptions extends DrawingOptions {
   readonly ports: HistoryPorts & { readonly store: HistoryPorts['store'] & Pick<TraceStore, 'tracedTo'> };

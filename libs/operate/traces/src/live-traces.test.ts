@@ -11,10 +11,9 @@ import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { traceOf } from './history.ts';
-import { FLUSH_PERIOD_MS, POLL_PERIOD_MS, SPANS_WAITING_MAX } from './limits.ts';
-import { LiveTraces } from './live-traces.ts';
+import { LiveTraces, POLL_PERIOD_MS } from './live-traces.ts';
 import type { TraceSpan } from './span.ts';
-import { SpanQueue } from './span-queue.ts';
+import { FLUSH_PERIOD_MS, SPANS_WAITING_MAX, SpanQueue } from './span-queue.ts';
 
 const walk = defineWorkflow({
   name: 'walk',

@@ -13,9 +13,13 @@ import type { Clock, PartitionAdvance, TraceStore } from '@tidemark/ports';
 import type { FoldedEvent, TraceSink } from '@tidemark/runtime';
 import { Histories } from './histories.ts';
 import type { HistoryPorts } from './history.ts';
-import { MARK_PERIOD_MS, POLL_PERIOD_MS } from './limits.ts';
 import { type DropReason, SpanQueue, type SpanQueueOptions } from './span-queue.ts';
 import type { DrawingOptions } from './traced-event.ts';
+
+/** Period of the poll for events that were folded and never exported, in milliseconds. */
+export const POLL_PERIOD_MS = 2_000;
+/** Least time between two writes of export positions, in milliseconds: a crash may send as much again. */
+const MARK_PERIOD_MS = 5_000;
 
 export interface LiveTracesOptions extends DrawingOptions {
   readonly ports: HistoryPorts & {

@@ -10,8 +10,10 @@ import { ConfigError } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 import type { MetricSnapshot } from '@tidemark/telemetry';
 import { type Collector, CollectorClient, collectorOf, resourceOf, type SendOptions } from './collector.ts';
-import { METRICS_PERIOD_MS } from './limits.ts';
 import { resourceMetrics } from './readable-span.ts';
+
+/** Time between two sendings of metrics, in milliseconds (the default of OTEL_METRIC_EXPORT_INTERVAL). */
+const METRICS_PERIOD_MS = 60_000;
 
 export interface MetricsSettings {
   readonly collector: Collector;

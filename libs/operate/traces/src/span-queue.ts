@@ -6,16 +6,17 @@
  */
 
 import type { Clock } from '@tidemark/ports';
-import {
-  FLUSH_PERIOD_MS,
-  LAST_FLUSH_MAX_MS,
-  RETRY_FIRST_MS,
-  RETRY_MAX_MS,
-  SPANS_PER_REQUEST_MAX,
-  SPANS_WAITING_MAX,
-} from './limits.ts';
+import { LAST_FLUSH_MAX_MS, SPANS_PER_REQUEST_MAX } from './limits.ts';
 import type { TraceSpan } from './span.ts';
 import { SpanRequests } from './span-requests.ts';
+
+/** Spans that wait for a collector, at most; further ones are dropped and counted. */
+export const SPANS_WAITING_MAX = 32_768;
+/** Time between two requests, in milliseconds, while nothing fails. */
+export const FLUSH_PERIOD_MS = 1_000;
+/** First and longest pause after a request that failed, in milliseconds. */
+const RETRY_FIRST_MS = 1_000;
+const RETRY_MAX_MS = 30_000;
 
 /** `cut`: the span alone was too large, and was sent without most of its content. */
 export type DropReason = 'queue-full' | 'refused' | 'history-unread' | 'histories-full' | 'cut';

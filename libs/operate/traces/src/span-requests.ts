@@ -5,15 +5,18 @@
  */
 
 import { InvalidError, LimitError, UnavailableError } from '@tidemark/core';
-import {
-  CUT_ATTRIBUTES_MAX_COUNT,
-  CUT_TEXT_MAX_CHARS,
-  REQUEST_GROWTH_FACTOR,
-  REQUEST_MAX_BYTES,
-  REQUEST_SMALL_BYTES,
-  SPANS_PER_REQUEST_MAX,
-} from './limits.ts';
+import { SPANS_PER_REQUEST_MAX } from './limits.ts';
 import type { SpanAttributes, TraceSpan } from './span.ts';
+
+/** Bytes of one request, at most, by an estimate: half of the 4 MiB that collectors take over gRPC unless they are told otherwise. */
+const REQUEST_MAX_BYTES = 2 * 1_024 * 1_024;
+/** After one that was refused for its size, each one that is taken lets the next be larger by this. */
+const REQUEST_GROWTH_FACTOR = 1.25;
+/** A request of at most so many bytes is not refused for its size. */
+const REQUEST_SMALL_BYTES = 65_536;
+/** Of a span that is cut because it alone is too large: attributes, and characters of each text, at most. */
+const CUT_ATTRIBUTES_MAX_COUNT = 64;
+const CUT_TEXT_MAX_CHARS = 256;
 
 /** The collector refused a request for its size, or, if that can't be its size, because it has too much to do. */
 export const TOO_LARGE = 'collector-too-large';

@@ -2,8 +2,10 @@
 
 import type { WorkflowId } from '@tidemark/core';
 import { type SpanId, traceIdOf, workflowSpan } from '@tidemark/runtime';
-import { SPAN_EVENTS_MAX } from './limits.ts';
 import type { SpanAttributes, SpanEvent, SpanLink, TraceSpan } from './span.ts';
+
+/** Events (signals, decisions, budgets) on a workflow's own span at most; the rest is counted. */
+const SPAN_EVENTS_MAX = 128;
 
 /** A span without its end. */
 export interface OpenSpan {

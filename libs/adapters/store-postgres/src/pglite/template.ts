@@ -12,7 +12,9 @@ import path from 'node:path';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { PGlite } from '@electric-sql/pglite';
 import { isForeign, isOpenToOthers } from '@tidemark/ports';
-import { TEMPLATE_MAX_BYTES } from '../limits.ts';
+
+/** Largest template of a database, unpacked, in bytes. */
+const TEMPLATE_MAX_BYTES = 512 * 1_024 * 1_024;
 
 /** Raised when databases are created in another way. */
 const TEMPLATE = 3;

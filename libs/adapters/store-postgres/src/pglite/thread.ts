@@ -8,7 +8,10 @@
 
 import { Worker } from 'node:worker_threads';
 import { CorruptError, UnavailableError } from '@tidemark/core';
-import { PGLITE_START_TIMEOUT_MS, PGLITE_STOP_TIMEOUT_MS } from '../limits.ts';
+import { PGLITE_START_TIMEOUT_MS } from '../limits.ts';
+
+/** Longest clean stop of PGlite; after it the thread is terminated. */
+const PGLITE_STOP_TIMEOUT_MS = 10_000;
 
 export interface ThreadData {
   /** Null: in memory. */

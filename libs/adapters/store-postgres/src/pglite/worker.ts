@@ -9,10 +9,14 @@ import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
-import { PGLITE_BUFFERS_KB, PGLITE_UPKEEP_BYTES } from '../limits.ts';
 import { OTHER_TABLES, RENAME_TABLES } from '../sql/rebuild/empty-tables.ts';
 import { forgetTemplate, keepTemplate, readTemplate } from './template.ts';
 import type { FromThread, ThreadData, ToThread } from './thread.ts';
+
+/** Pages that PGlite keeps in its memory, all of which it writes to when it starts; the system's cache holds the files. */
+const PGLITE_BUFFERS_KB = 16 * 1024;
+/** Bytes of statements after which PGlite, which has no background processes, vacuums and writes a checkpoint. */
+const PGLITE_UPKEEP_BYTES = 64 * 1024 * 1024;
 
 /** Tables whose rows come and go. Without checkpoints the write-ahead log would grow without bound. */
 const UPKEEP = [

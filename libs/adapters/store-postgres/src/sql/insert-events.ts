@@ -5,7 +5,9 @@
 
 import { type EventRow, placeText, type RecordPlace, type RejectedRow } from '@tidemark/ports';
 import { float8, insertion, int4, int8, text } from '../insertion.ts';
-import { EVIDENCE_MAX_CHARS } from '../limits.ts';
+
+/** Evidence of a rejected record, in characters; longer is cut. */
+const EVIDENCE_MAX_CHARS = 2_000;
 
 export const insertEvents = insertion<EventRow<RecordPlace>>('insert-events', 'events', {
   workflow: text((row) => row.workflow),

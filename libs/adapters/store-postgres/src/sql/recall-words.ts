@@ -10,9 +10,15 @@
  */
 
 import type { RecallQuery } from '@tidemark/ports';
-import { COUNTED_ENTRIES_MAX, WORD_CANDIDATES_MAX, WORD_TERMS_MAX } from '../limits.ts';
 import { BEGIN, COMMIT, type Statement } from '../sql-client.ts';
 import { kindList } from './read-memories.ts';
+
+/** Rows that the rarest words of a query select as candidates; the other words only add to their scores. */
+const WORD_CANDIDATES_MAX = 200;
+/** Entries of a subject, and of a word in them, that are counted for the rarity of words. A word that stands in more weighs next to nothing. */
+const COUNTED_ENTRIES_MAX = 2_000;
+/** Distinct words of a query that are searched for. */
+const WORD_TERMS_MAX = 40;
 
 /** What `ts_rank` answers for a word that stands once in the first line: 6 / π². */
 const FOUND_ONCE = 0.6079;

@@ -9,15 +9,18 @@ import type { WorkflowListing, WorkflowSearch } from '@tidemark/ports';
 import { parkedQuestion } from '../history/index.ts';
 import { type Ports, Reconcilers } from '../kernel/index.ts';
 import type { Inbox } from '../lease/index.ts';
-import {
-  BUDGET_PAUSED_PAGE_COUNT,
-  BUDGET_PAUSED_PAGES_MAX,
-  BUDGET_RESUME_REST_MS,
-  BUDGET_RESUME_RETRY_MAX_MS,
-  BUDGET_RESUME_RETRY_MS,
-  BUDGET_RESUMES_AT_ONCE,
-} from './limits.ts';
 import { SharedRoom, sharedWantIn } from './model-budgets.ts';
+
+/** Workflows that are parked for lack of budget: in one page, pages that one poll reads (newest first), and how many resume at once. */
+const BUDGET_PAUSED_PAGE_COUNT = 500;
+const BUDGET_PAUSED_PAGES_MAX = 20;
+const BUDGET_RESUMES_AT_ONCE = 16;
+/**
+ * Delay before a resumed workflow is tried again if rows still show it parked; and first and longest delay after a failure. Milliseconds.
+ */
+const BUDGET_RESUME_REST_MS = 5_000;
+const BUDGET_RESUME_RETRY_MS = 1_000;
+const BUDGET_RESUME_RETRY_MAX_MS = 60_000;
 
 export interface BudgetRoomOptions {
   readonly ports: Pick<Ports, 'store' | 'clock'>;

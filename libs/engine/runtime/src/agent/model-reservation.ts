@@ -17,8 +17,14 @@ import type { Definition, ModelDelta } from '../definition/index.ts';
 import { ContendedError, type ModelRequest, NotDoneError, ParkError, type Usage } from '../definition/index.ts';
 import type { WorkflowContext } from '../history/index.ts';
 import type { Ports } from '../kernel/index.ts';
-import { BUDGET_POLL_MS, BUDGET_WAIT_MAX_MS } from './limits.ts';
 import { checkOwnBudgets, checkShared, sharedSpends } from './model-budgets.ts';
+
+/**
+ * Longest wait, in milliseconds, for other calls to settle while only their reservations leave too little of a budget; and shortest pause
+ * between two checks (up to five times as long, at random).
+ */
+const BUDGET_WAIT_MAX_MS = 120_000;
+const BUDGET_POLL_MS = 50;
 
 export interface ModelDependencies {
   readonly ports: Pick<Ports, 'clock' | 'prng' | 'digest' | 'telemetry' | 'memory'> & {

@@ -25,14 +25,14 @@ import { type SessionSummary, userSubject } from '@tidemark/memory';
 import type { FragmentWithText, ProjectionStore, SessionWorkflow, WorkflowSummary } from '@tidemark/ports';
 import { StreamContent } from '../history/index.ts';
 import { fittingResolutions } from '../lease/index.ts';
-import {
-  BRIEF_EVENTS_READ_MAX,
-  BRIEF_RECORDS_MAX_COUNT,
-  BRIEF_TASKS_MAX_COUNT,
-  BRIEF_WORKFLOWS_MAX_COUNT,
-} from './limits.ts';
 import { HAND_OVER_PREFIX, type SessionHandOver, summaryIn } from './session-memory.ts';
 import { sessionSubject } from './summaries.ts';
+
+/** Most workflows, pending tasks, and hand-overs or summaries in a session's brief; and events that are read to find its question. */
+const BRIEF_WORKFLOWS_MAX_COUNT = 50;
+const BRIEF_TASKS_MAX_COUNT = 200;
+const BRIEF_RECORDS_MAX_COUNT = 10;
+const BRIEF_EVENTS_READ_MAX = 1_000;
 
 export type BriefReads = Pick<
   ProjectionStore,

@@ -9,7 +9,9 @@ import type { ProjectionStore } from '@tidemark/ports';
 import type { Definition } from '../definition/index.ts';
 import type { WorkflowContext } from '../history/index.ts';
 import type { Ports } from '../kernel/index.ts';
-import { SESSION_RUNS_MAX } from './limits.ts';
+
+/** Earlier workflows of a session that a bundle shows, nearest first. */
+const SESSION_RUNS_MAX = 8;
 
 export interface SessionHistory {
   readonly runs: NonNullable<BundleOrigin['session']>;

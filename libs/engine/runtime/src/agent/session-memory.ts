@@ -21,8 +21,11 @@ import {
 } from '@tidemark/memory';
 import type { MemoryKind, MemoryRow, MemoryStore, RecalledMemory, Telemetry } from '@tidemark/ports';
 import type { SessionMemory } from '../kernel/index.ts';
-import { INJECTED_FACTS_MAX_COUNT, INJECTED_STATE_MAX_COUNT } from './limits.ts';
 import { sessionSubject } from './summaries.ts';
+
+/** Preferences and facts of a user that are read for bundles, before they are cut to a lane's share. */
+const INJECTED_STATE_MAX_COUNT = 100;
+const INJECTED_FACTS_MAX_COUNT = 50;
 
 export interface SessionMemoryOptions {
   readonly store: Pick<MemoryStore, 'memories' | 'recall'>;

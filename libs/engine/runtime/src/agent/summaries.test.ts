@@ -3,8 +3,7 @@
 import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { expect, it } from 'vitest';
 import type { Draft } from '../lease/leased-stream.ts';
-import { FAILURE_SUMMARY_MAX_MS } from './limits.ts';
-import { failureSummary } from './summaries.ts';
+import { FAILURE_SUMMARY_MAX_MS, failureSummary } from './summaries.ts';
 
 const failed: Draft = {
   type: 'WorkflowFailed',

@@ -44,13 +44,15 @@ import type { ContextReads, StreamContent } from '../history/index.ts';
 import { EFFECT_NOT_RECORDED, sha256Digest, WOKEN } from '../kernel/index.ts';
 import type { Draft, LeasedStream } from '../lease/index.ts';
 import { anyWrite } from './commit-context.ts';
-import {
-  FAILURE_SUMMARY_MAX_MS,
-  MEMORY_KEY_MAX_CHARS,
-  SESSION_PROMPT_MAX_TOKENS,
-  SESSION_TRACE_MAX_COUNT,
-} from './limits.ts';
+import { MEMORY_KEY_MAX_CHARS } from './limits.ts';
 import type { ModelCalls } from './model-calls.ts';
+
+/** Longest wait for the rows from which the summary of a failed workflow is made, in milliseconds. */
+export const FAILURE_SUMMARY_MAX_MS = 2_000;
+/** Latest checkpoints that a session's summary by rule covers. */
+const SESSION_TRACE_MAX_COUNT = 200;
+/** Most tokens of a session that a model gets to summarize: the newest. */
+const SESSION_PROMPT_MAX_TOKENS = 8_000;
 
 export interface SummaryDependencies {
   readonly ports: { readonly clock: Clock; readonly telemetry: Pick<Telemetry, 'count'> };

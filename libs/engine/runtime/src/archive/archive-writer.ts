@@ -28,9 +28,13 @@ import {
 import type { Pace, Ports } from '../kernel/index.ts';
 import { type Archive, archiveGap, decodeVerified, type KnownManifest } from './archive.ts';
 import { stateAfter } from './archived-state.ts';
-import { COMPACTOR_READ_MAX_BYTES, SEGMENT_MAX_BYTES, SEGMENT_MAX_EVENTS } from './limits.ts';
+import { COMPACTOR_READ_MAX_BYTES } from './limits.ts';
 import { differingField } from './manifest-facts.ts';
 import { foldedStreams, SegmentBuilder } from './segment-builder.ts';
+
+/** Raw bytes, and events, at which a segment ends. */
+const SEGMENT_MAX_BYTES = 16 * 1024 * 1024;
+const SEGMENT_MAX_EVENTS = 50_000;
 
 export interface ArchiveWriterOptions {
   readonly ports: Pick<Ports, 'clock'> & { readonly log: EventLog };

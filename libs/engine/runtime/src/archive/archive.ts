@@ -16,7 +16,9 @@ import {
   type SegmentManifest,
   type SegmentRecord,
 } from '@tidemark/segments';
-import { ARCHIVE_CACHE_MAX_BYTES } from './limits.ts';
+
+/** Raw bytes of segments whose records a process caches. */
+const ARCHIVE_CACHE_MAX_BYTES = 48 * 1024 * 1024;
 
 export interface ArchiveOptions {
   /** Where segments are written, and can be read at once. */

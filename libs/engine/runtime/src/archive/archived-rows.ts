@@ -3,8 +3,11 @@
 import type { Offset, Partition } from '@tidemark/core';
 import type { EventLog, SegmentRow, TierStore } from '@tidemark/ports';
 import type { Archive } from './archive.ts';
-import { REBUILD_INDEXED_AT_ONCE, SEGMENTS_PAGE_COUNT } from './limits.ts';
+import { SEGMENTS_PAGE_COUNT } from './limits.ts';
 import { recordManifests } from './segment-rows.ts';
+
+/** Partitions whose manifests a rebuild reads at once, before it folds them. */
+const REBUILD_INDEXED_AT_ONCE = 8;
 
 type Rows = Pick<TierStore, 'recordedEvents' | 'recordSegments' | 'segments' | 'dropRows'>;
 

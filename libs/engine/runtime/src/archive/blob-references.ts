@@ -15,7 +15,10 @@ import { isArchivedObject, logGap } from '../history/index.ts';
 import type { Pace } from '../kernel/index.ts';
 import { type Archive, archiveGap, type KnownManifest } from './archive.ts';
 import { isProvedDeleted, isReported, unproved } from './deletions.ts';
-import { BLOB_REFERENCES_PAGE_COUNT, COMPACTOR_READ_MAX_BYTES, READS_BETWEEN_TRIMS_MAX } from './limits.ts';
+import { COMPACTOR_READ_MAX_BYTES, READS_BETWEEN_TRIMS_MAX } from './limits.ts';
+
+/** Texts of rows with references to blobs, in one page. */
+const BLOB_REFERENCES_PAGE_COUNT = 5_000;
 
 export interface BlobReferencesOptions {
   /** The log itself. */

@@ -21,8 +21,10 @@ import type { Pace, Ports } from '../kernel/index.ts';
 import type { BlobStores } from '../views/index.ts';
 import type { Archive } from './archive.ts';
 import { BlobReferences } from './blob-references.ts';
-import { BLOB_SWEEP_PERIOD_MS } from './limits.ts';
 import { lastNote, type NumberedNote, writeNote } from './sweep-notes.ts';
+
+/** Pause between two sweeps of blobs, in milliseconds; a blob is deleted once three sweeps found no reference to it. */
+const BLOB_SWEEP_PERIOD_MS = 86_400_000;
 
 export interface BlobSweepOptions {
   /** `log`: the log itself. */

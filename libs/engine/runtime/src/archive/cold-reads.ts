@@ -8,7 +8,10 @@ import type { Clock, Recall } from '@tidemark/ports';
 import type { ColdHistory, DeletedStretch } from '../kernel/index.ts';
 import type { Archive, KnownManifest } from './archive.ts';
 import { stateAfter } from './archived-state.ts';
-import { RECALL_POLL_MS, RECALLS_AT_ONCE } from './limits.ts';
+
+/** Pause between two attempts to read recalled history, in milliseconds; and objects that are requested at once. */
+const RECALL_POLL_MS = 60_000;
+const RECALLS_AT_ONCE = 16;
 
 export interface ColdReadsOptions {
   readonly archive: Archive;

@@ -12,7 +12,7 @@ import { quiet } from '@tidemark/testkit/engine/simulated-ports';
 import { MemoryObjects } from '@tidemark/testkit/memory-objects';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RESTORED_ROWS_KEPT_MS } from './limits.ts';
+import { RESTORED_ROWS_KEPT_MS } from './compactor.ts';
 
 const [FIRST, SECOND] = [workflowId('first'), workflowId('second')];
 let at: SimulatedArchive<MemoryObjects>;

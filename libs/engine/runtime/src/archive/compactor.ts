@@ -28,24 +28,31 @@ import type { Archive, KnownManifest } from './archive.ts';
 import { ArchiveWriter, type SegmentEncoder } from './archive-writer.ts';
 import { dropArchived, settleArchived } from './archived-rows.ts';
 import { BlobSweep, NO_SWEEP, type SweepReport } from './blob-sweep.ts';
-import {
-  BLOB_SWEEP_POLL_MS,
-  CLOCKS_APART_MAX_MS,
-  COMPACTOR_PARTITIONS_AT_ONCE,
-  COMPACTOR_PERIOD_MS,
-  READY_COMPACTION_FAILING_MS,
-  RESTORED_ROWS_KEPT_MS,
-  RESTORED_ROWS_PAGE_COUNT,
-  SEGMENT_MIN_BYTES,
-  SEGMENT_WAIT_MAX_MS,
-  SEGMENTS_PAGE_COUNT,
-  STORAGE_POLL_MS,
-} from './limits.ts';
+import { SEGMENTS_PAGE_COUNT } from './limits.ts';
 import { type DeletionWriter, Retention, type RetentionReport } from './retention.ts';
 import { checkRetention, DEFAULT_RETENTION, type RetentionPolicy } from './retention-policy.ts';
 import { SegmentOrphans } from './segment-orphans.ts';
 import { segmentRow } from './segment-rows.ts';
 import { StorageGauges } from './storage-gauges.ts';
+
+/** A stretch waits until it has this many raw bytes, or until its oldest event is older than the hot window by this long. */
+const SEGMENT_MIN_BYTES = 1024 * 1024;
+const SEGMENT_WAIT_MAX_MS = 86_400_000;
+/** Partitions that a compactor works on at once: each holds a segment's records and its file in memory. */
+const COMPACTOR_PARTITIONS_AT_ONCE = 2;
+/** Pause between two passes of the compactor, in milliseconds. */
+const COMPACTOR_PERIOD_MS = 60_000;
+/** While the clocks of compactor and store differ by more than this, in milliseconds, nothing is archived or deleted. */
+const CLOCKS_APART_MAX_MS = 60_000;
+/** How long restored rows are kept, in milliseconds; and workflows whose rows one transaction drops. */
+export const RESTORED_ROWS_KEPT_MS = 86_400_000;
+const RESTORED_ROWS_PAGE_COUNT = 100;
+/** Period of the check whether a sweep is due, in milliseconds. */
+const BLOB_SWEEP_POLL_MS = 600_000;
+/** Period of the poll of storage sizes, in milliseconds: each reads the lengths of all rows. */
+const STORAGE_POLL_MS = 3_600_000;
+/** A compactor is not ready when its passes have failed for this long, in milliseconds. */
+const READY_COMPACTION_FAILING_MS = 2 * COMPACTOR_PERIOD_MS;
 
 const COMPACTION = 'compaction';
 

@@ -12,8 +12,10 @@ import { ProjectionBuilder } from '../projection/index.ts';
 import { type Archive, archiveGap } from './archive.ts';
 import { stateAfter } from './archived-state.ts';
 import { latestOf } from './cold-reads.ts';
-import { WORKFLOW_SEGMENTS_MAX_COUNT } from './limits.ts';
 import { recordManifests } from './segment-rows.ts';
+
+/** Most segments of one workflow whose rows are restored. */
+const WORKFLOW_SEGMENTS_MAX_COUNT = 100_000;
 
 /** The result of a request for a workflow's history. */
 export type RestoreState =

@@ -18,7 +18,9 @@ import type { MemoryRow, ProjectionStore } from '@tidemark/ports';
 import { anyWrite } from '../agent/index.ts';
 import { RETENTION_SUBJECT } from '../kernel/index.ts';
 import { checkName } from '../lease/index.ts';
-import { HOLDS_MAX_COUNT } from './limits.ts';
+
+/** Legal holds that one tenant may have. */
+const HOLDS_MAX_COUNT = 10_000;
 
 /** How long archived history is kept, counted from its last event, in milliseconds. */
 export interface RetentionPolicy {

@@ -13,8 +13,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { workflowAt } from '../history/workflow-at.ts';
 import { LamportClock } from '../kernel/ports.ts';
 import { tombstoneName } from './archive.ts';
-import { DELETION_REPORTED_MAX_MS } from './limits.ts';
-import { Retention } from './retention.ts';
+import { DELETION_REPORTED_MAX_MS, Retention } from './retention.ts';
 import {
   checkRetention,
   holdWrite,

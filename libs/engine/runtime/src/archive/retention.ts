@@ -19,8 +19,11 @@ import type { Ports } from '../kernel/index.ts';
 import type { Archive, KnownManifest } from './archive.ts';
 import { tombstoneName } from './archive.ts';
 import { type Deletion, deletionOf, isProvedDeleted } from './deletions.ts';
-import { DELETION_REPORTED_MAX_MS, SEGMENTS_PAGE_COUNT } from './limits.ts';
+import { SEGMENTS_PAGE_COUNT } from './limits.ts';
 import { type LegalHold, type RetentionPolicy, retentionOf } from './retention-policy.ts';
+
+/** Longest wait of a compactor for rows to show a segment's deletion; the segment stays until they do. */
+export const DELETION_REPORTED_MAX_MS = 30_000;
 
 /** Records deletions in the log. */
 export interface DeletionWriter {

@@ -13,7 +13,7 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tombstoneName } from './archive.ts';
 import type { Compactor } from './compactor.ts';
-import { ORPHANS_POLL_MS } from './limits.ts';
+import { ORPHANS_POLL_MS } from './segment-orphans.ts';
 
 const gone = new UnavailableError('gone', 'The process died.');
 let at: SimulatedArchive<MemoryObjects>;

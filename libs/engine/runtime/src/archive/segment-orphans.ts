@@ -14,7 +14,10 @@ import { parseSegmentName, type SegmentPlace, segmentPrefix } from '@tidemark/se
 import { isArchivedObject } from '../history/index.ts';
 import type { Archive, KnownManifest } from './archive.ts';
 import { isProvedDeleted, isReported } from './deletions.ts';
-import { ORPHANS_POLL_MS, SEGMENTS_PAGE_COUNT } from './limits.ts';
+import { SEGMENTS_PAGE_COUNT } from './limits.ts';
+
+/** Pause between two searches of a partition for objects that no manifest names, in milliseconds. */
+export const ORPHANS_POLL_MS = 86_400_000;
 
 export interface SegmentOrphansOptions {
   readonly archive: Archive;

@@ -1,7 +1,10 @@
 /** Owns the gauges of how much space history takes, by tenant and for the largest workflows, and of how far the archive compresses it. */
 
 import type { ProjectionStore, StorageUse, Telemetry } from '@tidemark/ports';
-import { STORAGE_TENANTS_MAX_COUNT, STORAGE_WORKFLOWS_MAX_COUNT } from './limits.ts';
+
+/** Largest tenants and workflows that metrics report. */
+const STORAGE_TENANTS_MAX_COUNT = 1_000;
+const STORAGE_WORKFLOWS_MAX_COUNT = 20;
 
 const LIMITS = { tenant: STORAGE_TENANTS_MAX_COUNT, workflow: STORAGE_WORKFLOWS_MAX_COUNT } as const;
 

@@ -7,7 +7,12 @@ import { CorruptError, type Offset, type Partition } from '@tidemark/core';
 import type { EventLog, PartitionBounds, ReadRequest, ReadResult, StoredRecord } from '@tidemark/ports';
 import { LogView } from '../views/index.ts';
 import { type Archive, archiveGap, type KnownManifest } from './archive.ts';
-import { ARCHIVE_READ_MAX_BYTES, ARCHIVE_READS_AT_ONCE, READS_BETWEEN_TRIMS_MAX } from './limits.ts';
+import { READS_BETWEEN_TRIMS_MAX } from './limits.ts';
+
+/** Default raw bytes that one read of archived records returns. */
+const ARCHIVE_READ_MAX_BYTES = 4 * 1024 * 1024;
+/** Segments of several partitions that one read of archived records fetches at once. */
+const ARCHIVE_READS_AT_ONCE = 8;
 
 export class TieredLog extends LogView {
   /** The log itself, which begins where it was trimmed. */

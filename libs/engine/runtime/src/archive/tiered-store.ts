@@ -6,8 +6,10 @@
 import { UnavailableError, type WorkflowId } from '@tidemark/core';
 import type { ProjectionStore, StreamSnapshot } from '@tidemark/ports';
 import { overridden } from '../kernel/index.ts';
-import { RESTORES_PER_READ_MAX } from './limits.ts';
 import type { Restorer } from './restorer.ts';
+
+/** Times that one read restores rows that a compactor drops again. */
+const RESTORES_PER_READ_MAX = 5;
 
 /** Reads of a workflow's history by its id. An empty answer may mean that the rows were dropped. */
 const READS = [

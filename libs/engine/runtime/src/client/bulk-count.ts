@@ -2,7 +2,10 @@
 
 import type { ProjectionStore, WorkflowListing } from '@tidemark/ports';
 import { type BulkInput, isMeant } from '../control/index.ts';
-import { BULK_COUNT_PAGE_COUNT, BULK_COUNT_SHOWN_COUNT } from './limits.ts';
+
+/** Workflows in one page of a bulk job's preview, and ids that it shows. */
+const BULK_COUNT_PAGE_COUNT = 5_000;
+const BULK_COUNT_SHOWN_COUNT = 5;
 
 /** The count so far; `hasMore` when the limit was reached before the end. */
 export interface BulkCount {

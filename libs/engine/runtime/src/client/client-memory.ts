@@ -66,7 +66,11 @@ import {
   type SecretGuard,
 } from '../kernel/index.ts';
 import { checkName } from '../lease/index.ts';
-import { PAUSED_RESUMED_MAX_COUNT, SESSIONS_LIST_MAX_COUNT } from './limits.ts';
+
+/** Workflows of a session that are listed, newest first. */
+const SESSIONS_LIST_MAX_COUNT = 100;
+/** Parked workflows of a tenant that check their budget again when one is set, newest first. */
+const PAUSED_RESUMED_MAX_COUNT = 10_000;
 
 export interface RememberOptions {
   readonly tenant: TenantId;

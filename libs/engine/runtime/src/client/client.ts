@@ -60,10 +60,14 @@ import {
 import { type ShadowOptions, type ShadowRoute, type ShadowRun, Shadows, SystemStreams } from '../shadow/index.ts';
 import { Bulk } from './bulk.ts';
 import { ClientMemory } from './client-memory.ts';
-import { CHILDREN_PAGE_COUNT, SESSION_NAME_MAX_CHARS } from './limits.ts';
 import { Queues } from './queues.ts';
 import { RESULT_POLL_PERIOD_MS, Run } from './run.ts';
 import { Schedules } from './schedules.ts';
+
+/** Longest name of a session or user, in characters: with its prefix, it is the subject of memories. */
+const SESSION_NAME_MAX_CHARS = 240;
+/** Most children in one page. */
+const CHILDREN_PAGE_COUNT = 1_000;
 
 export interface ClientOptions {
   readonly ports: Ports;

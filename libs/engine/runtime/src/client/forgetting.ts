@@ -27,12 +27,15 @@ import type { DataKeys } from '../encryption/index.ts';
 import { BUDGET_ENTRY, sha256Digest } from '../kernel/index.ts';
 import { COMPENSATION_DEPTH_MAX, checkName, depthOf } from '../lease/index.ts';
 import type { ClientMemory, OutlastingEntry } from './client-memory.ts';
-import {
-  FORGET_OPEN_REPORTED_MAX,
-  FORGET_PAGE_COUNT,
-  FORGET_WORKFLOWS_PAGE_COUNT,
-  FORKS_READ_MAX_COUNT,
-} from './limits.ts';
+
+/** Open workflows that the error names when they keep a user from being forgotten; further ones are counted. */
+const FORGET_OPEN_REPORTED_MAX = 20;
+/** Workflows of a user that one page reads. */
+const FORGET_WORKFLOWS_PAGE_COUNT = 500;
+/** Memories that one page of a forgetting reads and writes. */
+const FORGET_PAGE_COUNT = 50;
+/** Forks of one workflow that are checked before it is forgotten. */
+const FORKS_READ_MAX_COUNT = 10_000;
 
 export interface ForgetRequest {
   readonly tenant: TenantId;

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { QUEUES_HELD_MAX_COUNT, QUEUES_KNOWN_MS } from '../control/limits.ts';
 import { PausedQueues, QueuePauses } from '../control/paused-queues.ts';
 import type { StepResult } from '../definition/definition.ts';
-import { QUEUES_HELD_OF_TENANT_MAX_COUNT, QUEUES_HELD_OF_TENANTS_MAX_COUNT } from './limits.ts';
+import { QUEUES_HELD_OF_TENANT_MAX_COUNT, QUEUES_HELD_OF_TENANTS_MAX_COUNT } from './queues.ts';
 
 const ASK = { by: 'ana', why: 'the provider is down' };
 const OTHER = 'globex' as TenantId;

@@ -27,11 +27,14 @@ import type { LifecycleAsk } from '../inbox/index.ts';
 import { type Guarded, type Ports, QUEUES_SUBJECT, SCHEDULE_SUFFIX, type SecretPorts } from '../kernel/index.ts';
 import { checkName, checkText } from '../lease/index.ts';
 import type { ClientMemory } from './client-memory.ts';
-import {
-  QUEUES_HELD_OF_TENANT_MAX_COUNT,
-  QUEUES_HELD_OF_TENANTS_MAX_COUNT,
-  QUEUES_LISTED_MAX_COUNT,
-} from './limits.ts';
+
+/**
+ * Paused queues of one tenant, and of all tenants together, so that operators who pause for all tenants always have room; and queues that
+ * are listed.
+ */
+export const QUEUES_HELD_OF_TENANT_MAX_COUNT = 100;
+export const QUEUES_HELD_OF_TENANTS_MAX_COUNT = 900;
+const QUEUES_LISTED_MAX_COUNT = 10_000;
 
 export interface QueueName {
   readonly definition: string;

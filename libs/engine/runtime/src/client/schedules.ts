@@ -36,8 +36,10 @@ import {
   SCHEDULE_SUFFIX,
   type SecretPorts,
 } from '../kernel/index.ts';
-import { SCHEDULE_ID_MAX_CHARS } from './limits.ts';
 import type { WorkflowCalls } from './workflow-calls.ts';
+
+/** Longest id of a schedule, in characters: ids of its runs add the slot's time. */
+const SCHEDULE_ID_MAX_CHARS = 170;
 
 export interface ScheduleOptions {
   /** Setting the same id again changes the schedule. Ids of its runs begin with it. */

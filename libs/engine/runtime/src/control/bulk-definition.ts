@@ -19,7 +19,10 @@ import {
   type TaskRequest,
 } from '../definition/index.ts';
 import { type BulkAct, SCHEDULE_SUFFIX } from '../kernel/index.ts';
-import { BULK_AT_ONCE_COUNT, BULK_PAGE_COUNT, BULK_PROBLEMS_MAX_COUNT } from './limits.ts';
+import { BULK_AT_ONCE_COUNT, BULK_PAGE_COUNT } from './limits.ts';
+
+/** Refusals whose reasons a bulk job keeps. */
+const BULK_PROBLEMS_MAX_COUNT = 100;
 
 export const BULK_DEFINITION = 'tidemark.bulk';
 

@@ -31,9 +31,14 @@ import {
   unchangedUpcasters,
 } from '../definition/index.ts';
 import { SCHEDULE_SUFFIX } from '../kernel/index.ts';
-import { SCHEDULE_GRACE_MS, SCHEDULE_POLL_MAX_MS, SCHEDULE_POLL_MIN_MS } from './limits.ts';
 import { checkedSpec, dueSlots, inputAt, nextSlot, type ScheduleSpec } from './schedule-spec.ts';
 import { dayAt } from './wall-clock.ts';
+
+/** A slot that starts within this many milliseconds is in time; later it counts as missed. */
+const SCHEDULE_GRACE_MS = 60_000;
+/** First and longest period, in milliseconds, of the poll for the end of the run that a slot waits for. */
+const SCHEDULE_POLL_MIN_MS = 1_000;
+const SCHEDULE_POLL_MAX_MS = 60_000;
 
 /** The signal that changes a schedule, or starts a run of it now. */
 export const SCHEDULE_SIGNAL = 'tidemark.schedule';

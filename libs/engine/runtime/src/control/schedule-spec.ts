@@ -9,8 +9,13 @@
 import { InvalidError, type Json } from '@tidemark/core';
 import { Cron } from 'croner';
 import { OVERLAPS, type Overlap } from '../kernel/index.ts';
-import { CATCH_UP_MAX_COUNT, CLOCK_CHANGE_MAX_MS, CRON_MAX_CHARS, SCHEDULE_SCAN_MAX_COUNT } from './limits.ts';
+import { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS } from './limits.ts';
 import { type ClockChange, isTimeZone, nextChange, offsetAt } from './wall-clock.ts';
+
+/** Missed slots that are counted one by one; beyond them the count is a lower bound. */
+const SCHEDULE_SCAN_MAX_COUNT = 2_000;
+/** How far a clock is put forward or back at most: a whole day, where a zone changed its side of the date line. */
+const CLOCK_CHANGE_MAX_MS = 26 * 3_600_000;
 
 export interface ScheduleSpec {
   /** Five fields (minute, hour, day, month, weekday), or six with seconds first. */

@@ -6,8 +6,12 @@ import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Definition, StepResult } from '../definition/definition.ts';
-import { PREFLIGHT_EXAMPLES_MAX_COUNT, PREFLIGHT_PROBLEMS_MAX_COUNT } from './limits.ts';
-import { PreflightReport, preflight } from './versions-preflight.ts';
+import {
+  PREFLIGHT_EXAMPLES_MAX_COUNT,
+  PREFLIGHT_PROBLEMS_MAX_COUNT,
+  PreflightReport,
+  preflight,
+} from './versions-preflight.ts';
 
 const waits = (): Promise<StepResult> => new Promise(() => {});
 const v1 = definitionOf({ name: 'order', belief: { price: 1 }, steps: { pay: waits } });

@@ -8,7 +8,11 @@ import type { StreamSnapshot } from '@tidemark/ports';
 import { type Definition, errorNote, ParkError } from '../definition/index.ts';
 import { definitionFor, resolveTask, StreamContent } from '../history/index.ts';
 import { queuedAs } from '../lease/index.ts';
-import { PREFLIGHT_EXAMPLES_MAX_COUNT, PREFLIGHT_PROBLEMS_MAX_COUNT } from './limits.ts';
+
+/** Example ids that a preflight gives for a group or a problem. */
+export const PREFLIGHT_EXAMPLES_MAX_COUNT = 5;
+/** Different problems that a preflight reports of one group, so that its size does not grow with the number of workflows. */
+export const PREFLIGHT_PROBLEMS_MAX_COUNT = 20;
 
 /**
  * `safe`: the build can run it. `needs-upcaster`: the build can't run it until it can read what is stored. `pin`: only the workflow's

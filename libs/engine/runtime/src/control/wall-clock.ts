@@ -3,7 +3,10 @@
  * clock's date and time were UTC's. Pure except for the platform's time zone data.
  */
 
-import { CLOCK_CHANGE_STEP_MS, CLOCK_FORMATS_MAX_COUNT } from './limits.ts';
+/** Time zones whose formats a process keeps. */
+const CLOCK_FORMATS_MAX_COUNT = 1_000;
+/** A clock that is put forward and back again within less than a week shows no change here; no zone has done that for decades. */
+const CLOCK_CHANGE_STEP_MS = 7 * 86_400_000;
 
 /** A clock that is put forward shows nothing between `atMs + beforeMs` and `atMs + afterMs`; one that is put back shows that time twice. */
 export interface ClockChange {

@@ -10,8 +10,9 @@ import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { StepResult } from '../definition/definition.ts';
-import { POLL_REST } from '../kernel/limits.ts';
-import { REDISPATCH_PERIOD_MS, SWEEP_PERIOD_MS, TIMER_PERIOD_MS, UNAPPENDED_AGE_MS } from './limits.ts';
+import { POLL_REST } from '../kernel/backoff.ts';
+import { SWEEP_PERIOD_MS, UNAPPENDED_AGE_MS } from './coordinator.ts';
+import { REDISPATCH_PERIOD_MS, TIMER_PERIOD_MS } from './limits.ts';
 
 const PARTITIONS = 4;
 

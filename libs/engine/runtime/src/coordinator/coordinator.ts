@@ -29,29 +29,43 @@ import { reportDemand } from './demand-gauges.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import {
-  BUDGET_ROOM_PERIOD_MS,
-  CHILD_PERIOD_MS,
-  CONTINUATION_PERIOD_MS,
   DEMAND_REPORTED_PERIOD_MS,
-  LEASE_CHECK_PERIOD_MS,
   PARKED_POLL_PERIOD_MS,
-  POLLS_BEGIN_MS,
   PROJECTION_GATHERING,
   RANGE_RENEW_PERIOD_MS,
   RANGE_TTL_MS,
-  READY_LAG_KNOWN_MS,
-  READY_LAG_MAX_EVENTS,
   REDISPATCH_PAGE_COUNT,
   REDISPATCH_PERIOD_MS,
-  SWEEP_PERIOD_MS,
   TIMER_PERIOD_MS,
-  UNAPPENDED_AGE_MS,
-  UNREADABLE_PAGE_COUNT,
 } from './limits.ts';
 import { NewBuilds } from './new-builds.ts';
 import { ParkedGauges } from './parked-gauges.ts';
 import { PausedQueueGauges } from './paused-queue-gauges.ts';
 import { Timers } from './timers.ts';
+
+/** Period of the poll for workflows that wait for budget, in milliseconds. */
+const BUDGET_ROOM_PERIOD_MS = 1_000;
+/** Period of the poll for work between parents and children, in milliseconds. */
+const CHILD_PERIOD_MS = 1_000;
+/** Period of the poll for runs to continue, in milliseconds. */
+export const CONTINUATION_PERIOD_MS = 1_000;
+/**
+ * Delay in milliseconds after which a starting coordinator begins its polls, except those of leases and dispatch: a store with one session
+ * serves them in turn.
+ */
+const POLLS_BEGIN_MS = 250;
+/** Period of the check which workers live, in milliseconds. */
+export const LEASE_CHECK_PERIOD_MS = 250;
+/** Period of the sweep of all end offsets, which finds lost hints, in milliseconds. */
+export const SWEEP_PERIOD_MS = 5_000;
+/** A placement whose opening is not known to be in the log is appended again after this many milliseconds. */
+export const UNAPPENDED_AGE_MS = 5_000;
+/** A coordinator is not ready when more appended events than this are missing from its own partitions' rows. */
+export const READY_LAG_MAX_EVENTS = 50_000;
+/** How long a coordinator's measured lag counts, in milliseconds: a few sweeps. */
+export const READY_LAG_KNOWN_MS = 3 * SWEEP_PERIOD_MS;
+/** Workflows at which another release stopped, in one page. */
+const UNREADABLE_PAGE_COUNT = 1_000;
 
 export interface CoordinatorOptions {
   readonly ports: Ports;

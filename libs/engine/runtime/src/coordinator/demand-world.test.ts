@@ -10,7 +10,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LamportClock } from '../kernel/ports.ts';
 import { Coordinator } from './coordinator.ts';
 import type { PoolDemand } from './demand.ts';
-import { DEMAND_STALE_MS, LEASE_POLL_PERIOD_MS, REDISPATCH_PERIOD_MS } from './limits.ts';
+import { LEASE_POLL_PERIOD_MS } from './lease-keeper.ts';
+import { DEMAND_STALE_MS, REDISPATCH_PERIOD_MS } from './limits.ts';
 
 const PARTITIONS = 16;
 const SOON_MS = 3 * (REDISPATCH_PERIOD_MS + LEASE_POLL_PERIOD_MS);

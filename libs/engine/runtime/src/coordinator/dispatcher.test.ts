@@ -15,8 +15,8 @@ import { quiet, type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/en
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { PausedQueues } from '../control/paused-queues.ts';
-import { Dispatcher } from './dispatcher.ts';
-import { REDISPATCH_DOUBTED_COUNT, REDISPATCH_PAGE_COUNT } from './limits.ts';
+import { Dispatcher, REDISPATCH_DOUBTED_COUNT } from './dispatcher.ts';
+import { REDISPATCH_PAGE_COUNT } from './limits.ts';
 
 const away = new UnavailableError('queue-unavailable', 'away');
 

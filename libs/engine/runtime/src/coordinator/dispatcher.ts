@@ -11,7 +11,10 @@ import type { Ports } from '../kernel/index.ts';
 import { queuedAs } from '../lease/index.ts';
 import { jobOf } from '../projection/index.ts';
 import type { Demand, DemandPoll } from './demand.ts';
-import { REDISPATCH_DOUBTED_COUNT, REDISPATCH_PAGE_COUNT } from './limits.ts';
+import { REDISPATCH_PAGE_COUNT } from './limits.ts';
+
+/** Most workflows of one definition that one sweep sends again while as many jobs wait as could be lost. */
+export const REDISPATCH_DOUBTED_COUNT = 500;
 
 export interface DispatcherOptions {
   readonly ports: Pick<Ports, 'queue' | 'store' | 'clock' | 'telemetry'>;

@@ -7,11 +7,10 @@ import { entriesOf, P0, TENANT } from '@tidemark/testkit/engine/simulated-defini
 import { type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { POLL_REST } from '../kernel/limits.ts';
+import { POLL_REST } from '../kernel/backoff.ts';
 import { LamportClock } from '../kernel/ports.ts';
 import { Inbox } from '../lease/inbox.ts';
-import { LeaseKeeper } from './lease-keeper.ts';
-import { GHOST_GRACE_MS, LEASE_POLL_PERIOD_MS } from './limits.ts';
+import { GHOST_GRACE_MS, LEASE_POLL_PERIOD_MS, LeaseKeeper } from './lease-keeper.ts';
 
 describe('a lease keeper', () => {
   let log: SimulatedLog;

@@ -12,7 +12,14 @@ import { isWorker, type Ports, pollRestMs } from '../kernel/index.ts';
 import type { Inbox } from '../lease/index.ts';
 import { MARKER_AGE_MS } from '../worker/index.ts';
 import type { Demand } from './demand.ts';
-import { GHOST_GRACE_MS, LEASE_POLL_PERIOD_MS } from './limits.ts';
+
+/** A lease that its living holder does not list for this long counts as lost, in milliseconds. */
+export const GHOST_GRACE_MS = 2_000;
+/**
+ * Period of the poll of all leases, in milliseconds. It finds lost leases, and claims that land after their writer's death; deaths
+ * themselves are acted on at once.
+ */
+export const LEASE_POLL_PERIOD_MS = 1_000;
 
 const leaseName = (lease: LeaseRow): string => `${lease.workflow}:${lease.epoch}`;
 

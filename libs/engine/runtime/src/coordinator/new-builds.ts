@@ -13,7 +13,10 @@ import {
   type WorkflowSummary,
 } from '@tidemark/ports';
 import type { Inbox } from '../lease/index.ts';
-import { FAILED_TASKS_KEPT_MAX, FAILED_TASKS_PAGE_COUNT } from './limits.ts';
+
+/** Workflows whose failed task may resume on a new build, in one page; and recently parked ones that are kept until they are decided. */
+const FAILED_TASKS_PAGE_COUNT = 500;
+const FAILED_TASKS_KEPT_MAX = 10_000;
 
 /** Codes of the questions of a task that failed for good. */
 const FAILED = ['step-failed', 'poison-step'] as const;

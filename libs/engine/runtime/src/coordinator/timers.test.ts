@@ -9,8 +9,8 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LamportClock } from '../kernel/ports.ts';
 import { Inbox } from '../lease/inbox.ts';
-import { TIMER_PAGE_COUNT, TIMER_PATIENCE_MS, TIMER_REST_MS, TIMER_RETRY_MS } from './limits.ts';
-import { Timers } from './timers.ts';
+import { TIMER_PAGE_COUNT } from './limits.ts';
+import { TIMER_PATIENCE_MS, TIMER_REST_MS, TIMER_RETRY_MS, Timers } from './timers.ts';
 
 describe('timers', () => {
   let log: SimulatedLog;

@@ -7,14 +7,17 @@ import { eventId } from '@tidemark/core';
 import type { DueTimer } from '@tidemark/ports';
 import { type Ports, Reconcilers } from '../kernel/index.ts';
 import type { Inbox } from '../lease/index.ts';
-import {
-  TIMER_PAGE_COUNT,
-  TIMER_PAGES_MAX,
-  TIMER_PATIENCE_MS,
-  TIMER_REST_MS,
-  TIMER_RETRY_MAX_MS,
-  TIMER_RETRY_MS,
-} from './limits.ts';
+import { TIMER_PAGE_COUNT } from './limits.ts';
+
+/** Most pages of one poll that have only timers which already fired or can't fire. */
+const TIMER_PAGES_MAX = 20;
+/** A timer that fired fires again if rows still have it after this time, in milliseconds; the event is the same, and counts once. */
+export const TIMER_REST_MS = 10_000;
+/** First and longest pause before a failed write is retried, in milliseconds. */
+export const TIMER_RETRY_MS = 100;
+const TIMER_RETRY_MAX_MS = 5_000;
+/** Longest wait for writes before the next poll, in milliseconds. */
+export const TIMER_PATIENCE_MS = 1_000;
 
 export interface TimersOptions {
   readonly ports: Pick<Ports, 'store' | 'clock'>;

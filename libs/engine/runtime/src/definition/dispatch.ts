@@ -4,13 +4,17 @@
 
 import { type Dispatch, type DispatchLimit, InvalidError, type Json, PRIORITIES, type Priority } from '@tidemark/core';
 import type { Definition } from './definition.ts';
-import {
-  DISPATCH_LIMITS_MAX_COUNT,
-  LIMIT_CONCURRENCY_MAX_COUNT,
-  LIMIT_KEY_MAX_CHARS,
-  LIMIT_RATE_MAX_COUNT,
-  LIMIT_RATE_PERIOD_MAX_MS,
-} from './limits.ts';
+
+/** Most limits of concurrency and rate that one workflow may be under. */
+const DISPATCH_LIMITS_MAX_COUNT = 8;
+/** Longest key of a limit of concurrency or rate, in characters. */
+const LIMIT_KEY_MAX_CHARS = 200;
+/** Highest concurrency of one key, in workflows. */
+const LIMIT_CONCURRENCY_MAX_COUNT = 100_000;
+/** Highest rate of one key, in workflows that begin in a period: a queue remembers when each began. */
+const LIMIT_RATE_MAX_COUNT = 1_000;
+/** Longest period of a rate: seven days. */
+const LIMIT_RATE_PERIOD_MAX_MS = 7 * 24 * 60 * 60 * 1_000;
 
 /** Undefined: the defaults apply. Throws `InvalidError` (`priority-invalid`, `limits-invalid`), which names the place. */
 export function checkedDispatch(

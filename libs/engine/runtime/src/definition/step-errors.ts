@@ -3,7 +3,12 @@
 import type { ErrorNote } from '@tidemark/codec';
 import { type EffectKey, type Json, type TaskId, TidemarkError } from '@tidemark/core';
 import { type RetryPolicy, textOf } from '../kernel/index.ts';
-import { ERROR_CODE_MAX_CHARS, ERROR_TEXT_MAX_CHARS, EVIDENCE_MAX_CHARS } from './limits.ts';
+import { ERROR_TEXT_MAX_CHARS } from './limits.ts';
+
+/** Longest code of an error that is stored, in characters. */
+const ERROR_CODE_MAX_CHARS = 200;
+/** Longest text of a request that is kept as evidence for a parked workflow, in characters. */
+const EVIDENCE_MAX_CHARS = 64_000;
 
 /** Thrown by an effect's `call`: the effect certainly did not happen, whatever its kind, and may be retried. */
 export class NotDoneError extends TidemarkError {

@@ -8,7 +8,10 @@
 import { type TaskId, TidemarkError, type WorkflowId } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 import { StepAbandonedError } from './drain.ts';
-import { CANCEL_GRACE_MS, DRAIN_POLL_PERIOD_MS } from './limits.ts';
+import { DRAIN_POLL_PERIOD_MS } from './limits.ts';
+
+/** Time that running steps have to finish once their workflow is cancelled, in milliseconds. */
+const CANCEL_GRACE_MS = 10_000;
 
 /** The reason of `ctx.signal` in a step whose workflow is cancelled. */
 export class WorkflowCancelledError extends TidemarkError {

@@ -10,7 +10,11 @@
 import { FencedError } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 import type { Progress } from '../definition/index.ts';
-import { DRAIN_POLL_PERIOD_MS, STEP_DURATION_WEIGHT, STEP_DURATIONS_MAX } from './limits.ts';
+import { DRAIN_POLL_PERIOD_MS } from './limits.ts';
+
+/** Weight of the newest attempt in the mean duration of a step, 0..1; and the number of steps of which a mean is kept. */
+const STEP_DURATION_WEIGHT = 0.2;
+const STEP_DURATIONS_MAX = 10_000;
 
 /** Discards one attempt, and ends nothing else of its workflow. */
 export class StepAbandonedError extends FencedError {

@@ -23,7 +23,8 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { EffectDefinition, ProbeResult, StepContext, StepResult } from '../definition/definition.ts';
 import { FatalError, NotDoneError } from '../definition/step-errors.ts';
-import { CALL_WINDOW_MS, RECORD_CLAIM_PERIOD_MS, RECORD_CLAIM_PERIODS } from './limits.ts';
+import { RECORD_CLAIM_PERIODS } from './effect-uses.ts';
+import { CALL_WINDOW_MS, RECORD_CLAIM_PERIOD_MS } from './limits.ts';
 
 type Body = (context: StepContext, input: Json) => Promise<StepResult>;
 const one = (run: Body) => definitionOf({ steps: { a: run } });

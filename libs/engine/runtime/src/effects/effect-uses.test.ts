@@ -3,8 +3,8 @@
 import type { EffectKey, EffectKind, EffectState, Sha256 } from '@tidemark/core';
 import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { describe, expect, it } from 'vitest';
-import { EffectUses, type Use } from './effect-uses.ts';
-import { RECORD_CLAIM_PERIOD_MS, RECORD_CLAIM_PERIODS } from './limits.ts';
+import { EffectUses, RECORD_CLAIM_PERIODS, type Use } from './effect-uses.ts';
+import { RECORD_CLAIM_PERIOD_MS } from './limits.ts';
 
 const keyOf = (operation: string, end: string | number): EffectKey => `w:0.0:${operation}:${end}` as EffectKey;
 const recorded = (

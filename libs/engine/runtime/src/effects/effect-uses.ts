@@ -10,8 +10,14 @@ import { NAME_MAX_CHARS } from '@tidemark/codec';
 import { type EffectKey, type EffectState, InvalidError, type Json, type Sha256 } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 import { WOKEN } from '../kernel/index.ts';
-import { RECORD_CLAIM_PERIOD_MS, RECORD_CLAIM_PERIODS } from './limits.ts';
+import { RECORD_CLAIM_PERIOD_MS } from './limits.ts';
 import { OutcomeOrder } from './outcome-order.ts';
+
+/**
+ * A call that nothing recorded waits until what was called before is asked for again. After this many periods in which no call of the step
+ * began, ran or ended, it counts as that call with a changed request. (A stopped process loses one period, not all of them.)
+ */
+export const RECORD_CLAIM_PERIODS = 10;
 
 /** One use of an effect, a model or a closure. */
 export interface Use {

@@ -9,7 +9,10 @@
 
 import type { EffectKey } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
-import { ORDER_LOST_PERIODS, RECORD_CLAIM_PERIOD_MS } from './limits.ts';
+import { RECORD_CLAIM_PERIOD_MS } from './limits.ts';
+
+/** Periods of `RECORD_CLAIM_PERIOD_MS` without a call, after which a step that asks for other things than what comes first has taken another way. */
+const ORDER_LOST_PERIODS = 2;
 
 export class OutcomeOrder {
   readonly #clock: Clock;

@@ -6,7 +6,12 @@
 import { type EffectKey, type Json, LimitError } from '@tidemark/core';
 import { type EffectDefinition, ParkError } from '../definition/index.ts';
 import { EVENT_MAX_BYTES } from '../views/index.ts';
-import { BEGINNING_MAX_CHARS } from './limits.ts';
+
+/**
+ * Characters of a response that is too large for the log, as JSON, in the question to a person. They fit into the question's evidence,
+ * however they are escaped.
+ */
+const BEGINNING_MAX_CHARS = 10_000;
 
 const CODE = 'outcome-too-large';
 

@@ -10,8 +10,7 @@ import { MemoryKeyIndex, MemoryKeyProvider, MemoryKeyTopic } from '@tidemark/tes
 import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemPrng } from '../kernel/system.ts';
-import { DataKeys, type DataKeysOptions } from './data-keys.ts';
-import { REWRAP_BATCH_COUNT } from './limits.ts';
+import { DataKeys, type DataKeysOptions, REWRAP_BATCH_COUNT } from './data-keys.ts';
 import { ProjectedKeyStore } from './projected-keys.ts';
 
 const context = { tenant: tenantId('harbour'), workflow: workflowId('unload'), user: null };

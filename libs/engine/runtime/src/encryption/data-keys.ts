@@ -23,16 +23,21 @@ import {
 } from '@tidemark/ports';
 import { batched } from '../kernel/index.ts';
 import { boundKeyId, isKeyOf, type KeyUse } from './key-owner.ts';
-import {
-  DATA_KEY_ABSENT_MS,
-  DATA_KEY_AGE_MAX_MS,
-  DATA_KEYS_AT_ONCE,
-  DATA_KEYS_MAX_COUNT,
-  KEYS_DESTROYED_AT_ONCE,
-  REWRAP_BATCH_COUNT,
-  REWRAP_WRONG_REPORTED_MAX,
-  REWRAPS_AT_ONCE,
-} from './limits.ts';
+import { DATA_KEYS_AT_ONCE } from './limits.ts';
+
+/** Unwrapped data keys that a process caches, most recently used. */
+const DATA_KEYS_MAX_COUNT = 10_000;
+/** Longest time that a cached key is used, in milliseconds: a process may use a key for so long after another has destroyed it. */
+const DATA_KEY_AGE_MAX_MS = 300_000;
+/** How long the absence of a key is remembered, in milliseconds: many records may name a destroyed key. */
+const DATA_KEY_ABSENT_MS = 5_000;
+/** Keys that a rotation stores at once, and concurrent calls of the provider. */
+export const REWRAP_BATCH_COUNT = 100;
+const REWRAPS_AT_ONCE = 8;
+/** Keys that a rotation names because they can't be unwrapped; further ones are counted. */
+const REWRAP_WRONG_REPORTED_MAX = 100;
+/** Keys that are destroyed at once. */
+const KEYS_DESTROYED_AT_ONCE = 500;
 
 export interface DataKeysOptions {
   readonly provider: KeyProvider;

@@ -17,7 +17,9 @@ import type {
   KeyTopic,
   StoredKey,
 } from '@tidemark/ports';
-import { INDEX_MOVES_MAX } from './limits.ts';
+
+/** Times that other processes may move the index of keys while one catches it up, before that one gives up. */
+const INDEX_MOVES_MAX = 100;
 
 export class ProjectedKeyStore implements KeyStore {
   readonly #topic: KeyTopic;

@@ -14,9 +14,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { systemPrng } from '../kernel/system.ts';
 import { inboxRecord } from '../lease/inbox.ts';
 import { DataKeys, type DataKeysOptions } from './data-keys.ts';
-import { OPENED_READ_RATIO } from './limits.ts';
 import { ProjectedKeyStore } from './projected-keys.ts';
-import { PLAIN_REFUSED, SealedLog, type SealedLogOptions } from './sealed-log.ts';
+import { OPENED_READ_RATIO, PLAIN_REFUSED, SealedLog, type SealedLogOptions } from './sealed-log.ts';
 import { WorkflowKeys } from './workflow-keys.ts';
 
 const MAX_BYTES = 100_000;

@@ -19,8 +19,11 @@ import {
 import { CorruptError, invariant, type WorkflowId } from '@tidemark/core';
 import type { EventLog, LogRecord, ReadRequest, ReadResult, StoredRecord } from '@tidemark/ports';
 import { type Prepared, TransformingLog } from '../views/index.ts';
-import { OPENED_READ_DEFAULT_BYTES, OPENED_READ_RATIO } from './limits.ts';
 import { OpeningKeys, type WorkflowKeys } from './workflow-keys.ts';
+
+/** Bytes of a read that names no bound, and how many times its bound the opened records of one read may have: the last one may exceed it. */
+const OPENED_READ_DEFAULT_BYTES = 4 * 1_024 * 1_024;
+export const OPENED_READ_RATIO = 8;
 
 /** The problem of a workflow that begins with a plain payload although all payloads must be sealed. */
 export const PLAIN_REFUSED = 'plain-refused';

@@ -11,7 +11,10 @@ import { isForSecrets, type KeyStore, type RecordOwner } from '@tidemark/ports';
 import { batched } from '../kernel/index.ts';
 import type { DataKeys } from './data-keys.ts';
 import { isKeyOf, takesPlain } from './key-owner.ts';
-import { DATA_KEYS_AT_ONCE, WORKFLOW_KEYS_MAX_COUNT } from './limits.ts';
+import { DATA_KEYS_AT_ONCE } from './limits.ts';
+
+/** Workflows whose data key's id a process remembers. */
+const WORKFLOW_KEYS_MAX_COUNT = 20_000;
 
 export class WorkflowKeys {
   readonly #keys: DataKeys;

@@ -7,7 +7,9 @@ import { decodePayload } from '@tidemark/codec';
 import { type Envelope, nthId, nthOf, type Offset, type Sequence, type WorkflowId } from '@tidemark/core';
 import type { EventLog, ProjectionStore } from '@tidemark/ports';
 import { type AcceptedEvent, eventsThrough, lastOf, openingOffset } from '../history/index.ts';
-import { FORK_HISTORIES_MAX_COUNT } from './limits.ts';
+
+/** Histories that are searched for people's answers before a fork of them calls effects again. */
+const FORK_HISTORIES_MAX_COUNT = 1_000;
 
 interface Dependencies {
   readonly log: EventLog;

@@ -23,8 +23,11 @@ import type { ApprovalPlace, ApprovalQuery, ApprovalRow, ProjectionStore } from 
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import { digestOf, type Ports, whileUnavailable } from '../kernel/index.ts';
 import { checkName, checkText } from '../lease/index.ts';
-import { APPROVALS_PAGE_COUNT, DECISION_EVENTS_MAX_COUNT, FORK_DEPTH_MAX } from './limits.ts';
+import { DECISION_EVENTS_MAX_COUNT, FORK_DEPTH_MAX } from './limits.ts';
 import { closed, type WorkflowInbox } from './workflow-inbox.ts';
+
+/** Most open approvals in one page. */
+const APPROVALS_PAGE_COUNT = 100;
 
 /** A question to a person, and the task that waits for the answer. */
 export interface Approval extends ApprovalAsk {

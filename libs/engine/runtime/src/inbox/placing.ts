@@ -14,13 +14,15 @@ import type {
 } from '@tidemark/ports';
 import { batched, type LamportClock, type Ports, type SecretPorts } from '../kernel/index.ts';
 import { addPartitions } from '../projection/index.ts';
-import {
-  ADMISSION_RETRY_AFTER_MS,
-  PARTITIONS_MAX,
-  PLACE_BATCH_MAX,
-  RESERVED_PARTITIONS_MAX,
-  RESERVED_PARTITIONS_SHARE,
-} from './limits.ts';
+import { PLACE_BATCH_MAX } from './limits.ts';
+
+/** The pool of partitions doubles up to this size. */
+const PARTITIONS_MAX = 4_096;
+/** In a pool that can't grow, this share of its partitions, and at most so many, is reserved for tenants that have few. */
+const RESERVED_PARTITIONS_SHARE = 1 / 16;
+const RESERVED_PARTITIONS_MAX = 64;
+/** Delay after which a start that was refused for lack of room may be retried, in milliseconds. */
+export const ADMISSION_RETRY_AFTER_MS = 1_000;
 
 /** Live workflows after which further starts are refused; an absent member sets no limit. */
 export type Admission = Pick<PlacementRules, 'tenantOpenMax' | 'openMax'>;

@@ -8,8 +8,10 @@ import { ConflictError, type Controls, eventId, InvalidError, type Offset, type 
 import { PLAIN_REFUSED, type WorkflowKeys } from '../encryption/index.ts';
 import { checkName, checkText } from '../lease/index.ts';
 import type { LifecycleAsk } from './lifecycle.ts';
-import { RECORD_JUDGED_GRACE_MS } from './limits.ts';
 import type { WorkflowInbox } from './workflow-inbox.ts';
+
+/** How long a person's judgement of an unreadable record may take to show in rows, in milliseconds: then the workflow resumes. */
+const RECORD_JUDGED_GRACE_MS = 10_000;
 
 export type Judgement = Controls['RecordJudged']['judgement'];
 

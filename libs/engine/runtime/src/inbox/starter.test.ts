@@ -12,8 +12,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { LamportClock } from '../kernel/ports.ts';
 import { streamRow } from '../projection/stream-rows.ts';
 import type { StartRequest } from '../run/opening.ts';
-import { ADMISSION_RETRY_AFTER_MS } from './limits.ts';
 import type { Admission } from './placing.ts';
+import { ADMISSION_RETRY_AFTER_MS } from './placing.ts';
 import { Starter } from './starter.ts';
 
 const OTHER = 't2' as TenantId;

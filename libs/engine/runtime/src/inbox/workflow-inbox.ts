@@ -30,7 +30,10 @@ import {
   workflowUnknown,
 } from '../kernel/index.ts';
 import { Inbox } from '../lease/index.ts';
-import { CONTINUATION_GRACE_MS, WORKFLOW_GRACE_MS } from './limits.ts';
+import { WORKFLOW_GRACE_MS } from './limits.ts';
+
+/** How long a request to a continued workflow waits for the next run to begin, in milliseconds. */
+const CONTINUATION_GRACE_MS = 5_000;
 
 export interface WorkflowInboxOptions {
   readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'prng'> & SecretPorts;

@@ -2,8 +2,15 @@
 
 import { UnavailableError } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
-import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, POLL_AGE_MAX_MS, POLL_REST } from './limits.ts';
+import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS } from './limits.ts';
 import { backoffMs } from './retry.ts';
+
+/**
+ * A poll of everything runnable, or of all leases, rests this many times as long as it took, but no longer than keeps its results younger
+ * than `POLL_AGE_MAX_MS` milliseconds at the end of the next poll.
+ */
+export const POLL_REST = 4;
+const POLL_AGE_MAX_MS = 10_000;
 
 export interface Loop {
   /** Runs the body again now, instead of at the end of its period. */

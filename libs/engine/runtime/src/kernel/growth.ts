@@ -1,8 +1,10 @@
 /** Owns the report of the log's size and growth. It removes nothing. */
 
 import { type Loop, startLoop } from './backoff.ts';
-import { GROWTH_PERIOD_MS } from './limits.ts';
 import type { Ports } from './ports.ts';
+
+/** Period of the report of the log's growth, in milliseconds. */
+const GROWTH_PERIOD_MS = 60_000;
 
 export interface LogGrowth {
   readonly sizeBytes: number;

@@ -5,11 +5,10 @@ import { definitionOf } from '@tidemark/testkit/engine/simulated-definition';
 import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { READY_LAG_KNOWN_MS, READY_LAG_MAX_EVENTS } from '../coordinator/limits.ts';
+import { READY_LAG_KNOWN_MS, READY_LAG_MAX_EVENTS } from '../coordinator/coordinator.ts';
 import { BEAT_STALL_MS } from '../worker/limits.ts';
 import { startLoop } from './backoff.ts';
-import { type Health, progressCheck } from './health.ts';
-import { UNMOVED_MAX_MS } from './limits.ts';
+import { type Health, progressCheck, UNMOVED_MAX_MS } from './health.ts';
 
 const PARTITIONS = 4;
 

@@ -4,7 +4,9 @@
  */
 
 import type { LoopState } from './backoff.ts';
-import { UNMOVED_MAX_MS } from './limits.ts';
+
+/** A loop without progress for this long, in milliseconds, counts as hung. It is far longer than any wait for an unavailable server. */
+export const UNMOVED_MAX_MS = 600_000;
 
 export interface HealthCheck {
   readonly name: string;

@@ -2,8 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { DEMAND_STALE_MS } from '../coordinator/limits.ts';
-import { pollRestMs } from './backoff.ts';
-import { POLL_REST } from './limits.ts';
+import { POLL_REST, pollRestMs } from './backoff.ts';
 
 it('is the period after short looks, and a multiple of long ones', () => {
   expect(pollRestMs(0, 2_000)).toBe(2_000);

@@ -8,8 +8,10 @@ import { sealedSecret } from '@tidemark/codec';
 import { InvalidError } from '@tidemark/core';
 import type { Telemetry } from '@tidemark/ports';
 import { type FoundSecret, findSecrets, isGuess, isUnsearched, maskedValue, secretPlaces } from '@tidemark/secrets';
-import { ERROR_CAUSES_MAX_COUNT } from './limits.ts';
 import { textOf } from './storable-text.ts';
+
+/** Causes of an error that are followed; real chains are shorter. */
+const ERROR_CAUSES_MAX_COUNT = 8;
 
 /**
  * `report`: the secret is stored as it is, counted and reported. `mask`: `[masked KIND]` is stored in its place. `refuse`: the whole value

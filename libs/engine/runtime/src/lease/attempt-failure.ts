@@ -31,7 +31,15 @@ import {
 } from '../definition/index.ts';
 import { type Ports, type RetryPolicy, retryDelayMs } from '../kernel/index.ts';
 import type { Draft } from './leased-stream.ts';
-import { FAILED_INPUT_MAX_CHARS, RETRY_AFTER_MAX_MS, SAME_FAILURES_MAX, STACK_LINES_MAX_COUNT } from './limits.ts';
+
+/** Longest retry delay that a receiver can ask for when it refuses a call, in milliseconds. */
+const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
+/** Failures in a row with the same code after which a step counts as poison, and the workflow is parked. */
+const SAME_FAILURES_MAX = 20;
+/** Lines of a failure's stack in the question to a person. */
+const STACK_LINES_MAX_COUNT = 12;
+/** Characters of the failed task's input in the question to a person. */
+const FAILED_INPUT_MAX_CHARS = 8_000;
 
 export interface FailedAttempt extends Pick<Definition, 'onFailure'> {
   /** Build of the worker's code; undefined if it is unknown. */

@@ -9,9 +9,9 @@ import { heldRun } from '@tidemark/testkit/engine/simulated-run';
 import { MemoryBlobs } from '@tidemark/testkit/memory-blobs';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { BlobLog } from '../views/blob-log.ts';
+import { BLOB_EVENT_MAX_BYTES, BlobLog } from '../views/blob-log.ts';
 import { Blobs } from '../views/blobs.ts';
-import { BLOB_EVENT_MAX_BYTES, EVENT_MAX_BYTES } from '../views/limits.ts';
+import { EVENT_MAX_BYTES } from '../views/limits.ts';
 import { appendable, eventLimits, groupTogether } from './event-limits.ts';
 
 const MB = 1_000_000;

@@ -14,7 +14,9 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { Clock, Telemetry } from '@tidemark/ports';
-import { RECOVERIES_TIMED_MAX } from './limits.ts';
+
+/** Interrupted workflows whose recovery a projector times at once; beyond them, the oldest is dropped. */
+const RECOVERIES_TIMED_MAX = 10_000;
 
 /** An accepted event that opens, closes or interrupts a workflow, or that ends an interruption. */
 export interface LifecycleEvent {

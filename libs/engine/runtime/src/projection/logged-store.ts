@@ -27,8 +27,11 @@ import {
 } from '@tidemark/ports';
 import { archived, HISTORY_READ_MAX_BYTES, isArchivedObject, logGap } from '../history/index.ts';
 import { overridden } from '../kernel/index.ts';
-import { RECORD_LIKELY_BYTES, RECORDS_BETWEEN_MAX } from './limits.ts';
 import * as rows from './row-places.ts';
+
+/** Estimated size of a record beside its payload; and the widest gap between two wanted records that one read spans. */
+const RECORD_LIKELY_BYTES = 2 * 1024;
+const RECORDS_BETWEEN_MAX = 32;
 
 type Log = Pick<EventLog, 'read'>;
 type Event = LogEntry & { readonly kind: 'event' };

@@ -21,7 +21,11 @@ import {
 import type { NewPartition, PartitionBounds, ReadRequest, ReadResult } from '@tidemark/ports';
 import type { LamportClock, Ports } from '../kernel/index.ts';
 import { inboxRecord, TAIL_READ_MAX_BYTES } from '../lease/index.ts';
-import { FENCES_AT_ONCE, FENCES_FOLDED_MAX } from './limits.ts';
+
+/** Partitions that are fenced at once before they get rows. */
+const FENCES_AT_ONCE = 256;
+/** Most records that are read to find out whether a partition has nothing but fences. */
+const FENCES_FOLDED_MAX = 16;
 
 /** Takes the place of a workflow's id in events that concern none. */
 const NO_WORKFLOW = workflowId('~partition');

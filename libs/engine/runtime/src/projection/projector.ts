@@ -39,15 +39,15 @@ import {
 } from '../kernel/index.ts';
 import type { FoldedEvent, TraceSink } from './folded-event.ts';
 import { type LifecycleEvent, LifecycleMetrics } from './lifecycle-metrics.ts';
-import {
-  FOLD_CACHE_PARTITIONS_MAX,
-  PROJECTION_ENTRIES_MAX,
-  PROJECTION_PARTITIONS_MAX,
-  PROJECTION_READ_MAX_BYTES,
-} from './limits.ts';
+import { PROJECTION_ENTRIES_MAX, PROJECTION_READ_MAX_BYTES } from './limits.ts';
 import { NOTHING_OMITTED, type Omitted, type OmittedHistory, type Stretch } from './omitted-history.ts';
 import { ProjectionBuilder } from './projection.ts';
 import { judgedIn, resumedAfterUpgrade, stateOf, stoppedAt } from './resume-after-upgrade.ts';
+
+/** Most partitions in one projection read. */
+const PROJECTION_PARTITIONS_MAX = 1_024;
+/** Folded partitions that a projector keeps in memory. */
+const FOLD_CACHE_PARTITIONS_MAX = 8_192;
 
 export interface ProjectorOptions {
   readonly ports: Pick<Ports, 'store' | 'hints' | 'telemetry' | 'clock' | 'cold'> & {

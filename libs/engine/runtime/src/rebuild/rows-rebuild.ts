@@ -38,14 +38,17 @@ import {
 import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, backoffMs, LamportClock } from '../kernel/index.ts';
 import { OmittedHistory, Projector, wholePartitions } from '../projection/index.ts';
 import { BoundedLog } from './bounded-log.ts';
-import {
-  REBUILD_MEET_MAX_MS,
-  REBUILD_MEETINGS_MAX,
-  REBUILD_PARTITIONS_AT_ONCE,
-  REBUILD_PLACINGS_MAX,
-  REBUILD_POLL_MS,
-} from './limits.ts';
 import { lostTail } from './lost-tail.ts';
+
+/** Partitions that a rebuild folds before it drops rows of archived history. */
+const REBUILD_PARTITIONS_AT_ONCE = 256;
+/** Longest time that a rebuild blocks writers to catch up with them, in milliseconds; and how often it tries. */
+const REBUILD_MEET_MAX_MS = 3_000;
+const REBUILD_MEETINGS_MAX = 20;
+/** Period of the poll of the new rows' offsets, in milliseconds, because the answer to a write may be lost. */
+const REBUILD_POLL_MS = 500;
+/** How often a rebuild restarts because it found openings elsewhere than rows said. */
+const REBUILD_PLACINGS_MAX = 5;
 
 /** A rebuild does not resume from rows of another release, or of another form of folded state. */
 const FOLD_VERSION = `${release.version}, state ${STATE_VERSION}`;

@@ -44,7 +44,9 @@ import {
 import type { ContextReads, ResolvedTask, StreamContent } from '../history/index.ts';
 import { EFFECT_NOT_RECORDED, type Ports, stepSpan, traceParentOf } from '../kernel/index.ts';
 import type { LeasedStream } from '../lease/index.ts';
-import { LOG_NOTES_MAX } from './limits.ts';
+
+/** Most entries that one step may add to the execution log. */
+const LOG_NOTES_MAX = 1_000;
 
 export interface AttemptDependencies {
   readonly ports: Pick<Ports, 'clock' | 'telemetry'>;

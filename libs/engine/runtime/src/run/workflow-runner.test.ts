@@ -20,7 +20,7 @@ import { claimedRun, heldRun, watched } from '@tidemark/testkit/engine/simulated
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { StepContext, StepResult } from '../definition/definition.ts';
-import { INBOX_POLL_PERIOD_MS } from './limits.ts';
+import { INBOX_POLL_PERIOD_MS } from './workflow-runner.ts';
 
 /** A step that ends when the test says so; each start is counted. */
 function gate(result: StepResult = {}) {

@@ -46,10 +46,17 @@ import { guardOf, type Ports, RunGate } from '../kernel/index.ts';
 import { type Draft, Flushing, failureDrafts, type LeasedStream, parkDraft } from '../lease/index.ts';
 import { commitDrafts, followStaged, lastingCall } from './commit.ts';
 import { cancelDraft, mustBeDecided, onceDecided, releaseDraft, undoDraft } from './ending.ts';
-import { CONTROL_POLL_PERIOD_MS, INBOX_POLL_PERIOD_MS } from './limits.ts';
 import { nextTask } from './next-task.ts';
 import { type AttemptDependencies, attemptStep, type PerformedStep } from './step-attempt.ts';
 import { budgetDraft, type TakeOver, takeOver } from './takeover.ts';
+
+/** Period at which a holder polls the log while a task waits for a timer or a signal and others run, in milliseconds. */
+export const INBOX_POLL_PERIOD_MS = 250;
+/**
+ * A run whose steps are running polls the log for a cancellation or a pause after it has neither appended nor polled for so long, in
+ * milliseconds.
+ */
+const CONTROL_POLL_PERIOD_MS = 1_000;
 
 export interface RunnerOptions extends AttemptDependencies {
   readonly ports: Pick<Ports, 'clock' | 'digest' | 'prng' | 'telemetry' | 'secretPolicy'>;

@@ -7,8 +7,7 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LamportClock } from '../kernel/ports.ts';
 import { Inbox } from '../lease/inbox.ts';
-import { Children } from './children.ts';
-import { CHILD_WORK_COUNT, CHILD_WORK_RETRY_MAX_MS, CHILD_WORK_RETRY_MS } from './limits.ts';
+import { CHILD_WORK_COUNT, CHILD_WORK_RETRY_MAX_MS, CHILD_WORK_RETRY_MS, Children } from './children.ts';
 
 const work = (parent: string, index: number): ChildWork => ({
   kind: 'start',

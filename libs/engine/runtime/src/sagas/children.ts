@@ -25,14 +25,17 @@ import { idTaken, type Starter } from '../inbox/index.ts';
 import { type LamportClock, ownContent, type Ports, Reconcilers } from '../kernel/index.ts';
 import type { Inbox } from '../lease/index.ts';
 import type { Opening } from '../run/index.ts';
-import {
-  CHILD_WORK_AT_ONCE,
-  CHILD_WORK_COUNT,
-  CHILD_WORK_PAGES_MAX,
-  CHILD_WORK_RETRY_MAX_MS,
-  CHILD_WORK_RETRY_MS,
-} from './limits.ts';
 import { isReplaying, type ReplayedChildReads, replayedChild } from './replayed-child.ts';
+
+/**
+ * Work between parents and children: how much one poll serves in all, and at once; first and longest delay before it is served again, in
+ * milliseconds, which doubles for failures; and most pages in which a poll searches for something due.
+ */
+export const CHILD_WORK_COUNT = 2_000;
+const CHILD_WORK_AT_ONCE = 32;
+export const CHILD_WORK_RETRY_MS = 2_000;
+export const CHILD_WORK_RETRY_MAX_MS = 60_000;
+const CHILD_WORK_PAGES_MAX = 10;
 
 export interface ChildrenOptions {
   readonly ports: Pick<Ports, 'store' | 'clock' | 'telemetry'>;

@@ -17,8 +17,11 @@ import type { StreamRow, WorkflowSummary } from '@tidemark/ports';
 import { idTaken, type Starter } from '../inbox/index.ts';
 import type { Ports } from '../kernel/index.ts';
 import { COMPENSATION_ALERT_DEPTH, compensatedBy, depthOf, type Inbox } from '../lease/index.ts';
-import { COMPENSATING_MAX_COUNT, UNDO_POLL_PERIOD_MS } from './limits.ts';
+import { COMPENSATING_MAX_COUNT } from './limits.ts';
 import { undoDefinition } from './undo-definition.ts';
+
+/** A running undo is polled again after this many milliseconds, unless rows show its end before. */
+const UNDO_POLL_PERIOD_MS = 10_000;
 
 export interface CompensationsOptions {
   readonly ports: Pick<Ports, 'store' | 'clock' | 'telemetry'>;

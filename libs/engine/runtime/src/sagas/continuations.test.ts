@@ -13,7 +13,7 @@ import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { spentByWorkflow } from '../agent/model-budgets.ts';
-import { CONTINUATION_PERIOD_MS } from '../coordinator/limits.ts';
+import { CONTINUATION_PERIOD_MS } from '../coordinator/coordinator.ts';
 import type { Definition } from '../definition/definition.ts';
 import { currentOf, lastOf } from '../history/chain.ts';
 import { Starter } from '../inbox/starter.ts';

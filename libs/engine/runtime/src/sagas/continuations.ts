@@ -18,13 +18,14 @@ import { isContinued } from '../history/index.ts';
 import type { Starter } from '../inbox/index.ts';
 import { type LamportClock, ownContent, type Ports, Reconcilers } from '../kernel/index.ts';
 import { completed, type Opening } from '../run/index.ts';
-import {
-  CONTINUATION_PAGES_MAX,
-  CONTINUATION_RETRY_MAX_MS,
-  CONTINUATION_RETRY_MS,
-  CONTINUATIONS_AT_ONCE,
-  CONTINUATIONS_PAGE_COUNT,
-} from './limits.ts';
+
+/** Workflows to continue: how many one page has, how many pages one poll reads, and how many are served at once. */
+const CONTINUATIONS_PAGE_COUNT = 500;
+const CONTINUATION_PAGES_MAX = 20;
+const CONTINUATIONS_AT_ONCE = 16;
+/** First and longest delay before a failed continuation is retried, in milliseconds. */
+const CONTINUATION_RETRY_MS = 1_000;
+const CONTINUATION_RETRY_MAX_MS = 60_000;
 
 export interface ContinuationsOptions {
   readonly ports: Pick<Ports, 'store' | 'clock' | 'telemetry'>;

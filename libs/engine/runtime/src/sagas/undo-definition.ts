@@ -41,8 +41,11 @@ import {
   effectToUndo,
   stepToUndo,
 } from './compensation-items.ts';
-import { UNCOMPENSATED_MAX_COUNT, UNDO_PAGE_COUNT } from './limits.ts';
 import { missingUndo, stepUndoOperation, type UndoEffects, undoEffects, undoOperation } from './undo-effects.ts';
+
+/** Items that one plan adds to an undo; and uncompensated items that the undo lists. */
+const UNDO_PAGE_COUNT = 200;
+const UNCOMPENSATED_MAX_COUNT = 1_000;
 
 /** Input of an undo workflow. */
 export interface UndoInput {

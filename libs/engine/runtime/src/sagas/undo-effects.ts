@@ -5,7 +5,9 @@
 
 import type { Json } from '@tidemark/core';
 import { asIs, type Definition, type EffectDefinition, FatalError, type StepDefinition } from '../definition/index.ts';
-import { STEP_UNDO_TIMEOUT_MS } from './limits.ts';
+
+/** Longest time that compensating a step may take, in milliseconds; effects have their own limit. */
+const STEP_UNDO_TIMEOUT_MS = 60_000;
 
 /** Compensations of effects that happened, of effects that may have happened, and of steps, by operation of the undo's effect. */
 export type UndoEffects = ReadonlyMap<string, EffectDefinition>;

@@ -19,9 +19,8 @@ import { SealedLog } from '../encryption/sealed-log.ts';
 import { WorkflowKeys } from '../encryption/workflow-keys.ts';
 import { systemPrng } from '../kernel/system.ts';
 import { inboxRecord } from '../lease/inbox.ts';
-import { BlobLog } from './blob-log.ts';
+import { BLOB_FRESH_MS, BlobLog } from './blob-log.ts';
 import { Blobs } from './blobs.ts';
-import { BLOB_FRESH_MS } from './limits.ts';
 
 const INLINE_BYTES = 2_000;
 const LARGE = 'x'.repeat(10_000);

@@ -29,8 +29,18 @@ import {
 } from '@tidemark/ports';
 import { whileUnavailable } from '../kernel/index.ts';
 import type { Blobs } from './blobs.ts';
-import { BLOB_EVENT_MAX_BYTES, BLOB_FRESH_MS, BLOB_READ_MAX_BYTES, EVENT_MAX_BYTES } from './limits.ts';
+import { EVENT_MAX_BYTES } from './limits.ts';
 import { type Prepared, TransformingLog } from './transforming-log.ts';
+
+/** Largest event where payloads may be in blobs, in bytes, header and payload together; larger ones are refused. */
+export const BLOB_EVENT_MAX_BYTES = 64 * 1024 * 1024;
+/** Default bytes of blobs that one read of the log returns; it always returns the first one. */
+const BLOB_READ_MAX_BYTES = 64 * 1024 * 1024;
+/**
+ * A blob that was stored longer ago than this, in milliseconds, is stored again before and after its reference is: far less than a sweep's
+ * period.
+ */
+export const BLOB_FRESH_MS = 3_600_000;
 
 export interface BlobLogOptions {
   readonly blobs: Blobs;

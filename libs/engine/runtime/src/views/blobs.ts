@@ -6,7 +6,12 @@
 import { hash } from 'node:crypto';
 import { CorruptError } from '@tidemark/core';
 import { type BlobReference, type BlobStore, type Clock, Turns } from '@tidemark/ports';
-import { BLOB_KNOWN_MS, BLOBS_AT_ONCE, BLOBS_KNOWN_MAX_COUNT } from './limits.ts';
+
+/** Blobs that one process writes or reads at once. */
+const BLOBS_AT_ONCE = 8;
+/** How long a blob counts as stored after a write or read, in milliseconds; and digests that are remembered. */
+const BLOB_KNOWN_MS = 600_000;
+const BLOBS_KNOWN_MAX_COUNT = 10_000;
 
 export interface BlobStores {
   readonly live: BlobStore;

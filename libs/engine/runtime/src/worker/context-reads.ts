@@ -12,12 +12,13 @@ import { lineageReads } from '../history/index.ts';
 import { type Ports, whileUnavailable } from '../kernel/index.ts';
 import type { LeasedStream } from '../lease/index.ts';
 import type { RunnerOptions } from '../run/index.ts';
-import {
-  MEMORIES_READ_DEFAULT_COUNT,
-  RECALLED_DEFAULT_COUNT,
-  RECALLED_MAX_COUNT,
-  RECALLED_SUBJECTS_MAX_COUNT,
-} from './limits.ts';
+
+/** Default number of entries that a read of long-term memory returns. */
+const MEMORIES_READ_DEFAULT_COUNT = 100;
+/** Entries that a step's recall returns by default, and at most; and the most subjects that it may name. */
+const RECALLED_DEFAULT_COUNT = 3;
+const RECALLED_MAX_COUNT = 50;
+const RECALLED_SUBJECTS_MAX_COUNT = 16;
 
 export type HolderReads = Pick<
   ProjectionStore,

@@ -24,9 +24,11 @@ import { quiet } from '@tidemark/testkit/engine/simulated-ports';
 import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LEASE_CHECK_PERIOD_MS, REDISPATCH_PERIOD_MS } from '../coordinator/limits.ts';
+import { LEASE_CHECK_PERIOD_MS } from '../coordinator/coordinator.ts';
+import { REDISPATCH_PERIOD_MS } from '../coordinator/limits.ts';
 import type { StepContext, StepResult } from '../definition/definition.ts';
-import { BEAT_PERIOD_MS, HAND_OVER_MAX_MS } from './limits.ts';
+import { BEAT_PERIOD_MS } from './limits.ts';
+import { HAND_OVER_MAX_MS } from './worker.ts';
 
 const PARTITIONS = 4;
 

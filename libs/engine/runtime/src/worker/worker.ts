@@ -49,7 +49,12 @@ import { type RunEnd, releaseDraft, WorkflowRunner } from '../run/index.ts';
 import { withUndos } from '../sagas/index.ts';
 import { contextReads, memoryReads } from './context-reads.ts';
 import { LeasedReads } from './leased-reads.ts';
-import { BEAT_PERIOD_MS, BEAT_STALL_MS, BEAT_TTL_MS, CLAIM_BATCH_MAX, HAND_OVER_MAX_MS } from './limits.ts';
+import { BEAT_PERIOD_MS, BEAT_STALL_MS, BEAT_TTL_MS } from './limits.ts';
+
+/** How long a stopping worker waits for the release of its leases after its drain budget, in milliseconds. */
+export const HAND_OVER_MAX_MS = 2_000;
+/** Most workflows whose rows one read at a claim covers. */
+const CLAIM_BATCH_MAX = 256;
 
 export interface WorkerOptions {
   readonly ports: Ports;

@@ -6,9 +6,12 @@
 import { LimitError } from '../errors.ts';
 import type { Conversation } from './conversation.ts';
 import { type Fragment, placeName } from './fragment.ts';
-import { ANSWER_OVERHEAD_TOKENS, JOIN_OVERHEAD_TOKENS, MESSAGE_OVERHEAD_TOKENS } from './limits.ts';
+import { JOIN_OVERHEAD_TOKENS, MESSAGE_OVERHEAD_TOKENS } from './limits.ts';
 import { contained, section, type Tag } from './message.ts';
 import type { Tokenizer } from './tokenizer.ts';
+
+/** What a provider spends once, on the start of the answer. */
+const ANSWER_OVERHEAD_TOKENS = 3;
 
 /** Two system messages, and the start of the answer. */
 const FRAME_TOKENS = 2 * MESSAGE_OVERHEAD_TOKENS + ANSWER_OVERHEAD_TOKENS;

@@ -4,7 +4,9 @@
  */
 
 import { InvalidError } from '../errors.ts';
-import { TRACE_ENTRIES_DEFAULT } from './limits.ts';
+
+/** Entries of the trace that a bundle shows singly; older ones are counted by step. */
+const TRACE_ENTRIES_DEFAULT = 10;
 
 /** The parts of a bundle that may be trimmed. */
 export const LANES = ['messages', 'tool_results', 'trace', 'working_memory', 'continuation', 'user_context'] as const;

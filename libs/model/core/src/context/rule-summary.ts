@@ -10,8 +10,15 @@
 import { InvalidError } from '../errors.ts';
 import { sortFragments } from './conversation.ts';
 import { type CoveredRange, type Fragment, placeName } from './fragment.ts';
-import { JOIN_OVERHEAD_TOKENS, SUMMARY_LINE_MAX_CHARS, SUMMARY_MIN_TOKENS, SUMMARY_TOOLS_MAX_COUNT } from './limits.ts';
+import { JOIN_OVERHEAD_TOKENS } from './limits.ts';
 import type { Tokenizer } from './tokenizer.ts';
+
+/** Characters of one decision or question in a rule-based summary. */
+const SUMMARY_LINE_MAX_CHARS = 240;
+/** Tools that a rule-based summary names, the most used first. */
+const SUMMARY_TOOLS_MAX_COUNT = 8;
+/** The least room for a rule-based summary. Its first line, which says what it covers, must fit. */
+export const SUMMARY_MIN_TOKENS = 128;
 
 const KINDS = ['Decided', 'Open', 'User', 'Before'] as const;
 type Kind = (typeof KINDS)[number];

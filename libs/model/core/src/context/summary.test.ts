@@ -8,9 +8,8 @@ import { sequence } from '../ids.ts';
 import { type Draft, fragmentsOf, quarters } from './context-fixture.ts';
 import { isCovered, pairCalls } from './conversation.ts';
 import type { Fragment } from './fragment.ts';
-import { SUMMARY_MIN_TOKENS } from './limits.ts';
 import { definePolicy } from './policy.ts';
-import { summariseByRule } from './rule-summary.ts';
+import { SUMMARY_MIN_TOKENS, summariseByRule } from './rule-summary.ts';
 import { summaryDue, summaryPrompt } from './summary.ts';
 
 const sha256 = (text: string): string => hash('sha256', text);

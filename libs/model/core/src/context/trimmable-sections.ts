@@ -5,9 +5,11 @@
 
 import type { Json } from '../belief.ts';
 import { canonicalJson } from '../canonical.ts';
-import { TRACE_ACTION_MAX_CHARS } from './limits.ts';
 import { closing, contained, opening, type Tag } from './message.ts';
 import type { Lane } from './policy.ts';
+
+/** Characters of one action in the trace. */
+const TRACE_ACTION_MAX_CHARS = 300;
 
 /** The newest actions, and counts of the older ones. */
 export interface TraceInput {

@@ -8,9 +8,12 @@
 import type { Json } from '../belief.ts';
 import type { ToolPair } from './conversation.ts';
 import { comparePlaces, type Fragment, placeName } from './fragment.ts';
-import { CALL_OVERHEAD_TOKENS, MESSAGE_OVERHEAD_TOKENS } from './limits.ts';
+import { MESSAGE_OVERHEAD_TOKENS } from './limits.ts';
 import type { BundleMessage, TextPart, ToolCallPart, ToolResultPart } from './message.ts';
 import type { Tokenizer } from './tokenizer.ts';
+
+/** What a provider spends on a tool call or result beyond its message, its name and its text. */
+const CALL_OVERHEAD_TOKENS = 8;
 
 /** What is kept or trimmed together: a message, or a call with its result. */
 export type Turn =

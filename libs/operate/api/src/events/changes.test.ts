@@ -6,8 +6,7 @@ import { systemClock } from '@tidemark/runtime';
 import { closingBatch, openingBatch, streamRow } from '@tidemark/testkit/contracts/projection-store-rows';
 import { SimulatedStore } from '@tidemark/testkit/engine/simulated-store';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { CHANGES_PARTITIONS_MAX_COUNT, CHANGES_ROWS_MAX_COUNT } from '../limits.ts';
-import { Changes } from './changes.ts';
+import { CHANGES_PARTITIONS_MAX_COUNT, CHANGES_ROWS_MAX_COUNT, Changes } from './changes.ts';
 
 const AT = 0 as Partition;
 

@@ -10,17 +10,21 @@
 import { type Generation, isSystemDefinition, type Partition, type TenantId, type WorkflowId } from '@tidemark/core';
 import type { ProjectionStore, WorkflowListing } from '@tidemark/ports';
 import type { Ports } from '@tidemark/runtime';
-import {
-  CHANGES_BEGINNING_ROWS_MAX_COUNT,
-  CHANGES_PARTITIONS_MAX_COUNT,
-  CHANGES_PERIOD_MS,
-  CHANGES_ROWS_MAX_COUNT,
-  FEED_LINGER_MS,
-} from '../limits.ts';
+import { FEED_LINGER_MS } from '../limits.ts';
 import { type Redaction, redactorOf } from '../redaction.ts';
 import { workflowSchema } from '../schemas/workflow.ts';
 import { workflowJson } from '../shapes/workflow.ts';
 import { aborted, type EventSink, eventBytes } from './sink.ts';
+
+/**
+ * Period in which changes of workflows are gathered for lists, in milliseconds; and changed partitions, and workflows in them, beyond which
+ * only their number is reported.
+ */
+const CHANGES_PERIOD_MS = 250;
+export const CHANGES_PARTITIONS_MAX_COUNT = 500;
+export const CHANGES_ROWS_MAX_COUNT = 2_000;
+/** Workflows whose positions are read when a follower begins; with more, some that did not move are reported once. */
+const CHANGES_BEGINNING_ROWS_MAX_COUNT = 10_000;
 
 const redact = redactorOf(workflowSchema, { content: false, words: false, tokens: false })!;
 

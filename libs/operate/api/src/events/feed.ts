@@ -10,10 +10,15 @@ import { maskSecretsIn, payloadText } from '@tidemark/codec';
 import { isClosed, isoTime, type Offset, type Position, type StreamState, type WorkflowId } from '@tidemark/core';
 import type { StoredRecord } from '@tidemark/ports';
 import { type AcceptedEvent, StreamFold, type StreamPlacement } from '@tidemark/runtime';
-import { FEED_KEPT_MAX_CHARS, FEED_KEPT_MAX_COUNT, STREAMED_PAYLOAD_MAX_CHARS } from '../limits.ts';
 import type { Redaction } from '../redaction.ts';
 import { reportedControl } from '../shapes/control.ts';
 import { type EventSink, eventBytes } from './sink.ts';
+
+/** Characters of a payload beyond which a stream leaves it out; the history has it. */
+const STREAMED_PAYLOAD_MAX_CHARS = 128 * 1_024;
+/** Newest events of a followed workflow that are kept for new followers, at most: in number, and in characters of payload. */
+const FEED_KEPT_MAX_COUNT = 64;
+const FEED_KEPT_MAX_CHARS = 64 * 1_024;
 
 /** An event as it is sent, encoded once for all followers. */
 export class SentEvent {

@@ -23,19 +23,23 @@ import {
   type WorkflowSummary,
 } from '@tidemark/ports';
 import { historyPage, openingOffset, type Ports, StreamFold, type StreamPlacement } from '@tidemark/runtime';
-import {
-  FEED_LINGER_MS,
-  FEED_OPEN_MAX_COUNT,
-  FEED_PAUSE_MS,
-  FEED_READ_MAX_BYTES,
-  FEED_SWEEP_PERIOD_MS,
-  REPLAY_READ_MAX_BYTES,
-  REPLAY_READ_MIN_BYTES,
-  REPLAY_UNREAD_MAX_BYTES,
-  REPLAYS_AT_ONCE,
-} from '../limits.ts';
+import { FEED_LINGER_MS } from '../limits.ts';
 import { endOf, Feed, type Follower, report, SentEvent } from './feed.ts';
 import { aborted, type EventSink } from './sink.ts';
+
+/** Pause between two polls of the log, and the period of polls without a hint, in milliseconds. */
+const FEED_PAUSE_MS = 5;
+const FEED_SWEEP_PERIOD_MS = 2_000;
+/** Bytes of one read of the log. */
+const FEED_READ_MAX_BYTES = 4 * 1_024 * 1_024;
+/** Bytes of one read of a follower's history, at first and while little of it is the workflow's; and unread bytes at which sending it pauses. */
+const REPLAY_READ_MIN_BYTES = 128 * 1_024;
+const REPLAY_READ_MAX_BYTES = 1_024 * 1_024;
+const REPLAY_UNREAD_MAX_BYTES = 128 * 1_024;
+/** Followers whose history is read at once; others wait. */
+const REPLAYS_AT_ONCE = 4;
+/** Workflows whose state is fetched with one statement. */
+const FEED_OPEN_MAX_COUNT = 200;
 
 type FeedPorts = Pick<Ports, 'log' | 'store' | 'hints' | 'clock'>;
 

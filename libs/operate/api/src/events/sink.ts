@@ -4,9 +4,13 @@
  */
 
 import type { ServerResponse } from 'node:http';
-import { FOLLOWER_BUFFER_MAX_BYTES, FOLLOWER_RETRY_MS } from '../limits.ts';
 import { reportedOf } from '../problem.ts';
 import { SAFE_HEADERS } from '../safe-headers.ts';
+
+/** Bytes that wait for one follower; one that reads more slowly is cut off, and may reconnect for the rest. */
+const FOLLOWER_BUFFER_MAX_BYTES = 512 * 1_024;
+/** Time after which a follower that was cut off reconnects, in milliseconds; the stream says so. */
+const FOLLOWER_RETRY_MS = 500;
 
 /** One event as bytes. A follower that reconnects names the last `id` it has. */
 export const eventBytes = (name: string, data: string, id?: number): Buffer =>

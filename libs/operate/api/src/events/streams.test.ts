@@ -8,10 +8,9 @@ import type { TenantId } from '@tidemark/core';
 import type { Principal } from '@tidemark/ports';
 import { systemClock } from '@tidemark/runtime';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { STREAMS_MAX, STREAMS_OF_PRINCIPAL_MAX } from '../limits.ts';
 import { reportedOf } from '../problem.ts';
 import type { EventSink } from './sink.ts';
-import { Streams } from './streams.ts';
+import { STREAMS_MAX, STREAMS_OF_PRINCIPAL_MAX, Streams } from './streams.ts';
 
 let streams: Streams;
 beforeEach(() => {

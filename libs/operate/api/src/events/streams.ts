@@ -5,11 +5,18 @@ import type { ContentRoom } from '@tidemark/access/reads';
 import { LimitError } from '@tidemark/core';
 import { type Principal, Room } from '@tidemark/ports';
 import type { ServingProcess } from '../backend.ts';
-import { HEARTBEAT_PERIOD_MS, STREAM_LIFE_MAX_MS, STREAMS_MAX, STREAMS_OF_PRINCIPAL_MAX } from '../limits.ts';
 import { Changes } from './changes.ts';
 import { Feeds } from './feeds.ts';
 import { EventSink } from './sink.ts';
 import { Watches } from './watches.ts';
+
+/** Streams of server-sent events: of one principal, and in all; one tenant has as many as are still free (`Room`). */
+export const STREAMS_OF_PRINCIPAL_MAX = 2_000;
+export const STREAMS_MAX = 10_000;
+/** Period of the comment to every follower, in milliseconds, which shows whether it is still there; one that reads nothing for two periods is cut off. */
+const HEARTBEAT_PERIOD_MS = 15_000;
+/** Longest stream, in milliseconds: its follower reconnects with credentials that still hold. */
+const STREAM_LIFE_MAX_MS = 3_600_000;
 
 export class Streams {
   readonly feeds: Feeds;

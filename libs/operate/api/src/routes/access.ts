@@ -11,7 +11,6 @@ import { type Principal, ROLES } from '@tidemark/ports';
 import { z } from 'zod';
 import { maySee, tenantFor } from '../backend.ts';
 import { BY_ID, BY_TENANT } from '../cursor.ts';
-import { KEY_LIFE_DEFAULT_MS } from '../limits.ts';
 import { type Call, ok, route } from '../route.ts';
 import {
   askSchema,
@@ -23,6 +22,9 @@ import {
   tenantSchema,
   timeSchema,
 } from '../schemas/common.ts';
+
+/** Default life of an API key, in milliseconds: 90 days. */
+const KEY_LIFE_DEFAULT_MS = 90 * 86_400_000;
 
 const NAME_MAX_CHARS = 128;
 

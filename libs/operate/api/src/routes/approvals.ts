@@ -6,7 +6,6 @@ import { mayDo, type Principal } from '@tidemark/ports';
 import { z } from 'zod';
 import { tenantFor } from '../backend.ts';
 import { BY_ASKING } from '../cursor.ts';
-import { APPROVALS_DEFAULT_COUNT, APPROVALS_MAX_COUNT } from '../limits.ts';
 import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import {
@@ -23,6 +22,10 @@ import {
   timeSchema,
   workflowParams,
 } from '../schemas/common.ts';
+
+/** Approvals in one page: at most, and by default. */
+const APPROVALS_MAX_COUNT = 100;
+const APPROVALS_DEFAULT_COUNT = 50;
 
 const approvalSchema = z
   .object({

@@ -4,10 +4,12 @@ import { decodePayload } from '@tidemark/codec';
 import { isOpen, type WorkflowId } from '@tidemark/core';
 import { z } from 'zod';
 import type { Backend } from '../backend.ts';
-import { OPEN_EFFECTS_MAX_COUNT } from '../limits.ts';
 import type { Call } from '../route.ts';
 import { ok, route } from '../route.ts';
 import { askSchema as ask, workflowParams } from '../schemas/common.ts';
+
+/** Highest number that is reported of calls that may have happened when an end leaves them open. */
+const OPEN_EFFECTS_MAX_COUNT = 100;
 
 const changed = z
   .object({ workflow: z.string(), changed: z.boolean().meta({ description: 'False: nothing changed.' }) })

@@ -6,11 +6,14 @@ import { buildContinuationContext, tenantSubject, userSubject } from '@tidemark/
 import { summaryIn } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type Backend, tenantFor, tenantToChange } from '../backend.ts';
-import { MEMORIES_DEFAULT_COUNT, MEMORIES_MAX_COUNT } from '../limits.ts';
 import { content } from '../redaction.ts';
 import { type Call, ok, type RequestParts, route } from '../route.ts';
 import { givenJson, jsonSchema, nameSchema, timeSchema } from '../schemas/common.ts';
 import { reported, whose } from '../whose.ts';
+
+/** Facts, and preferences, in one answer at most; facts by default. */
+const MEMORIES_MAX_COUNT = 1_000;
+const MEMORIES_DEFAULT_COUNT = 50;
 
 const userParams = z.object({ user: nameSchema });
 const entryParams = userParams.extend({ key: nameSchema });

@@ -14,7 +14,6 @@ import {
 import { z } from 'zod';
 import type { Backend } from '../backend.ts';
 import { BY_EFFECT } from '../cursor.ts';
-import { CALLS_MAX_COUNT } from '../limits.ts';
 import { content, words } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import {
@@ -39,6 +38,9 @@ import {
 } from '../schemas/workflow.ts';
 import { comparisonJson } from '../shapes/comparison.ts';
 import { pastJson } from '../shapes/past.ts';
+
+/** Model calls that are rebuilt for one answer: each may have a bundle of megabytes. */
+const CALLS_MAX_COUNT = 50;
 
 /** What the call saw, rebuilt, and what was kept and trimmed. */
 const callJson = (call: RebuiltCall) => ({

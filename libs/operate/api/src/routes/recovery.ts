@@ -14,12 +14,15 @@ import {
 } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type Backend, unknownWorkflow } from '../backend.ts';
-import { PROBE_ANSWER_MAX_MS, PROBES_ANSWER_MAX_MS } from '../limits.ts';
 import { content, words } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import { flagSchema, timeSchema, workflowParams } from '../schemas/common.ts';
 import { questionSchema, STATUSES } from '../schemas/workflow.ts';
 import { questionIn } from '../shapes/question.ts';
+
+/** Longest wait for one probe of a recovery plan, and for all of them, in milliseconds. */
+const PROBE_ANSWER_MAX_MS = 10_000;
+const PROBES_ANSWER_MAX_MS = 20_000;
 
 const answerSchema = z.enum(['done', 'not-done', 'unknown', 'none']);
 

@@ -5,7 +5,6 @@ import { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS, OVERLAPS, type ScheduleState } from
 import { z } from 'zod';
 import { definitionNamed, tenantFor, tenantToChange } from '../backend.ts';
 import { BY_OPENING } from '../cursor.ts';
-import { SCHEDULE_SLOTS_SHOWN_COUNT } from '../limits.ts';
 import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import {
@@ -21,6 +20,9 @@ import {
   workflowIdSchema,
 } from '../schemas/common.ts';
 import { statusSchema } from '../schemas/workflow.ts';
+
+/** Future slots in a schedule's answer. */
+const SCHEDULE_SLOTS_SHOWN_COUNT = 5;
 
 const scheduleJson = (schedule: ScheduleState) => ({
   schedule: schedule.id,

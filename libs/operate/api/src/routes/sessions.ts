@@ -17,12 +17,14 @@ import type { Principal, SessionWorkflow } from '@tidemark/ports';
 import { continuedAs, sessionBrief } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type Backend, definitionNamed, tenantFor, tenantToChange } from '../backend.ts';
-import { SESSION_READ_COUNT } from '../limits.ts';
 import { ok, type RequestParts, route } from '../route.ts';
 import { givenJson, longTextSchema, nameSchema } from '../schemas/common.ts';
 import { sessionSchema } from '../schemas/session.ts';
 import { inputOf, isHistoryForgotten } from '../shapes/belief.ts';
 import { reported, whose } from '../whose.ts';
+
+/** Newest workflows of a session among which its live one is searched for. */
+const SESSION_READ_COUNT = 50;
 
 const sessionParams = z.object({ session: nameSchema });
 

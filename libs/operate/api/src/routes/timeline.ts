@@ -3,11 +3,13 @@
 import { isoTime, type Offset } from '@tidemark/core';
 import { type AcceptedEvent, eventsThrough, openingOffset } from '@tidemark/runtime';
 import { z } from 'zod';
-import { TIMELINE_PAGE_COUNT } from '../limits.ts';
 import type { Redaction } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import { jsonSchema, positionSchema, timeSchema, workflowParams } from '../schemas/common.ts';
 import { reportedControl } from '../shapes/control.ts';
+
+/** Events of a timeline in one answer; they are small. */
+const TIMELINE_PAGE_COUNT = 20_000;
 
 const momentSchema = z
   .object({

@@ -3,10 +3,12 @@
 import { AccessError, isoTime } from '@tidemark/core';
 import { CONTENT_ATTRIBUTES, type SpanAttributes, type TraceSpan, traceOf } from '@tidemark/traces';
 import { z } from 'zod';
-import { TRACE_PAGE_COUNT } from '../limits.ts';
 import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import { flagSchema, timeSchema, workflowParams } from '../schemas/common.ts';
+
+/** Spans of a trace in one answer. */
+const TRACE_PAGE_COUNT = 2_000;
 
 const attributesSchema = z.record(
   z.string(),

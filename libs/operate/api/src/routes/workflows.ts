@@ -22,7 +22,6 @@ import {
 import { z } from 'zod';
 import { type Backend, definitionNamed, tenantToChange } from '../backend.ts';
 import { BY_CHILD, BY_OPENING } from '../cursor.ts';
-import { NOTES_READ_COUNT, RESULT_WAIT_MAX_MS, TASKS_SHOWN_COUNT } from '../limits.ts';
 import { ok, route } from '../route.ts';
 import {
   contentQuerySchema,
@@ -46,6 +45,13 @@ import { endingOf } from '../shapes/ending.ts';
 import { pendingTask, taskJson } from '../shapes/frontier.ts';
 import { questionOf } from '../shapes/question.ts';
 import { workflowJson } from '../shapes/workflow.ts';
+
+/** Newest events beside checkpoints and effects in which the reason of a compensation is searched for. */
+const NOTES_READ_COUNT = 200;
+/** Pending tasks that come with a workflow. */
+const TASKS_SHOWN_COUNT = 200;
+/** Longest wait of a request for a result, in milliseconds. */
+const RESULT_WAIT_MAX_MS = 20_000;
 
 const startBody = z
   .strictObject({

@@ -4,7 +4,9 @@ import { decodePayload, foldFor, keepValue } from '@tidemark/codec';
 import { applyDelta, type Delta, type Json, type Sequence, sequence } from '@tidemark/core';
 import type { CheckpointRow, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
 import { isForgotten } from '@tidemark/runtime';
-import { CHECKPOINTS_PAGE_COUNT } from '../limits.ts';
+
+/** Checkpoints that one read fetches to fold a belief: they are in memory together. */
+const CHECKPOINTS_PAGE_COUNT = 50;
 
 type Reads = Pick<ProjectionStore, 'checkpoints'>;
 

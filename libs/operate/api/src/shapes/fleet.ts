@@ -3,7 +3,9 @@
 import { isoTime, type TenantId } from '@tidemark/core';
 import type { LeaseRow } from '@tidemark/ports';
 import type { Client, Ports } from '@tidemark/runtime';
-import { LIVENESS_MARKER_MS } from '../limits.ts';
+
+/** Age of the coordinators' marker from which on a beat proves anything, in milliseconds. */
+const LIVENESS_MARKER_MS = 2_000;
 
 interface FleetSource {
   readonly ports: Pick<Ports, 'store' | 'log' | 'liveness' | 'queue' | 'clock'>;

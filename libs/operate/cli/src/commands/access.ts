@@ -5,7 +5,6 @@ import type { Answer } from '@tidemark/client';
 import { InvalidError, isoTime } from '@tidemark/core';
 import { duration, tenantName, wholeNumber } from '../arguments.ts';
 import { UsageError } from '../failures.ts';
-import { ACCESS_LIST_MAX_COUNT, AUDIT_SHOWN_COUNT, AUDIT_SHOWN_MAX_COUNT } from '../limits.ts';
 import { type KeyOptions, keyOptions } from '../program/key-options.ts';
 import { group, list, type ProgramKit } from '../program/program-kit.ts';
 import { by, places, why } from '../program/shared-options.ts';
@@ -13,6 +12,12 @@ import type { Session } from '../session.ts';
 import type { Columns } from '../text/table.ts';
 import { dateTime } from '../text/units.ts';
 import { printable } from '../text/width.ts';
+
+/** Keys or tenants that one command lists at most. */
+const ACCESS_LIST_MAX_COUNT = 10_000;
+/** Entries of the audit that one command shows: by default, and at most. */
+const AUDIT_SHOWN_COUNT = 50;
+const AUDIT_SHOWN_MAX_COUNT = 10_000;
 
 type Key = Answer<'GET /v1/keys/{key}'>;
 

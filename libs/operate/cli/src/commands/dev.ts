@@ -14,7 +14,7 @@ import { readDefinitions } from '../definitions.ts';
 import { outlivedReporter } from '../failures.ts';
 import { FleetFollower } from '../follow/follower.ts';
 import { Narrator } from '../follow/words.ts';
-import { DRAIN_MS, PARKED_SHOWN_COUNT } from '../limits.ts';
+import { DRAIN_MS } from '../limits.ts';
 import { DEFAULT_FOLDER, type Folder, folderTarget } from '../place/folder.ts';
 import { HeldFolder, holdNoticed, noteStaysPlain } from '../place/held-folder.ts';
 import { ownName, ownPlace, placeOr } from '../place/place.ts';
@@ -24,6 +24,9 @@ import { progressBar } from '../text/progress.ts';
 import { shellWord, showCommand } from '../text/shell.ts';
 import { counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
+
+/** Waiting workflows that `dev` names at its start. */
+const PARKED_SHOWN_COUNT = 10;
 
 export async function dev(session: Session, options: RunningOptions['dev']): Promise<number> {
   const { terminal, env, cwd } = session;

@@ -9,7 +9,6 @@ import { connect, TidemarkApiError } from '@tidemark/client';
 import { ConfigError, InvalidError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { UsageError } from '../failures.ts';
-import { CREDENTIAL_MAX_BYTES } from '../limits.ts';
 import { failureOf } from '../place/api-failure.ts';
 import { changeContexts, checkContextName, contextNamed, contextsPath, readContexts } from '../place/contexts.ts';
 import type { ContextsFile, Credential } from '../place/contexts-file.ts';
@@ -19,6 +18,9 @@ import type { LoginOptions } from '../program/login-options.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { type Columns, tableOr } from '../text/table.ts';
 import { printable } from '../text/width.ts';
+
+/** Largest credential, in bytes. */
+const CREDENTIAL_MAX_BYTES = 16_384;
 
 export async function login(session: Session, url: string | undefined, options: LoginOptions): Promise<number> {
   const { terminal, env } = session;

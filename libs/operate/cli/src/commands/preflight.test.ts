@@ -1,8 +1,7 @@
 import type { WorkflowId } from '@tidemark/core';
 import { PreflightReport } from '@tidemark/runtime';
 import { expect, it } from 'vitest';
-import { PREFLIGHT_IDS_PAGE_COUNT, PREFLIGHT_STREAMS_PAGE_COUNT } from '../limits.ts';
-import { judgeAll } from './preflight.ts';
+import { judgeAll, PREFLIGHT_IDS_PAGE_COUNT, PREFLIGHT_STREAMS_PAGE_COUNT } from './preflight.ts';
 
 it('looks at every open workflow once, a page at a time', async () => {
   const all = Array.from({ length: 100_000 }, (_, n) => `w${String(n).padStart(6, '0')}` as WorkflowId);

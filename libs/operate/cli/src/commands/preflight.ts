@@ -8,13 +8,16 @@ import { EXIT } from '@tidemark/host/exit-codes';
 import type { ProjectionStore } from '@tidemark/ports';
 import { type Definition, preflight as judge, type PreflightGroup, PreflightReport } from '@tidemark/runtime';
 import { readDefinitions } from '../definitions.ts';
-import { PREFLIGHT_IDS_PAGE_COUNT, PREFLIGHT_STREAMS_PAGE_COUNT } from '../limits.ts';
 import { type AdminOptions, adminTarget, atHost } from '../place/admin-place.ts';
 import { exists } from '../place/folder.ts';
 import type { Session } from '../session.ts';
 import type { Colour, Terminal } from '../terminal.ts';
 import { counted } from '../text/units.ts';
 import { padEnd, printable } from '../text/width.ts';
+
+/** Ids that a preflight reads at once, and workflows that it loads at once: its memory doesn't follow their number. */
+export const PREFLIGHT_IDS_PAGE_COUNT = 1_000;
+export const PREFLIGHT_STREAMS_PAGE_COUNT = 25;
 
 export interface PreflightOptions extends AdminOptions {
   readonly workflows: readonly string[];

@@ -1,8 +1,7 @@
 /** What the settings of a cluster risk, each said only where it does. */
 
 import { expect, it } from 'vitest';
-import { ARCHIVE_ADVISED_LOG_BYTES } from '../limits.ts';
-import { checkArchive, checkEncryption, checkRegions } from './cluster.ts';
+import { ARCHIVE_ADVISED_LOG_BYTES, checkArchive, checkEncryption, checkRegions } from './cluster.ts';
 
 const tiers = (archiveUrl: string) => ({
   tiers: { archiveUrl, coldUrl: '', hotMs: 1, retention: { warmMs: 1, keepMs: null } },

@@ -3,7 +3,6 @@
 import { messageOf } from '@tidemark/core';
 import { type ClusterConfig, configFromEnv, openCluster } from '@tidemark/host';
 import { EXIT, exitCodeOf } from '@tidemark/host/exit-codes';
-import { ARCHIVE_ADVISED_LOG_BYTES } from '../limits.ts';
 import { hostPlace, ownName } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { bytes } from '../text/units.ts';
@@ -11,6 +10,9 @@ import type { Locate } from './definition-places.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 import { checkHealth, checkLog } from './health.ts';
 import { checkRecent } from './recent.ts';
+
+/** Size of the log, in bytes, from which on `doctor` advises an archive. */
+export const ARCHIVE_ADVISED_LOG_BYTES = 10_737_418_240;
 
 type Env = Readonly<Record<string, string | undefined>>;
 

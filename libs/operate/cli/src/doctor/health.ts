@@ -4,11 +4,16 @@ import type { Answer } from '@tidemark/client';
 import { TidemarkError } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
 import { EXIT, exitCodeOf } from '@tidemark/host/exit-codes';
-import { LAG_WARN_COUNT, REJECTED_READ_COUNT, RETRY_PAUSE_MS, WAITING_PAGE_COUNT } from '../limits.ts';
+import { RETRY_PAUSE_MS, WAITING_PAGE_COUNT } from '../limits.ts';
 import { firstOf } from '../place/pages.ts';
 import { type Place, within } from '../place/place.ts';
 import { bytes, count, counted } from '../text/units.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
+
+/** Rejected records that `doctor` reads to count their reasons. */
+const REJECTED_READ_COUNT = 1_000;
+/** Events behind the log from which `doctor` warns. */
+const LAG_WARN_COUNT = 10_000;
 
 type Fleet = Answer<'GET /v1/fleet'>;
 

@@ -3,9 +3,12 @@
 import { statfs } from 'node:fs/promises';
 import { messageOf } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
-import { DISK_FAIL_BYTES, DISK_WARN_BYTES } from '../limits.ts';
 import { bytes } from '../text/units.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
+
+/** Free space, in bytes, below which `doctor` warns, and below which it fails. */
+const DISK_WARN_BYTES = 2_147_483_648;
+const DISK_FAIL_BYTES = 134_217_728;
 
 const NODE_MIN_MAJOR = 24;
 

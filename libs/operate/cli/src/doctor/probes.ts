@@ -10,9 +10,13 @@ import { checkPostgresSession, type TlsFiles } from '@tidemark/host';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { LATENCY_WARN_MS, PROBE_TIMEOUT_MS } from '../limits.ts';
 import { duration } from '../text/units.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
+
+/** Longest wait for a server's answer in `doctor`, in milliseconds. */
+const PROBE_TIMEOUT_MS = 5_000;
+/** A server's answer is slow from this many milliseconds on. */
+const LATENCY_WARN_MS = 50;
 
 export interface Probe {
   readonly findings: readonly Finding[];

@@ -2,14 +2,15 @@
 
 import { expect, it } from 'vitest';
 import {
+  adviceOn,
   BELIEF_GROWN_BYTES,
   CHECKPOINT_LARGE_BYTES,
   COMMIT_COST_MIN_MS,
   EFFECTS_JUDGED_MIN_COUNT,
+  type RecentRun,
   STEPS_JUDGED_MIN_COUNT,
   TAKEOVER_SLOW_MS,
-} from '../limits.ts';
-import { adviceOn, type RecentRun } from './recent.ts';
+} from './recent.ts';
 
 type Moment = RecentRun['moments'][number];
 

@@ -7,22 +7,27 @@
 import type { Answer } from '@tidemark/client';
 import { TidemarkError } from '@tidemark/core';
 import { findSecrets, isGuess, secretPlaces } from '@tidemark/secrets';
-import {
-  BELIEF_GROWN_BYTES,
-  CHECKPOINT_LARGE_BYTES,
-  COMMIT_COST_MIN_MS,
-  EFFECTS_IRREVERSIBLE_SHARE,
-  EFFECTS_JUDGED_MIN_COUNT,
-  RECENT_CHECKPOINTS_COUNT,
-  RECENT_EVENTS_COUNT,
-  RECENT_WORKFLOWS_COUNT,
-  STEPS_JUDGED_MIN_COUNT,
-  TAKEOVER_SLOW_MS,
-} from '../limits.ts';
 import { type Place, within } from '../place/place.ts';
 import { bytes, counted, duration } from '../text/units.ts';
 import type { Locate } from './definition-places.ts';
 import { type Finding, foundAt, ok } from './finding.ts';
+
+/** Newest workflows whose histories `doctor` reads for its advice; and newest events and checkpoints of each. */
+const RECENT_WORKFLOWS_COUNT = 10;
+const RECENT_EVENTS_COUNT = 500;
+const RECENT_CHECKPOINTS_COUNT = 50;
+/** Steps of a name from which on their times are judged; and milliseconds below which a commit is cheap whatever the step. */
+export const STEPS_JUDGED_MIN_COUNT = 10;
+export const COMMIT_COST_MIN_MS = 5;
+/** Effects of a definition from which on their kinds are judged, and the share of irreversible ones above which `doctor` says so. */
+export const EFFECTS_JUDGED_MIN_COUNT = 10;
+const EFFECTS_IRREVERSIBLE_SHARE = 0.2;
+/** Milliseconds from the loss of a holder to the next claim from which on a takeover is slow. */
+export const TAKEOVER_SLOW_MS = 5_000;
+/** Size of what one checkpoint holds, in bytes, from which on `doctor` says so. */
+export const CHECKPOINT_LARGE_BYTES = 1_000_000;
+/** Size of a belief that grows, in bytes, from which on `doctor` says so. */
+export const BELIEF_GROWN_BYTES = 65_536;
 
 type Moment = Answer<'GET /v1/workflows/{workflow}/timeline'>['moments'][number];
 type Checkpoint = Partial<

@@ -6,11 +6,13 @@ import { EXIT, exitCodeOf } from '@tidemark/host/exit-codes';
 import type { RowComparison, RowDifference, UnfinishedRebuild } from '@tidemark/ports';
 import { showProgress } from '../commands/rebuild.ts';
 import { outlivedReporter } from '../failures.ts';
-import { DIFFERENCES_MAX_COUNT } from '../limits.ts';
 import { type AdminTarget, openRebuild } from '../place/admin-place.ts';
 import type { Terminal } from '../terminal.ts';
 import { count, counted, dateTime } from '../text/units.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
+
+/** Differing rows that a check names to people; programs get all. */
+const DIFFERENCES_MAX_COUNT = 1_000;
 
 const CHECK = 'Fold';
 

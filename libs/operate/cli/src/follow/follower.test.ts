@@ -1,8 +1,7 @@
 import type { Client, Event, Workflow } from '@tidemark/client';
 import { describe, expect, it } from 'vitest';
-import { CROWD_MIN_COUNT } from '../limits.ts';
 import type { Change, Crowd } from './change.ts';
-import { FleetFollower, Followed, followOne } from './follower.ts';
+import { CROWD_MIN_COUNT, FleetFollower, Followed, followOne } from './follower.ts';
 import { Narrator } from './words.ts';
 
 const START_MS = new Date(2026, 2, 1, 12, 0, 0).getTime();

@@ -12,22 +12,27 @@ import {
   type Workflow,
   type WorkflowView,
 } from '@tidemark/client';
-import {
-  CROWD_MIN_COUNT,
-  FOLLOW_GATHER_MS,
-  FOLLOW_NEWEST_COUNT,
-  FOLLOW_OPEN_MAX,
-  FOLLOW_PERIOD_MS,
-  FOLLOW_REPORTED_MAX_COUNT,
-  FOLLOW_TRIES_MAX_COUNT,
-  RETRY_PAUSE_MS,
-  TASKS_SHOWN_COUNT,
-  UNDO_POLL_MS,
-} from '../limits.ts';
+import { RETRY_PAUSE_MS, TASKS_SHOWN_COUNT } from '../limits.ts';
 import { stepNames, taskWords } from '../views/frontier.ts';
 import { type Change, type Crowd, changeOf, isEnd, type Of } from './change.ts';
 import { Gathered } from './gathered.ts';
 import type { Delta } from './spoken.ts';
+
+/** Open workflows, and newest of any status, that are followed at once. */
+const FOLLOW_OPEN_MAX = 1_000;
+const FOLLOW_NEWEST_COUNT = 200;
+/** Milliseconds within which changes are reported together. */
+const FOLLOW_GATHER_MS = 50;
+/** Period at which all workflows are listed again while nothing comes, in milliseconds. */
+const FOLLOW_PERIOD_MS = 2_000;
+/** Workflows whose reported state is remembered, before all are listed again and those that ended long ago are forgotten. */
+const FOLLOW_REPORTED_MAX_COUNT = 10_000;
+/** Attempts to read what happened to one of many workflows, before the others are reported. */
+const FOLLOW_TRIES_MAX_COUNT = 3;
+/** Poll interval for an undo that waits for a person, in milliseconds. */
+const UNDO_POLL_MS = 500;
+/** Moved workflows, or checkpoints of one, in one read, from which on people see their number instead. */
+export const CROWD_MIN_COUNT = 25;
 
 export interface FollowOptions {
   readonly client: Client;

@@ -5,7 +5,7 @@
 
 import { UnavailableError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
-import { FLEET_POLL_MS, LIVE_LINES_MAX_COUNT } from '../limits.ts';
+import { FLEET_POLL_MS } from '../limits.ts';
 import { failureOf } from '../place/api-failure.ts';
 import { lastingPlace, openPlace, type Place, type PlaceOptions, targetOf } from '../place/place.ts';
 import { type Session, takeInterrupts } from '../session.ts';
@@ -14,6 +14,9 @@ import { clockTime } from '../text/units.ts';
 import { cut, printable } from '../text/width.ts';
 import { changesBetween, type FleetView, fleetLines, readFleet } from './fleet-frame.ts';
 import { Screen } from './screen.ts';
+
+/** Lines that a live view keeps to show. */
+const LIVE_LINES_MAX_COUNT = 500;
 
 /** What is shown now. */
 interface Shown {

@@ -6,8 +6,14 @@ import os from 'node:os';
 import path from 'node:path';
 import { ConfigError, InvalidError, parseJson } from '@tidemark/core';
 import { isForeign } from '@tidemark/ports';
-import { CONTEXT_NAME, CONTEXTS_MAX_BYTES, CONTEXTS_MAX_COUNT, CONTEXTS_WAIT_MS } from '../limits.ts';
+import { CONTEXT_NAME } from '../limits.ts';
 import { type Context, type ContextsFile, oddIn } from './contexts-file.ts';
+
+/** Largest file of contexts, in bytes, and most contexts in it. */
+const CONTEXTS_MAX_BYTES = 1_048_576;
+const CONTEXTS_MAX_COUNT = 100;
+/** How long a command waits for another that changes them, which may wait for an issuer; milliseconds. */
+const CONTEXTS_WAIT_MS = 30_000;
 
 type Env = Readonly<Record<string, string | undefined>>;
 

@@ -12,7 +12,9 @@ import { Readable } from 'node:stream';
 import { ConfigError, type WorkflowId } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
-import { SOCKET_PATH_MAX_BYTES } from '../limits.ts';
+
+/** Longest path, in bytes, of a socket on every system. */
+export const SOCKET_PATH_MAX_BYTES = 100;
 
 export interface Holder {
   readonly pid: number;

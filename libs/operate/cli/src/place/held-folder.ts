@@ -14,11 +14,16 @@ import {
 } from '@tidemark/host';
 import type { Definition, Ports, WorkerOptions } from '@tidemark/runtime';
 import { metricsSettings, traceSettings } from '@tidemark/traces';
-import { CATCH_UP_MAX_MS, CONCURRENCY_COUNT, RETRY_PAUSE_MS } from '../limits.ts';
+import { RETRY_PAUSE_MS } from '../limits.ts';
 import type { Session } from '../session.ts';
 import type { Folder } from './folder.ts';
 import { serveFolder } from './folder-socket.ts';
 import { noticeStall } from './stall.ts';
+
+/** Workflows that `dev` and `run` run at once. */
+const CONCURRENCY_COUNT = 100;
+/** Longest wait, in milliseconds, for rows to hold all of the log when a folder is opened. */
+const CATCH_UP_MAX_MS = 120_000;
 
 type WorkerHooks = Pick<WorkerOptions, 'onError' | 'onResume' | 'onDelta'>;
 

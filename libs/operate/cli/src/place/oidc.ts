@@ -6,10 +6,16 @@
 import { TidemarkApiError } from '@tidemark/client';
 import { AccessError, isoTime, TidemarkError, UnavailableError } from '@tidemark/core';
 import { isInClear } from '@tidemark/ports';
-import { ISSUER_ANSWER_MS, LOGIN_MAX_MS, TOKEN_SPARE_MS } from '../limits.ts';
 import type { Session } from '../session.ts';
 import { changeContexts } from './contexts.ts';
 import type { Credential } from './contexts-file.ts';
+
+/** How long, in milliseconds, an issuer of tokens may take to answer. */
+const ISSUER_ANSWER_MS = 10_000;
+/** A token that expires sooner than this, in milliseconds, is renewed before it is used. */
+const TOKEN_SPARE_MS = 30_000;
+/** How long, in milliseconds, a person may take to log in. */
+const LOGIN_MAX_MS = 600_000;
 
 type OidcCredential = Extract<Credential, { kind: 'oidc' }>;
 type Tokens = {

@@ -11,7 +11,7 @@ import type { Host } from '@tidemark/host';
 import { isInClear } from '@tidemark/ports';
 import type { Definition } from '@tidemark/runtime';
 import { noState, UsageError } from '../failures.ts';
-import { FOLDER_WAIT_MS, HOLDER_ANSWER_MS, HOLDER_POLL_MS, RETRY_PAUSE_MS, TURNS_WAIT_MS } from '../limits.ts';
+import { FOLDER_WAIT_MS, RETRY_PAUSE_MS, TURNS_WAIT_MS } from '../limits.ts';
 import type { Session } from '../session.ts';
 import { failureOf } from './api-failure.ts';
 import { contextNamed, readContexts } from './contexts.ts';
@@ -22,6 +22,11 @@ import type { HeldFolder } from './held-folder.ts';
 import { tokenOf } from './oidc.ts';
 import { noticeStall } from './stall.ts';
 import { takeTurn } from './turn.ts';
+
+/** Poll interval for a holder of a folder, in milliseconds. */
+const HOLDER_POLL_MS = 250;
+/** How long, in milliseconds, the holder of a folder may take to identify itself. */
+const HOLDER_ANSWER_MS = 5_000;
 
 /** As the user named it; neither: the default folder. */
 export interface PlaceOptions {

@@ -1,7 +1,9 @@
 /** Owns the message when something takes longer than it should. */
 
-import { STALL_NOTICE_MS } from '../limits.ts';
 import type { Session } from '../session.ts';
+
+/** Milliseconds without a sign of life after which people are told what may be missing. */
+const STALL_NOTICE_MS = 5_000;
 
 /** Says what may be missing when something takes longer than it should; settles as the work does. */
 export function noticeStall<T>({ terminal }: Session, message: string, work: Promise<T>): Promise<T> {

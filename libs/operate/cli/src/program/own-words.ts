@@ -4,8 +4,10 @@
  */
 
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { VALUE_SHOWN_MAX_CHARS } from '../limits.ts';
 import { cut } from '../text/width.ts';
+
+/** Longest argument that a failure quotes whole, in characters. */
+const VALUE_SHOWN_MAX_CHARS = 200;
 
 /** What the API calls differently. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {

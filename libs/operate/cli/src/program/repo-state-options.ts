@@ -2,8 +2,10 @@
 
 import { type Command, InvalidArgumentError, Option, type OptionValues } from '@commander-js/extra-typings';
 import { duration, repeated, wholeNumber } from '../arguments.ts';
-import { CHECK_TIMEOUT_MAX_MS } from '../limits.ts';
 import type { OptionsIn, ProgramKit } from './program-kit.ts';
+
+/** Longest time-out of a stage's check, in milliseconds: timers hold no more than 24 days. */
+const CHECK_TIMEOUT_MAX_MS = 24 * 3_600_000;
 
 const AFTER = `
 A state is .workflow-state/NAME-state.json in the repository, or in --dir. Several agents may write the same one at once:

@@ -1,10 +1,15 @@
 /** Owns a trace as lines: the tree, how long each span took, and a picture of when. Similar spans become one line. */
 
 import type { TraceSpan } from '@tidemark/traces';
-import { TRACE_ALIKE_COUNT, TRACE_NAME_COLUMNS, TRACE_PICTURE_COLUMNS } from '../limits.ts';
 import type { Terminal } from '../terminal.ts';
 import { counted, duration } from '../text/units.ts';
 import { cut, printable } from '../text/width.ts';
+
+/** Spans of one name below the same parent that `trace show` lists one by one. */
+const TRACE_ALIKE_COUNT = 4;
+/** Columns of the picture beside the tree, and of the tree's names, at most. */
+const TRACE_PICTURE_COLUMNS = 40;
+const TRACE_NAME_COLUMNS = 48;
 
 interface TraceView {
   readonly terminal: Pick<Terminal, 'paint' | 'width'>;

@@ -1,7 +1,6 @@
 /** Owns how a workflow right after one of its checkpoints reads on a terminal. Pure. */
 
 import type { Answer } from '@tidemark/client';
-import { FRAGMENTS_SHOWN_COUNT } from '../../limits.ts';
 import type { Columns } from '../../text/table.ts';
 import { cost, counted, dateTime } from '../../text/units.ts';
 import { printable } from '../../text/width.ts';
@@ -9,6 +8,9 @@ import { forkWords } from '../../views/fork.ts';
 import { stepNames, taskWords } from '../../views/frontier.ts';
 import { memoryLines, statusWords } from '../../views/memory.ts';
 import { INDENT, type Style, section, sectionsLines, tableLines, valueLines } from '../../views/sections.ts';
+
+/** Fragments of a past state that are shown, the newest; all of them are in the JSON. */
+const FRAGMENTS_SHOWN_COUNT = 10;
 
 type Past = Answer<'GET /v1/workflows/{workflow}/at/{sequence}'>;
 

@@ -3,7 +3,7 @@
 import type { Checkpoint, Client, Effect, Event, Run, Task } from '@tidemark/client';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { readDefinitions } from '../../definitions.ts';
-import { EVENTS_READ_MAX, HANDOVERS_PAGE_COUNT, PAGE_COUNT, TASKS_READ_MAX, TASKS_SHOWN_COUNT } from '../../limits.ts';
+import { PAGE_COUNT, TASKS_READ_MAX, TASKS_SHOWN_COUNT } from '../../limits.ts';
 import { allOf, firstOf } from '../../place/pages.ts';
 import { atPlace } from '../../place/place.ts';
 import type { Session } from '../../session.ts';
@@ -11,6 +11,11 @@ import { answersOf } from '../../views/answers.ts';
 import type { Handover } from '../../views/memory.ts';
 import { pastLines } from './show-at.ts';
 import { type Found, type ShowOptions, showLines } from './show-lines.ts';
+
+/** Hand-overs between phases in one answer: the API returns no more. */
+const HANDOVERS_PAGE_COUNT = 100;
+/** Events of one workflow, other than checkpoints and effects, that are read at most. */
+const EVENTS_READ_MAX = 10_000;
 
 export async function show(session: Session, id: string, options: ShowOptions): Promise<number> {
   const { terminal, cwd } = session;
