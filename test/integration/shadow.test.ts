@@ -14,7 +14,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 const RUNS = 30;
 const AGENT = { name: 'outside', version: 1 };
 const OBSERVE_MS = 24 * 3_600_000;
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 240_000;
 
 let folder: string;
 let host: Host | undefined;
@@ -118,8 +118,9 @@ async function work(client: Client, rounds: number, tampered: ReadonlySet<string
 
 /** The whole story; what the second process sees. */
 async function story(tampered: ReadonlySet<string>): Promise<{ readonly client: Client; readonly observed: number }> {
+  // Before anything is kept there.
+  expect((await call('promote', 'outside', '--to', '50', '--by', 'ops', '--state', '.')).code).toBe(0);
   const first = await open();
-  expect((await first.shadows.promote('outside', { to: 50, by: 'ops' })).refusals).toEqual([]);
   await work(first, 2, tampered);
   await close(first);
   // Another process, another day: the agent tells its whole story again, and what the log has is not written twice.
@@ -181,16 +182,11 @@ it('finds the run that was tampered with, and stays', { timeout: TIMEOUT_MS }, a
   expect([promote.code, promote.out]).toEqual([1, expect.stringContaining('outside stays at 50 %')]);
   const again = await call('promote', 'outside', '--to', '50', '--by', 'eve', '--state', '.', '--json');
   expect(JSON.parse(again.out)).toMatchObject({ promoted: true, from: 50, to: 50, by: 'eve' });
-  expect((await call('promote', 'outside', '--to', '10', '--mode', 'active', '--state', '.')).out).toMatch(
-    /^outside stays at 0 %:\n {2}- 0 runs ended and agree, 10 are needed .*\n {2}- observed for 0 minutes of/,
-  );
   const none = ['--observe', '0s', '--runs', '0'];
   expect((await call('promote', 'outside', '--to', '50', '--mode', 'active', ...none, '--state', '.')).out).toContain(
     '50 % of its workflows are run by Tidemark from now on (before: 0 %).',
   );
-  const routes = new Set<string>();
-  for (const id of ['new-0', 'new-7']) routes.add((await call('route', 'outside', id, '--state', '.')).out);
-  expect([...routes].sort()).toEqual(['agent\n', 'tidemark\n']);
+  expect((await call('route', 'outside', 'new-7', '--state', '.')).out).toBe('tidemark\n');
   expect((await call('promote', 'outside', '--mode', 'observe', '--state', '.')).out).toBe(
     'outside: 50 % of its workflows are observed from now on (before: 50 %). Tidemark begins none of them any more.\n',
   );

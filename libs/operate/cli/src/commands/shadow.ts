@@ -66,7 +66,7 @@ export function addShadow(kit: ProgramKit): void {
     )
     .option('--runs <count>', 'runs that must have agreed before', wholeNumber(0, 999_999), SHADOW_WORKFLOWS_MIN)
     .action(
-      asks('read', (definition, { mode, to: wanted, observe, runs }) => {
+      asks('write', (definition, { mode, to: wanted, observe, runs }) => {
         if (wanted === undefined && mode !== 'observe')
           throw new UsageError(`give --to, one of ${SHADOW_SHARES.join(', ')}`);
         const input = { params: { definition }, body: { mode, to: wanted, observe_ms: observe, runs } };
