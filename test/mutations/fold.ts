@@ -15,6 +15,18 @@ const RECOVERY_TEST = 'libs/model/core/src/recovery.test.ts';
 const RECOVERY = 'libs/model/core/src/recovery.ts';
 
 export const FOLD_MUTATIONS: Mutations = {
+  'later-rules-are-folded': {
+    file: FOLD,
+    edits: [[' && control.rules <= RULES_READABLE.max', '']],
+    caughtBy: FOLD_TEST,
+    breaks: 'A stream of rules that this release does not know stops here.',
+  },
+  'state-of-any-version': {
+    file: 'libs/model/core/src/serialise.ts',
+    edits: [['if (!isReadableState(stateVersion)) {', 'if (stateVersion === undefined) {']],
+    caughtBy: 'libs/model/core/src/serialise.test.ts',
+    breaks: 'A stored state of another version is taken for nothing else.',
+  },
   'state-in-order-of-memory': {
     file: 'libs/model/core/src/serialise.ts',
     edits: [['JSON.stringify(withLater(declared, stream))', 'JSON.stringify({ ...stream, frontier: undefined })']],
