@@ -129,7 +129,7 @@ describe('a page of checkpoints', () => {
       ]);
     }
     const one = await readingAtMost(1, () => run().checkpoints({ from: 7, limit: 1 }));
-    expect(one).toEqual({ checkpoints: [all.checkpoints[6]], next_from: 8 });
+    expect(one).toEqual({ uncommitted: [], checkpoints: [all.checkpoints[6]], next_from: 8 });
   });
 });
 
