@@ -14,6 +14,8 @@ const FIXTURES = path.resolve(import.meta.dirname, '../fixtures/first-users');
 const STEPS = ['1_collect', '2_filter', '3_draft', '4_rewrite', '5_format'];
 const DAY = '2026-05-20';
 const KEY_DAY = '20260520';
+/** Some twenty processes one after the other, on a busy machine: it only guards against hanging. */
+const HANGS_MS = 600_000;
 /** Points at which their process is killed, in turn. */
 const THEIR_KILLS = [
   ['in a log line', 'before it is marked'],
@@ -110,19 +112,26 @@ async function contentOf(folder: string): Promise<Record<string, unknown>> {
 it.each([
   ['the class begins', (at: number) => at % 2 === 0],
   ['Tidemark begins', (at: number) => at % 2 === 1],
-])('ends with the bytes of an undisturbed one: %s', async (name, isTheirs) => {
-  const quiet = await contentOf(await run(`${name}, quiet`, isTheirs, false));
-  const folder = await run(`${name}, killed`, isTheirs, true);
-  const killed = await contentOf(folder);
-  expect(killed).toEqual(quiet);
-  const state = JSON.parse(await textOf(path.join(folder, 'run_state.json'))) as RunState;
-  const theirCount = STEPS.filter((_, at) => isTheirs(at)).length;
-  expect(state).toMatchObject({ pipeline_id: `content_gen_${KEY_DAY}`, status: 'completed', current_step: 6 });
-  expect(state.total_tokens_used).toBe(theirCount * 100 + (5 - theirCount) * 10);
-  const index = JSON.parse(await textOf(path.join(folder, 'dedupe_index.json'))) as Record<string, { output: string }>;
-  expect(Object.keys(index).sort()).toEqual(STEPS.map((step) => `${step}_${KEY_DAY}`));
-  const last = await textOf(path.join(folder, index[`5_format_${KEY_DAY}`]!.output));
-  expect(last).toBe(
-    ['topics', ...STEPS.map((step, at) => `${step}: ${at === 0 ? '' : `note of ${STEPS[at - 1]}`}`)].join('\n'),
-  );
-});
+])(
+  'ends with the bytes of an undisturbed one: %s',
+  async (name, isTheirs) => {
+    const quiet = await contentOf(await run(`${name}, quiet`, isTheirs, false));
+    const folder = await run(`${name}, killed`, isTheirs, true);
+    const killed = await contentOf(folder);
+    expect(killed).toEqual(quiet);
+    const state = JSON.parse(await textOf(path.join(folder, 'run_state.json'))) as RunState;
+    const theirCount = STEPS.filter((_, at) => isTheirs(at)).length;
+    expect(state).toMatchObject({ pipeline_id: `content_gen_${KEY_DAY}`, status: 'completed', current_step: 6 });
+    expect(state.total_tokens_used).toBe(theirCount * 100 + (5 - theirCount) * 10);
+    const index = JSON.parse(await textOf(path.join(folder, 'dedupe_index.json'))) as Record<
+      string,
+      { output: string }
+    >;
+    expect(Object.keys(index).sort()).toEqual(STEPS.map((step) => `${step}_${KEY_DAY}`));
+    const last = await textOf(path.join(folder, index[`5_format_${KEY_DAY}`]!.output));
+    expect(last).toBe(
+      ['topics', ...STEPS.map((step, at) => `${step}: ${at === 0 ? '' : `note of ${STEPS[at - 1]}`}`)].join('\n'),
+    );
+  },
+  HANGS_MS,
+);
