@@ -124,7 +124,7 @@ export class Host {
 
   /** Starts projecting, dispatching, revoking and firing timers; one that was started runs on. When it can't start, the host is closed. */
   async startCoordinator(role: CoordinatorRole = {}): Promise<Coordinator> {
-    if (this.#coordinator !== undefined) return this.#coordinator;
+    if (this.#coordinator?.isStopped === false) return this.#coordinator;
     const { clock, prng } = this.ports;
     const name = `coordinator-${uuidv7(clock.nowMs(), prng.bytes(10))}`;
     this.#coordinator = new Coordinator({

@@ -86,6 +86,7 @@ export class Coordinator {
   readonly #options: CoordinatorOptions;
   /** The amount of work for each pool of workers. */
   readonly demand: Demand;
+  isStopped = false;
   readonly #projector: Projector;
   readonly #dispatcher: Dispatcher;
   readonly #pausedQueues: PausedQueueGauges;
@@ -228,6 +229,7 @@ export class Coordinator {
   }
 
   async stop(): Promise<void> {
+    this.isStopped = true;
     await this.#unwatch?.();
     await Promise.all(Array.from(this.#loops.values(), (loop) => loop.stop()));
     await this.#unsubscribe?.();

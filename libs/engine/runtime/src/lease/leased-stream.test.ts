@@ -55,6 +55,10 @@ const opening = (): Uint8Array =>
       rules: 1,
       partition: P,
       placement: 'exclusive',
+      pinned: false,
+      shadow: false,
+      compensates: null,
+      hasContext: false,
       inputDigest: DIGEST,
       tasks: [
         { step: 'a', after: [], when: [] },

@@ -17,7 +17,7 @@ import { sha256Digest } from '../kernel/system.ts';
 import type { PromoteOptions } from './shadow-account.ts';
 import { SHADOW_OBSERVE_MS, SHADOW_WORKFLOWS_MIN } from './shadow-limits.ts';
 import type { StepReport } from './shadow-report.ts';
-import { isInShare } from './shadow-share.ts';
+import { isInShare } from './share-members.ts';
 
 const PARTITIONS = 4;
 

@@ -15,7 +15,8 @@ import { Client } from '../client/client.ts';
 import { LamportClock } from '../kernel/ports.ts';
 import { sha256Digest } from '../kernel/system.ts';
 import { SHADOW_BUFFER_MAX_COUNT } from './shadow-limits.ts';
-import { asShare, isInShare, type ShadowShare } from './shadow-share.ts';
+import { asShare, type ShadowShare } from './shadow-share.ts';
+import { isInShare } from './share-members.ts';
 
 const PARTITIONS = 4;
 

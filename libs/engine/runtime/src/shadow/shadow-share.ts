@@ -1,11 +1,6 @@
-/**
- * Owns which workflows a share includes. Pure: every process decides alike for an id, and a larger share includes all workflows of a
- * smaller one.
- */
+/** Owns the shares of a roll-out, and who runs a workflow. Light, since a command that only calls reads it. */
 
-import { InvalidError, type WorkflowId } from '@tidemark/core';
-import type { Digest } from '@tidemark/ports';
-import { placeOf } from '../kernel/index.ts';
+import { InvalidError } from '@tidemark/core';
 import { SHADOW_SHARES } from './shadow-limits.ts';
 
 /** Percentage of observed workflows. */
@@ -13,9 +8,6 @@ export type ShadowShare = (typeof SHADOW_SHARES)[number];
 
 /** Who runs a workflow: its agent, which observes it or not, or Tidemark. */
 export type ShadowRoute = 'agent' | 'observed' | 'tidemark';
-
-export const isInShare = (workflow: WorkflowId, share: ShadowShare, digest: Digest): boolean =>
-  placeOf(workflow, digest) * 100 < share;
 
 /** Throws `InvalidError` (`shadow-share-invalid`) for any other number. */
 export function asShare(percent: number): ShadowShare {

@@ -22,8 +22,9 @@ import { accountOf, type PromoteOptions, promote, type ShadowAccount, type Shado
 import { SHADOW_BUFFER_MAX_BYTES, SHADOW_SHARE_TTL_MS } from './shadow-limits.ts';
 import { Rollouts, type ShadowRollout } from './shadow-rollout.ts';
 import { type ShadowRoom, ShadowRun } from './shadow-run.ts';
-import { isInShare, type ShadowRoute, type ShadowShare } from './shadow-share.ts';
+import type { ShadowRoute, ShadowShare } from './shadow-share.ts';
 import { ShadowWriter } from './shadow-writer.ts';
+import { isInShare } from './share-members.ts';
 
 export interface ShadowOptions {
   /** The agent's own id of the run: the same in every process that reports on it. */
