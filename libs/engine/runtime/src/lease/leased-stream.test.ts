@@ -58,7 +58,7 @@ const opening = (): Uint8Array =>
       pinned: false,
       shadow: false,
       compensates: null,
-      hasContext: false,
+      hasContext: true,
       inputDigest: DIGEST,
       tasks: [
         { step: 'a', after: [], when: [] },
