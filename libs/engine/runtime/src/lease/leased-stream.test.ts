@@ -58,7 +58,7 @@ const opening = (): Uint8Array =>
       pinned: false,
       shadow: false,
       compensates: null,
-      hasContext: true,
+
       inputDigest: DIGEST,
       tasks: [
         { step: 'a', after: [], when: [] },
@@ -92,6 +92,7 @@ function commit(stream: LeasedStream, task: string): Draft {
       tokens: 0,
       costMicros: 0,
       lastAction: '',
+      supersedes: null,
     },
     payload: { output: null, tasks: [] },
   } as unknown as Draft;
