@@ -57,6 +57,24 @@ it('loses nothing that others append while it is changed', async () => {
   expect(await read('notes.md')).toBe('one\nbetween\nmine\nmore\nlate\n');
 });
 
+it('loses nothing of a program that keeps the file open: each line, half of one until it is whole, and what comes before it closes', async () => {
+  folder = await openFolder(place);
+  await writeFile(file('log'), 'one\n');
+  const logger = await open(file('log'), 'a');
+  const merge = (text: string | undefined) => folder!.replace('log', (now) => `${now}${text ?? ''}`);
+  await merge('mine 1\n');
+  await logger.writeFile('two\nthr');
+  await merge('mine 2\n');
+  expect(await read('log')).toBe('one\nmine 1\ntwo\nmine 2\n');
+  await logger.writeFile('ee\n');
+  await merge('mine 3\n');
+  await logger.writeFile('four');
+  await logger.close();
+  await folder.close();
+  folder = undefined;
+  expect(await read('log')).toBe('one\nmine 1\ntwo\nmine 2\nthree\nmine 3\nfour');
+});
+
 it('never overwrites what it sets aside', async () => {
   folder = await openFolder(place);
   for (const text of ['1', '2', '3']) {

@@ -21,6 +21,10 @@ const FILE_MAX_BYTES = 64 * 1024 * 1024;
 /** Longest wait for another program's lock of a file, in milliseconds. */
 const LOCK_WAIT_MS = 10_000;
 
+/** Replaced files of one name that are watched for late lines; the oldest are let go. */
+const LATE_FILES_MAX = 16;
+const LINE_END = 0x0a;
+
 const LOCK = '.tidemark-files.lock';
 const DRAFTS = '.tidemark-files.drafts';
 
@@ -33,8 +37,8 @@ export class FilesFolder {
   readonly path: string;
   readonly #root: FolderRoot;
   readonly #lock: DatabaseSync;
-  /** Recently replaced files, still open, and how much of each was read. */
-  readonly #late = new Map<string, { readonly old: FileHandle; readonly bytes: number }>();
+  /** Replaced files, still open, and how much of each was read: a program that holds one open goes on appending to it. */
+  readonly #late = new Map<string, { readonly old: FileHandle; bytes: number }[]>();
 
   constructor(root: FolderRoot, lock: DatabaseSync) {
     this.path = root.path;
@@ -64,30 +68,34 @@ export class FilesFolder {
   }
 
   /**
-   * Replaces the file's content by the result of `change`. Others may append to it at the same time: what came in between is read first,
-   * and the next call adds to the new file whatever still reached the old one.
+   * Replaces the file's content by the result of `change`, which is undefined where it must stay for now. Others may append to it at the
+   * same time: what came in between is read first, and later calls add to the new file whatever still reached an old one.
    */
-  async replace(name: string, change: (text: string | undefined) => string): Promise<void> {
+  async replace(name: string, change: (text: string | undefined) => string | undefined): Promise<void> {
     const late = await this.#lateText(name);
     for (;;) {
       const before = await this.read(name);
-      const joined = late === '' ? before : `${before ?? ''}${late}`;
-      const after = change(joined);
-      if (after === (before ?? '')) return;
+      const after = change(late.text === '' ? before : `${before ?? ''}${late.text}`);
+      if (after === undefined) return;
+      if (after === (before ?? '')) {
+        late.taken();
+        return;
+      }
       const old = before === undefined ? undefined : await this.#root.openFile(name);
       if ((await this.read(name)) !== before) {
         await old?.close();
         continue;
       }
       await this.write(name, after);
-      if (old !== undefined) this.#late.set(name, { old, bytes: Buffer.byteLength(before ?? '') });
+      late.taken();
+      if (old !== undefined) await this.#watch(name, old, Buffer.byteLength(before ?? ''));
       return;
     }
   }
 
   /**
    * Does the work while nobody else has the file's lock, where its other writers have one: `flock` on `NAME.lock` beside it, as Python's
-   * `filelock` and shells take it. Without one, or without the program `flock`, it only does the work.
+   * `filelock` and shells take it. Without such a file it only does the work.
    */
   async locked<T>(name: string, work: () => Promise<T>): Promise<T> {
     const lock = await guarded(this.path, () => this.#root.openFile(`${name}.lock`));
@@ -99,20 +107,29 @@ export class FilesFolder {
     }
   }
 
-  /** Text that was appended to the last replaced file. */
-  async #lateText(name: string): Promise<string> {
-    const late = this.#late.get(name);
-    if (late === undefined) return '';
-    this.#late.delete(name);
-    try {
+  async #watch(name: string, old: FileHandle, bytes: number): Promise<void> {
+    const watched = [...(this.#late.get(name) ?? []), { old, bytes }];
+    for (const { old: oldest } of watched.splice(0, watched.length - LATE_FILES_MAX)) await oldest.close();
+    this.#late.set(name, watched);
+  }
+
+  /** Whole lines that were appended to replaced files; half of one waits for the rest, unless `isLast`. Read again until they are taken. */
+  async #lateText(name: string, isLast = false): Promise<{ readonly text: string; taken(): void }> {
+    let text = '';
+    const read: { readonly late: { bytes: number }; readonly bytes: number }[] = [];
+    for (const late of this.#late.get(name) ?? []) {
       const { size } = await late.old.stat();
-      if (size <= late.bytes) return '';
-      const buffer = Buffer.alloc(size - late.bytes);
-      await late.old.read(buffer, 0, buffer.length, late.bytes);
-      return buffer.toString('utf8');
-    } finally {
-      await late.old.close();
+      if (size <= late.bytes) continue;
+      const buffer = Buffer.alloc(Math.min(size - late.bytes, FILE_MAX_BYTES));
+      const { bytesRead } = await late.old.read(buffer, 0, buffer.length, late.bytes);
+      const whole = buffer.subarray(0, isLast ? bytesRead : buffer.subarray(0, bytesRead).lastIndexOf(LINE_END) + 1);
+      text += whole.toString('utf8');
+      read.push({ late, bytes: late.bytes + whole.length });
     }
+    const taken = (): void => {
+      for (const { late, bytes } of read) late.bytes = bytes;
+    };
+    return { text, taken };
   }
 
   /** Renames the file within the folder; never overwrites an existing one. Returns the name. */
@@ -121,10 +138,17 @@ export class FilesFolder {
   }
 
   async close(): Promise<void> {
-    for (const { old } of this.#late.values()) await old.close();
-    this.#late.clear();
-    await this.#root.tidy().catch(() => {});
-    this.#lock.close();
+    try {
+      for (const name of this.#late.keys()) {
+        const { text } = await this.#lateText(name, true);
+        if (text !== '') await this.write(name, `${(await this.read(name)) ?? ''}${text}`);
+      }
+    } finally {
+      for (const { old } of [...this.#late.values()].flat()) await old.close();
+      this.#late.clear();
+      await this.#root.tidy().catch(() => {});
+      this.#lock.close();
+    }
   }
 }
 
@@ -173,10 +197,14 @@ const SQLITE_BUSY = 5;
 async function flock({ fd }: FileHandle, file: string): Promise<void> {
   const taking = spawn('flock', ['-x', '3'], { stdio: ['ignore', 'ignore', 'ignore', fd], timeout: LOCK_WAIT_MS });
   const code = await new Promise<number | null>((resolve) => {
-    taking.once('error', () => resolve(0));
+    taking.once('error', () => resolve(-1));
     taking.once('close', resolve);
   });
-  if (code === null) throw unavailable(path.dirname(file), `another program holds ${path.basename(file)}`, undefined);
+  const name = path.basename(file);
+  if (code === null) throw unavailable(path.dirname(file), `another program holds ${name}`, undefined);
+  if (code === 0) return;
+  const why = `${name} can't be taken by the program flock (of util-linux): install it, or remove ${name} if nobody uses it`;
+  throw unavailable(path.dirname(file), why, undefined);
 }
 
 /** For a process that only reads a folder, and may not write it. */

@@ -244,12 +244,14 @@ export class Keeper {
         `${EXECUTION_LOG}: line ${broken[0]} is cut; it is now ${to}, and its whole lines stay.`,
       );
     }
-    let written = '';
+    let written: string | undefined;
     await folder.replace(EXECUTION_LOG, (now) => {
-      written = mergedLog(othersLines(now ?? '', run).lines, own, run);
+      const others = othersLines(now ?? '', run);
+      // Half a line has come since it was looked at: a later pass finds it whole, or settled.
+      written = others.broken.length > broken.length ? undefined : mergedLog(others.lines, own, run);
       return written;
     });
-    this.#state.wrote(EXECUTION_LOG, written);
+    if (written !== undefined) this.#state.wrote(EXECUTION_LOG, written);
   }
 
   /** One of another run than this, which was not written here. */

@@ -89,6 +89,7 @@ export class Host {
   readonly #traces: TraceSettings | undefined;
   #index: { end(): Promise<void> } | undefined;
   #coordinator: Coordinator | undefined;
+  #starting: Promise<Coordinator> | undefined;
   #worker: Worker | undefined;
   #compactor: Compactor | undefined;
   #reach: Reach | undefined;
@@ -123,8 +124,13 @@ export class Host {
   }
 
   /** Starts projecting, dispatching, revoking and firing timers; one that was started runs on. When it can't start, the host is closed. */
-  async startCoordinator(role: CoordinatorRole = {}): Promise<Coordinator> {
-    if (this.#coordinator?.isStopped === false) return this.#coordinator;
+  startCoordinator(role: CoordinatorRole = {}): Promise<Coordinator> {
+    if (this.#coordinator === undefined || this.#coordinator.isStopped) this.#starting = this.#newCoordinator(role);
+    return this.#starting!;
+  }
+
+  async #newCoordinator(role: CoordinatorRole): Promise<Coordinator> {
+    const endedIndex = this.#index?.end();
     const { clock, prng } = this.ports;
     const name = `coordinator-${uuidv7(clock.nowMs(), prng.bytes(10))}`;
     this.#coordinator = new Coordinator({
@@ -136,6 +142,7 @@ export class Host {
       ...(role.onError === undefined ? {} : { onError: role.onError }),
       traces: role.traces ?? (this.#traces && liveTraces(this.ports, this.#traces, role.onError)),
     });
+    await endedIndex;
     await this.#orClose(this.#coordinator.start());
     if (this.#embedder !== null) this.#index = startMemoryIndex(this.ports, this.#embedder, role.onError);
     return this.#coordinator;

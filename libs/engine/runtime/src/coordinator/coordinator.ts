@@ -86,7 +86,7 @@ export class Coordinator {
   readonly #options: CoordinatorOptions;
   /** The amount of work for each pool of workers. */
   readonly demand: Demand;
-  isStopped = false;
+  #isStopped = false;
   readonly #projector: Projector;
   readonly #dispatcher: Dispatcher;
   readonly #pausedQueues: PausedQueueGauges;
@@ -228,8 +228,12 @@ export class Coordinator {
     };
   }
 
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
   async stop(): Promise<void> {
-    this.isStopped = true;
+    this.#isStopped = true;
     await this.#unwatch?.();
     await Promise.all(Array.from(this.#loops.values(), (loop) => loop.stop()));
     await this.#unsubscribe?.();

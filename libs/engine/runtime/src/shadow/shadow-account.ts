@@ -153,18 +153,19 @@ export async function promote(
   const { share: observed = 0, active = 0 } = before.state ?? {};
   const to = options.to ?? (mode === 'observe' ? observed : undefined);
   if (to === undefined) throw new InvalidError('shadow-share-invalid', 'to: give the share that Tidemark is to run.');
-  const account = await accountOf(ports, definition, before.state);
   const from = mode === 'observe' ? observed : active;
   const nowMs = ports.clock.nowMs();
   // Nothing is observed at share 0, so the next share is a beginning and may be any.
   const isPromotion = to > from && (mode === 'active' || from > 0);
-  const refusals = isPromotion ? refusalsOf(account, { mode, from, to, observeMs, workflowsMin, nowMs }) : [];
+  // A step back must not wait for rows, which may be what is in trouble.
+  const judged = isPromotion ? await accountOf(ports, definition, before.state) : undefined;
+  const refusals = judged ? refusalsOf(judged, { mode, from, to, observeMs, workflowsMin, nowMs }) : [];
   if (refusals.length === 0) {
     const needed = isPromotion ? { observeMs, workflowsMin } : { observeMs: null, workflowsMin: null };
     const shares = mode === 'observe' ? { share: to, active: 0 as const } : { share: observed, active: to };
     await rollouts.change(definition, before, { ...shares, sinceMs: nowMs, by, ...needed });
   }
-  return { from, to, refusals, account };
+  return { from, to, refusals, account: judged ?? (await accountOf(ports, definition, before.state)) };
 }
 
 interface Wanted {
