@@ -345,7 +345,7 @@ with open(p.path('dedupe_index.json.lock'), 'w') as lock:
 
     it('several keys at once loses none, nor what it spends', async () => {
       const day = '20260522';
-      await begun('shared-3', day);
+      const run = await begun('shared-3', day);
       await python(
         `for i in range(10):
     p.mark_done(f'own_{i}', i)
@@ -353,6 +353,9 @@ with open(p.path('dedupe_index.json.lock'), 'w') as lock:
         day,
       );
       await eventually(() => expect(world.reported).toContain('taken: key "own_9" is done'));
+      gate.resolve();
+      await run.result();
+      await eventually(async () => expect(await status()).toBe('completed'));
       const index = JSON.parse(await read('dedupe_index.json'));
       expect(Object.keys(index).filter((key) => key.startsWith('own_'))).toHaveLength(10);
       expect(JSON.parse(await read('run_state.json'))).toMatchObject({

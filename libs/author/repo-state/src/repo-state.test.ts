@@ -145,7 +145,7 @@ describe('the life of a state', () => {
     const other = await open().resume();
     expect(other.state?.stages.map(({ id }) => id)).toEqual(['scan', 'fix', 'test']);
     expect(other.warnings).toEqual([expect.stringContaining('of another state')]);
-    expect(await list()).toEqual(['.gitignore', 'audit-state.json']);
+    expect(await list()).toEqual(['.gitignore', 'audit-state.json', 'audit-state.waiting.json.corrupt']);
     expect(() => open({ checkpointEvery: 0 })).toThrow(/whole number/);
   });
 

@@ -243,7 +243,8 @@ export class StateStore {
     const conflicts = await this.#keepLosers(place, judged, atMs);
     const known = next && withConflicts(next, conflicts);
     const beside = await this.#write(place, todo, known, winner, atMs);
-    await this.#removeKept(place, judged, read, new Set([...having, place]));
+    const isWhole = applied !== undefined && applied.warnings.length === 0;
+    await this.#removeKept(place, judged, read, { places: new Set([...having, place]), isWhole });
     warnings.push(...(known === undefined ? [] : await this.#keepGitignore(place, known)));
     return { state: known, file: shown(place, place.file), warnings, beside };
   }
@@ -331,12 +332,12 @@ export class StateStore {
     return conflicts;
   }
 
-  /** Files whose content was taken over, or is kept in the archive or as `.corrupt` by now. */
+  /** Files whose content was taken over, or is kept in the archive or as `.corrupt` by now; `isWhole`: all that waited was. */
   async #removeKept(
     place: Place,
     { winner, losers }: Judged,
     { damaged }: Read,
-    places: ReadonlySet<Place>,
+    { places, isWhole }: { readonly places: ReadonlySet<Place>; readonly isWhole: boolean },
   ): Promise<void> {
     const { files } = this.#options;
     const read = [...losers.map(({ candidate }) => candidate), ...(winner ? [winner] : [])];
@@ -348,7 +349,9 @@ export class StateStore {
     }
     for (const from of places) {
       if (this.#stays(place, from) || (await files.stat(from.waiting)).kind === 'absent') continue;
-      await files.remove(from.waiting);
+      // What waits and does not fit the state is kept beside it, for a person.
+      if (isWhole) await files.remove(from.waiting);
+      else await files.rename(from.waiting, `${from.waiting}.corrupt`);
     }
   }
 
