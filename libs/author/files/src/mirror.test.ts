@@ -353,9 +353,10 @@ with open(p.path('dedupe_index.json.lock'), 'w') as lock:
         day,
       );
       await eventually(() => expect(world.reported).toContain('taken: key "own_9" is done'));
+      // Written again by the run itself, which ends here: its step was not to run.
       gate.resolve();
-      await run.result();
-      await eventually(async () => expect(await status()).toBe('completed'));
+      await expect(run.result()).rejects.toThrow('done by others');
+      await eventually(async () => expect(await status()).toBe('failed'));
       const index = JSON.parse(await read('dedupe_index.json'));
       expect(Object.keys(index).filter((key) => key.startsWith('own_'))).toHaveLength(10);
       expect(JSON.parse(await read('run_state.json'))).toMatchObject({

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { ConfigError } from '@tidemark/core';
 import { expect, it, onTestFinished } from 'vitest';
 import { placeOr } from './place.ts';
+import { takeTurn } from './turn.ts';
 
 async function folder() {
   const root = await mkdtemp(path.join(os.tmpdir(), 'tidemark-turn-'));
@@ -29,6 +30,15 @@ it('waits on while others hold it one after another, and no longer than it says 
   const same = placeOr(target, 'ana', () => Promise.reject(busy(7)), WAIT_MS);
   await expect(same).rejects.toMatchObject({ code: 'log-locked', message: expect.stringContaining('process 7') });
   expect(await readdir(target.folder)).toEqual([]);
+});
+
+it('is the turn of one at a time', async () => {
+  const { folder: at } = await folder();
+  const turns = [await takeTurn(at), await takeTurn(at)];
+  const isFirst = () => Promise.all(turns.map((turn) => turn.isFirst()));
+  expect((await isFirst()).filter(Boolean)).toHaveLength(1);
+  for (const turn of turns) await turn.end();
+  expect(await readdir(at)).toEqual([]);
 });
 
 it('lets nobody overtake, and waits for no turn of a process that is gone', async () => {
