@@ -1,4 +1,4 @@
-/** Owns every limit of log-kafka, with its unit and its default. Must not hold anything that is not a number. */
+/** Owns the limits that several files of log-kafka share, each with its unit and its default. Must not hold anything that is not a number. */
 
 const KIB = 1024;
 const MIB = 1024 * KIB;

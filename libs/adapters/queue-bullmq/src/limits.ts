@@ -1,4 +1,4 @@
-/** Owns every limit of the Redis adapters: name, unit, default and why. Must not read the environment. */
+/** Owns the limits that several files of the Redis adapters share: name, unit, default and why. Must not read the environment. */
 
 export const QUEUE_LIMITS = {
   /**

@@ -1,4 +1,4 @@
-/** Owns every limit of this library, with units and defaults. */
+/** Owns the limits that several files of this library share, with units and defaults. */
 
 /** Longest wait for a script: a migration of large tables. */
 export const SCRIPT_TIMEOUT_MS = 3_600_000;

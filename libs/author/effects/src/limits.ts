@@ -1,4 +1,4 @@
-/** Owns the library's named limits and defaults, each with its unit. Must hold no behaviour. */
+/** Owns the limits and defaults that several files share, each with its unit. Must hold no behaviour. */
 
 /** Characters of a message by the outside (a database, a network stack) that an error shows. */
 export const REASON_MAX_CHARS = 500;

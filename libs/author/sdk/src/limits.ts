@@ -1,4 +1,4 @@
-/** Owns the SDK's named limits and defaults, each with its unit. Must hold no behaviour. */
+/** Owns the limits and defaults that several files share, each with its unit. Must hold no behaviour. */
 
 import type { ConfirmationPolicy, RetryPolicy } from '@tidemark/runtime';
 

@@ -1,4 +1,4 @@
-/** Owns every limit of this library, with units and defaults. */
+/** Owns the limits that several files of this library share, with units and defaults. */
 
 /** Characters of a text that are embedded; models read less. */
 export const EMBEDDED_MAX_CHARS = 20_000;

@@ -1,4 +1,4 @@
-/** Owns this library's named limits, with their units. */
+/** Owns the limits and defaults that several files share, each with its unit. */
 
 /** Milliseconds after which a revocation, an expiry or a suspension counts everywhere, besides the lag of rows. */
 export const KEY_AGE_MAX_MS = 5_000;

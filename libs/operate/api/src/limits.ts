@@ -1,4 +1,4 @@
-/** Owns every bound of the HTTP API, with its unit. These are the defaults of those that are settings. */
+/** Owns the bounds that several files of the HTTP API share, each with its unit. These are the defaults of those that are settings. */
 
 /** All headers of a request together with its first line, in bytes. */
 export const HEADERS_MAX_BYTES = 16_384;

@@ -1,4 +1,4 @@
-/** Owns every limit of the command line: name, unit, default. */
+/** Owns the limits that several files of the command line share: name, unit, default. */
 
 /** Workflows that `ls` shows by default, and at most. */
 export const LIST_DEFAULT_COUNT = 20;

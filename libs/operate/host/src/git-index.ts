@@ -5,7 +5,11 @@
 
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { GIT_FILE_MAX_BYTES, GIT_INDEX_MAX_BYTES } from './state-folder-limits.ts';
+
+/** Longest index of a git repository that is read; a million files have about 120 MB. */
+const GIT_INDEX_MAX_BYTES = 256 * 1024 * 1024;
+/** Longest `.git` file, which names another folder, and longest settings of a repository that are looked into. */
+const GIT_FILE_MAX_BYTES = 4_096;
 
 /** Bytes of an entry before its digest, and of the digests that git has. */
 const ENTRY_HEAD_BYTES = 40;

@@ -3,16 +3,20 @@
 import { Worker } from 'node:worker_threads';
 import { ConfigError, messageOf } from '@tidemark/core';
 import type { Health } from '@tidemark/runtime';
-import {
-  HEALTH_PERIOD_MS,
-  HEALTH_RESTART_PAUSE_MS,
-  HEALTH_THREAD_HEAP_MB,
-  LIVE_SILENCE_MAX_MS,
-  READY_SILENCE_MAX_MS,
-} from './health-limits.ts';
 import type { HealthThreadData, HealthThreadWord, HealthWord, SilenceLimits } from './health-word.ts';
 import { type ListenAddress, listenAddress } from './listen-address.ts';
 import { logLine } from './log.ts';
+
+/** Period at which a process reports its health to the thread that answers probes. */
+const HEALTH_PERIOD_MS = 500;
+/** Age of a report after which the process is not ready: as long as a worker's beat counts while its event loop is blocked. */
+export const READY_SILENCE_MAX_MS = 5_000;
+/** Age after which it is not live: its event loop is blocked, and others have long taken over its work. */
+export const LIVE_SILENCE_MAX_MS = 60_000;
+/** Pause before a thread that died is started again. */
+const HEALTH_RESTART_PAUSE_MS = 1_000;
+/** Heap of the thread that answers, in MB. */
+const HEALTH_THREAD_HEAP_MB = 16;
 
 const SILENCE_LIMITS: SilenceLimits = { readyMs: READY_SILENCE_MAX_MS, liveMs: LIVE_SILENCE_MAX_MS };
 

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { LIVE_SILENCE_MAX_MS, READY_SILENCE_MAX_MS } from './health-limits.ts';
+import { LIVE_SILENCE_MAX_MS, READY_SILENCE_MAX_MS } from './health-endpoint.ts';
 
 test.each(['docs/runbook.md', 'docs/deploy.md', 'docs/decisions/0038-health.md'])(
   '%s names both times',

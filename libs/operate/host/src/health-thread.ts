@@ -7,8 +7,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Health, HealthCheck } from '@tidemark/runtime';
-import { PROBE_CONNECTIONS_MAX_COUNT, PROBE_MAX_MS } from './health-limits.ts';
 import type { HealthThreadData, HealthThreadWord, HealthWord } from './health-word.ts';
+
+/** Longest probe. */
+const PROBE_MAX_MS = 5_000;
+/** Connections at once; probes need one or two. */
+const PROBE_CONNECTIONS_MAX_COUNT = 32;
 
 const { host, port, service, limits } = workerData as HealthThreadData;
 let reported: Health = { ready: [], live: [] };

@@ -2,7 +2,10 @@
 
 import type { Partition } from '@tidemark/core';
 import { type HealthCheck, type Loop, type Ports, recentCheck, startLoop } from '@tidemark/runtime';
-import { REACH_KNOWN_MS, REACH_PERIOD_MS } from './health-limits.ts';
+
+/** Period of the checks of log and store, and how old an answer may be. */
+const REACH_PERIOD_MS = 2_000;
+const REACH_KNOWN_MS = 10_000;
 
 export type Reached = 'log' | 'store';
 

@@ -4,8 +4,10 @@ import { messageOf, TidemarkError, UnavailableError } from '@tidemark/core';
 import { check, type Health, systemClock } from '@tidemark/runtime';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
 import { type HealthEndpoint, openHealthEndpoint } from './health-endpoint.ts';
-import { LEAVE_NOTICE_MS } from './health-limits.ts';
 import { logLine } from './log.ts';
+
+/** Time for which a service that others send requests to keeps answering after it is asked to end: nobody sends new ones then. */
+const LEAVE_NOTICE_MS = 2_000;
 
 /**
  * Flags of Node for a service process. By default Node lets a heap grow to gigabytes before it is cleared; with these a worker of 1,000

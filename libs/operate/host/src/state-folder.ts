@@ -19,7 +19,9 @@ import path from 'node:path';
 import { ConfigError } from '@tidemark/core';
 import { isForeign, isOpenToOthers } from '@tidemark/ports';
 import { trackingRepository } from './git-index.ts';
-import { STATE_FILES_MAX_COUNT } from './state-folder-limits.ts';
+
+/** Most files and folders below `log` and below `rows` whose owner and mode are read; the rows have about 1,200, and one more for each GB. */
+const STATE_FILES_MAX_COUNT = 50_000;
 
 /** What Tidemark puts into a state folder. */
 const NAMES = ['log', 'rows', 'archive', 'blobs', 'blobs-aside', 'api.sock'] as const;

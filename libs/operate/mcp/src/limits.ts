@@ -1,4 +1,4 @@
-/** Owns every limit of the MCP server: name, unit, default. */
+/** Owns the limits that several files of the MCP server share: name, unit, default. */
 
 /** Largest message of a client, in bytes, on either transport. */
 export const MESSAGE_MAX_BYTES = 4_194_304;

@@ -1,4 +1,4 @@
-/** Owns every limit of the room: name, unit, default. Where an option overrides one, the code that reads the option says so. */
+/** Owns the limits that several files of the room share: name, unit, default. Where an option overrides one, the code that reads the option says so. */
 
 /** A text of at least this many characters is stored once a workflow; later events name it by its digest. */
 export const SHARED_TEXT_MIN_CHARS = 96;

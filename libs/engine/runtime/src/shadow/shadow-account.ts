@@ -8,16 +8,17 @@ import { InvalidError, type Sequence } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { Applied } from '../history/index.ts';
 import type { Ports } from '../kernel/index.ts';
-import {
-  SHADOW_DIFFERENCES_MAX,
-  SHADOW_LOOKUPS_MAX,
-  SHADOW_OBSERVE_MS,
-  SHADOW_RUNS_MAX,
-  SHADOW_WORKFLOWS_MIN,
-} from './shadow-limits.ts';
+import { SHADOW_OBSERVE_MS, SHADOW_WORKFLOWS_MIN } from './shadow-limits.ts';
 import { type RebuiltRun, type RunPlace, rebuildRuns, type ShadowDifference } from './shadow-rebuild.ts';
 import { type Rollouts, type ShadowRollout, whileRowsCatchUp } from './shadow-rollout.ts';
 import { type ShadowShare, shareAfter } from './shadow-share.ts';
+
+/** Newest workflows of a definition that a comparison covers. */
+const SHADOW_RUNS_MAX = 10_000;
+/** Differences that a comparison lists; further ones are only counted. */
+const SHADOW_DIFFERENCES_MAX = 1_000;
+/** Openings that a comparison reads at once. */
+const SHADOW_LOOKUPS_MAX = 64;
 
 /** The result of comparing the runs that were opened since the share was set. */
 export interface ShadowAccount {

@@ -7,7 +7,11 @@ import type { LogNote } from '@tidemark/codec';
 import type { Json, Sha256 } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
 import { digestOf } from '../kernel/index.ts';
-import { SHADOW_MEMBER_DIGITS, SHADOW_MEMBERS_MAX } from './shadow-limits.ts';
+
+/** Members of a belief that get digests of their own, so that a difference can name them. */
+const SHADOW_MEMBERS_MAX = 64;
+/** Hex digits of a member's digest. */
+const SHADOW_MEMBER_DIGITS = 16;
 
 /** `action` of the note with an observation. */
 export const OBSERVED = 'shadow-observed';

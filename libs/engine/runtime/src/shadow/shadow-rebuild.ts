@@ -23,8 +23,10 @@ import type { Digest } from '@tidemark/ports';
 import { REPORT_STEP } from '../definition/index.ts';
 import { StreamContent } from '../history/index.ts';
 import { digestOf, type Ports } from '../kernel/index.ts';
-import { SHADOW_READ_MAX_BYTES } from './shadow-limits.ts';
 import { differingPaths, fingerprint, type Observation, observationIn, REPORTED_OTHERWISE } from './shadow-observed.ts';
+
+/** Bytes of one read of the log by a comparison. */
+const SHADOW_READ_MAX_BYTES = 8_388_608;
 
 /** A difference between what the log rebuilds and what the agent reported. */
 export interface ShadowDifference {

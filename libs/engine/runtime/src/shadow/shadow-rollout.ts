@@ -22,8 +22,10 @@ import type { Starter } from '../inbox/index.ts';
 import { type LamportClock, type Ports, whileUnavailable } from '../kernel/index.ts';
 import type { Draft } from '../lease/index.ts';
 import { ReportedStream } from './reported-stream.ts';
-import { SHADOW_ROWS_WAIT_MS } from './shadow-limits.ts';
 import type { ShadowShare } from './shadow-share.ts';
+
+/** How long a comparison waits for rows to have everything in the log, in milliseconds. */
+const SHADOW_ROWS_WAIT_MS = 30_000;
 
 /** Definition of the streams of roll-outs; no worker runs it. */
 export const ROLLOUT_DEFINITION = 'tidemark.shadow';

@@ -14,7 +14,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Client } from '../client/client.ts';
 import { LamportClock } from '../kernel/ports.ts';
 import { sha256Digest } from '../kernel/system.ts';
-import { SHADOW_BUFFER_MAX_COUNT } from './shadow-limits.ts';
+import { SHADOW_BUFFER_MAX_COUNT } from './shadow-run.ts';
 import { asShare, type ShadowShare } from './shadow-share.ts';
 import { isInShare } from './share-members.ts';
 

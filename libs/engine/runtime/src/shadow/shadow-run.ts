@@ -9,15 +9,19 @@ import { ConflictError, InvalidError, LimitError, UnavailableError, type Workflo
 import type { Clock } from '@tidemark/ports';
 import { errorNote, REPORT_STEP } from '../definition/index.ts';
 import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, backoffMs } from '../kernel/index.ts';
-import {
-  SHADOW_BATCH_MAX_COUNT,
-  SHADOW_BUFFER_MAX_COUNT,
-  SHADOW_FAILURES_MAX,
-  SHADOW_FLUSH_TIMEOUT_MS,
-  SHADOW_KEY_MAX_CHARS,
-} from './shadow-limits.ts';
 import { END_KEY, type Report, type StepReport } from './shadow-report.ts';
 import { ROWS_BEHIND, type ShadowWriter, type Waiting } from './shadow-writer.ts';
+
+/** Most reports of one run that wait to be written; later ones are lost and counted. */
+export const SHADOW_BUFFER_MAX_COUNT = 1_000;
+/** Reports in one append to the log. */
+const SHADOW_BATCH_MAX_COUNT = 100;
+/** Longest key of a report, in characters. */
+const SHADOW_KEY_MAX_CHARS = 200;
+/** Failures in a row, not counting unavailable servers, after which a report is dropped. */
+const SHADOW_FAILURES_MAX = 10;
+/** Default time-out of `flushed`, in milliseconds. */
+const SHADOW_FLUSH_TIMEOUT_MS = 5_000;
 
 export interface ShadowCounts {
   readonly reported: number;

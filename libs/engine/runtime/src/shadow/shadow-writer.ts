@@ -23,9 +23,11 @@ import type { Starter } from '../inbox/index.ts';
 import { digestOf, type LamportClock, type Ports } from '../kernel/index.ts';
 import { Inbox } from '../lease/index.ts';
 import { type Add, ReportedStream } from './reported-stream.ts';
-import { SHADOW_KEYS_MAX } from './shadow-limits.ts';
 import { type Observation, observationIn, REPORTED_OTHERWISE } from './shadow-observed.ts';
 import { draftsOfReport, misfitOf, type Report } from './shadow-report.ts';
+
+/** Keys of reports that a run remembers, so that it writes each step once. */
+const SHADOW_KEYS_MAX = 256;
 
 /** Code of the error for a run that is opened but not in rows yet, which is no fault. */
 export const ROWS_BEHIND = 'rows-behind';

@@ -19,12 +19,16 @@ import { Starter } from '../inbox/index.ts';
 import type { LamportClock, Ports } from '../kernel/index.ts';
 import { checkedWorkflowId } from '../lease/index.ts';
 import { accountOf, type PromoteOptions, promote, type ShadowAccount, type ShadowPromotion } from './shadow-account.ts';
-import { SHADOW_BUFFER_MAX_BYTES, SHADOW_SHARE_TTL_MS } from './shadow-limits.ts';
 import { Rollouts, type ShadowRollout } from './shadow-rollout.ts';
 import { type ShadowRoom, ShadowRun } from './shadow-run.ts';
 import type { ShadowRoute, ShadowShare } from './shadow-share.ts';
 import { ShadowWriter } from './shadow-writer.ts';
 import { isInShare } from './share-members.ts';
+
+/** Most bytes of waiting reports in one process. */
+const SHADOW_BUFFER_MAX_BYTES = 33_554_432;
+/** How long a process uses the share that it read, in milliseconds. */
+const SHADOW_SHARE_TTL_MS = 5_000;
 
 export interface ShadowOptions {
   /** The agent's own id of the run: the same in every process that reports on it. */

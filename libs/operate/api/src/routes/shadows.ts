@@ -95,7 +95,7 @@ export const routeShadow = route({
   path: '/v1/shadows/{definition}/routes/{id}',
   summary: 'Who runs a workflow of an agent',
   description:
-    'To be asked before it begins: the agent itself, unobserved (`agent`) or observed, or Tidemark, where it is to be started. It follows from the id and the shares, and stays for what has begun. For callers of all tenants.',
+    'To be asked before it begins: the agent itself, unobserved (`agent`) or observed, or Tidemark, where it is to be started. It follows from the id and the shares, and stays for what has a record here. For callers of all tenants.',
   right: 'read',
   needs: [OF_ALL],
   problems: [...shared.problems, 'workflow-id-invalid', 'workflow-id-reserved'],
