@@ -1,5 +1,7 @@
 /** Owns the measure of a pattern's growth: processor time of this thread, of one search over a whole text, at growing sizes. */
 
+import { leastCpuMs } from '@tidemark/testkit/cpu-time';
+
 import { pumpsOf } from './pumps.ts';
 
 /** At these sizes anything but a polynomial of the second degree shows at once: nothing larger is fed to what was slow here. */
@@ -15,8 +17,6 @@ const LONGEST_CHARS = 2 * LARGE_CHARS;
 const GROWTH_MAX = 9;
 /** Of twice the text: twice or four times. */
 const DOUBLED_MAX = 3;
-/** The least of them counts: whatever else the machine does only adds. */
-const ROUNDS = 3;
 
 export interface Slow {
   readonly text: string;
@@ -35,36 +35,23 @@ export function slowOn(source: string, flags: string): Slow | undefined {
 
 function growthOver(pump: (chars: number) => string, search: (text: string) => void): string | undefined {
   for (const chars of FIRST_CHARS) {
-    const ms = leastMs(() => search(pump(chars)), FIRST_MAX_MS);
+    const ms = leastCpuMs(() => search(pump(chars)), FIRST_MAX_MS);
     if (ms > FIRST_MAX_MS) return `${ms.toFixed(0)} ms for ${chars} characters`;
   }
   const text = pump(SMALL_CHARS);
-  const small = leastMs(() => search(text), SUSPECT_MS);
+  const small = leastCpuMs(() => search(text), SUSPECT_MS);
   if (small < SUSPECT_MS) return undefined;
   const longer = pump(LARGE_CHARS);
   const linear = Math.max(small * GROWTH_MAX, LARGE_MIN_MS);
-  const large = leastMs(() => search(longer), linear);
+  const large = leastCpuMs(() => search(longer), linear);
   if (large <= linear) return undefined;
   // What reads on as far as its own bound grows so too, up to there.
   const longest = pump(LONGEST_CHARS);
   const doubled = large * DOUBLED_MAX;
-  const largest = leastMs(() => search(longest), doubled);
+  const largest = leastCpuMs(() => search(longest), doubled);
   if (largest <= doubled) return undefined;
   return `${[small, large, largest].map((ms) => ms.toFixed(0)).join(', ')} ms, of four times the text, and of twice that`;
 }
 
 const searchWith = (form: RegExp): ((text: string) => void) =>
   form.global ? (text) => Array.from(text.matchAll(form)) : (text) => form.exec(text);
-
-/** Of several rounds; once it is below `enoughMs`, no more are needed. */
-function leastMs(work: () => void, enoughMs: number): number {
-  let least = Number.POSITIVE_INFINITY;
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const before = process.threadCpuUsage();
-    work();
-    const { user, system } = process.threadCpuUsage(before);
-    least = Math.min(least, (user + system) / 1_000);
-    if (least <= enoughMs) break;
-  }
-  return least;
-}

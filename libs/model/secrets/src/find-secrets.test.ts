@@ -1,6 +1,7 @@
 /** Owns a corpus of secrets that must be found, and of similar texts that must pass. No secret is written here in one piece. */
 
 import { createHash } from 'node:crypto';
+import { leastCpuMs } from '@tidemark/testkit/cpu-time';
 import { describe, expect, it } from 'vitest';
 import { findSecrets, isGuess, maskedValue, maskSecrets, secretPlaces } from './find-secrets.ts';
 
@@ -267,17 +268,14 @@ describe('the search for secrets', () => {
   ];
 
   it.each(WORST)('takes time in proportion to the text: %s', (_what, worst) => {
-    const msOf = (chars: number): number => {
-      const value = worst(chars);
-      const rounds = Array.from({ length: 3 }, () => {
-        const before = process.threadCpuUsage();
-        findSecrets(value);
-        return process.threadCpuUsage(before).user / 1_000;
-      });
-      return Math.min(...rounds);
-    };
-    msOf(16_000);
+    const [small, large] = [worst(16_000), worst(128_000)];
     // Eight times the input takes about eight times as long; 64 times if it were quadratic.
-    expect(msOf(128_000)).toBeLessThan(24 * Math.max(msOf(16_000), 2));
+    const linearMs =
+      24 *
+      Math.max(
+        leastCpuMs(() => findSecrets(small)),
+        2,
+      );
+    expect(leastCpuMs(() => findSecrets(large), linearMs)).toBeLessThanOrEqual(linearMs);
   });
 });
