@@ -114,7 +114,7 @@ it('holds a queue and lets it go', async () => {
   expect((await json('fleet')).queues).toMatchObject([{ queue: 'quick', ready_count: 1, held: [{ tenant: null }] }]);
   expect((await call('fleet')).out).toMatch(/live[\s\S]*PAUSED by ana/);
   expect((await call('queues', 'resume', 'quick', '--by', 'ana', '--why', 'it is back')).out).toBe(
-    'quick is resumed.\n',
+    'quick of all tenants is resumed.\n',
   );
   await expect.poll(() => idsOf('--status', 'completed', '--definition', 'quick')).toEqual(['q1']);
   const misspelt = ['queues', 'pause', 'qiuck', '--by', 'ana', '--why', 'x'];

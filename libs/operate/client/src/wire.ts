@@ -24,7 +24,7 @@ export interface WireOptions {
   readonly tries?: number | undefined;
 }
 
-interface Asked {
+export interface Asked {
   readonly params?: Readonly<Record<string, unknown>> | undefined;
   readonly query?: Readonly<Record<string, unknown>> | undefined;
   readonly body?: unknown;
