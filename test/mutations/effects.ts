@@ -4,6 +4,7 @@ import type { Mutations } from './mutation.ts';
 
 const EFFECT_JOURNAL_TEST = 'libs/engine/runtime/src/effects/effect-journal.test.ts';
 const EFFECT_JOURNAL = 'libs/engine/runtime/src/effects/effect-journal.ts';
+const JOURNALED_CALL = 'libs/engine/runtime/src/effects/journaled-call.ts';
 const EFFECT_RECOVERY = 'libs/engine/runtime/src/effects/effect-recovery.ts';
 const UNDO_TEST = 'libs/engine/runtime/src/sagas/undo.test.ts';
 const COMPENSATED = 'libs/engine/runtime/src/sagas/compensated-checkpoints.ts';
@@ -82,11 +83,11 @@ export const EFFECTS_MUTATIONS: Mutations = {
     breaks: 'A fork is reported of the child that was asked the same.',
   },
   'call-before-intention': {
-    file: EFFECT_JOURNAL,
+    file: JOURNALED_CALL,
     edits: [
       [
-        '    await this.#parts.flushing.write(this.#run.reserving(this.#task, intend));\n',
-        '    void this.#parts.flushing.write(this.#run.reserving(this.#task, intend));\n',
+        '    await this.#parts.flushing.write(this.#run.reserving(this.recorded.task, intended));\n',
+        '    void this.#parts.flushing.write(this.#run.reserving(this.recorded.task, intended));\n',
       ],
     ],
     caughtBy: EFFECT_JOURNAL_TEST,
@@ -99,18 +100,13 @@ export const EFFECTS_MUTATIONS: Mutations = {
     breaks: 'A checkpoint whose irreversible effects nobody can be asked about goes to a person after a crash.',
   },
   'outcome-too-large-is-lost': {
-    file: EFFECT_JOURNAL,
-    edits: [
-      [
-        '      if (error instanceof LimitError) throw await this.#tooLarge(effect, key, request, response, error);\n',
-        '',
-      ],
-    ],
+    file: JOURNALED_CALL,
+    edits: [['      if (error instanceof LimitError) throw await this.#tooLarge(response, error);\n', '']],
     caughtBy: EFFECT_JOURNAL_TEST,
     breaks: 'What a call cost is recorded, and a person is asked, where its answer is too large to be.',
   },
   'outcome-is-not-awaited': {
-    file: EFFECT_JOURNAL,
+    file: JOURNALED_CALL,
     edits: [
       ['    await this.#parts.flushing.write([resolvedDraft(', '    void this.#parts.flushing.write([resolvedDraft('],
     ],
@@ -118,19 +114,19 @@ export const EFFECTS_MUTATIONS: Mutations = {
     breaks: 'An outcome counts once it is durable.',
   },
   'reservation-is-left-out': {
-    file: EFFECT_JOURNAL,
-    edits: [['this.#run.reserving(this.#task, intend)', '[intend]']],
+    file: JOURNALED_CALL,
+    edits: [['this.#run.reserving(this.recorded.task, intended)', '[intend]']],
     caughtBy: EFFECT_JOURNAL_TEST,
     breaks: 'A checkpoint is reserved before the first call of its step.',
   },
   'uncertain-failure-is-certain': {
-    file: EFFECT_JOURNAL,
-    edits: [['error instanceof NotDoneError && isClear', 'error instanceof NotDoneError || isClear']],
+    file: JOURNALED_CALL,
+    edits: [['error instanceof NotDoneError && this.#isClear', 'error instanceof NotDoneError || this.#isClear']],
     caughtBy: EFFECT_JOURNAL_TEST,
     breaks: 'A call is recorded as not done only when that is certain.',
   },
   'others-decisions-are-overwritten': {
-    file: EFFECT_JOURNAL,
+    file: JOURNALED_CALL,
     edits: [
       ['    if (this.#hasChanged(left)) return undefined;\n    this.#run.unvalidated', '    this.#run.unvalidated'],
     ],
@@ -139,7 +135,7 @@ export const EFFECTS_MUTATIONS: Mutations = {
     breaks: 'A confirmation that came during a probe goes before the probe.',
   },
   'failure-reported-again': {
-    file: EFFECT_JOURNAL,
+    file: JOURNALED_CALL,
     edits: [['    if (!isUntold) return;\n', '']],
     caughtBy: 'libs/engine/runtime/src/effects/effect-pending.test.ts',
     breaks: 'A step is reported once that its receiver refused.',

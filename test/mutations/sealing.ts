@@ -186,7 +186,7 @@ export const SEALING_MUTATIONS: Mutations = {
     breaks: 'What looks like a secret is masked or refused before it is stored, where the policy says so.',
   },
   'calls-are-given-the-mask': {
-    file: 'libs/engine/runtime/src/effects/effect-journal.ts',
+    file: 'libs/engine/runtime/src/effects/journaled-call.ts',
     edits: [['this.#parts.callEffect(effect, effect.asked ?? request, {', 'this.#parts.callEffect(effect, request, {']],
     caughtBy: 'libs/testkit/src/secret-policy.test.ts',
     breaks: 'A call whose request is recorded masked is given what was asked.',

@@ -86,7 +86,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     file: 'libs/engine/runtime/src/effects/effect-recovery.ts',
     edits: [
       [
-        'if (known === undefined || known.requestDigest === digestOf(digest, request)) return;',
+        'if (known === undefined || known.requestDigest === recorded.requestDigest) return;',
         'if (key !== null) return;',
       ],
     ],
@@ -143,7 +143,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     faults: FORGED,
   },
   'call-window': {
-    file: 'libs/engine/runtime/src/effects/effect-journal.ts',
+    file: 'libs/engine/runtime/src/effects/journaled-call.ts',
     edits: [['if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (mayCall) break;']],
     seed: 33,
     faults: ['late-call'],

@@ -7,7 +7,7 @@ import type { EffectDefinition, PreparedCall } from '../definition/index.ts';
 import { digestOf } from '../kernel/index.ts';
 import type { Draft } from '../lease/index.ts';
 
-/** One call of a task. */
+/** One call of a task, as its events name it. */
 export interface EffectCall {
   readonly task: TaskId;
   readonly key: EffectKey;
@@ -16,19 +16,22 @@ export interface EffectCall {
   readonly requestDigest: Sha256;
 }
 
-export function intendedDraft(
-  call: EffectCall,
-  request: Json,
-  timeoutMs: number,
-  prepared: PreparedCall | undefined,
-): Draft {
-  const control = { ...call, timeoutMs };
-  return {
-    type: 'EffectIntended',
-    control: { ...control, ...prepared?.control },
-    payload: { request, ...prepared?.payload },
-  };
+/** The same with what is asked, and of whom. */
+export interface AskedCall {
+  readonly key: EffectKey;
+  readonly effect: EffectDefinition;
+  readonly request: Json;
+  readonly recorded: EffectCall;
 }
+
+export const intendedDraft = (
+  { effect: { timeoutMs }, request, recorded }: AskedCall,
+  prepared: PreparedCall | undefined,
+): Draft => ({
+  type: 'EffectIntended',
+  control: { ...recorded, timeoutMs, ...prepared?.control },
+  payload: { request, ...prepared?.payload },
+});
 
 export function resolvedDraft(
   digest: Digest,

@@ -1,47 +1,19 @@
 /**
- * Owns the calls of one attempt to the outside: `run` and `effect`, journaled by key. An effect that leaves the process is intended before
- * its call and resolved after it, and the log has accepted each event before the next action; a recorded outcome is never repeated (I4).
- * The recovery table alone decides about a call that a dead holder left open: probe it, call it again with the same key, or let a person
- * decide.
+ * Owns the calls of one attempt to the outside: `run` and `effect`, journaled by key. It decides which key each has, and what a closure
+ * returns; what becomes of an effect's call is that call's (see journaled-call.ts).
  */
 
-import { canonicalJson, toJson } from '@tidemark/codec';
-import {
-  type EffectKey,
-  type EffectState,
-  effectKey,
-  FencedError,
-  InvalidError,
-  type Json,
-  LimitError,
-  type ProbeAnswer,
-  type Sha256,
-  type TaskId,
-} from '@tidemark/core';
-import {
-  ContendedError,
-  type EffectDefinition,
-  EffectError,
-  errorNote,
-  NotDoneError,
-  type ParkError,
-  PendingResult,
-  type PreparedCall,
-  type RunOptions,
-  SuspendedError,
-} from '../definition/index.ts';
+import { toJson } from '@tidemark/codec';
+import { type EffectKey, effectKey, type Json, type Sha256, type TaskId } from '@tidemark/core';
+import { type EffectDefinition, errorNote, type ParkError, type RunOptions } from '../definition/index.ts';
 import { digestOf } from '../kernel/index.ts';
 import type { AttemptEnds } from './attempts.ts';
 import { enterBody, markedFrom, pathOf } from './call-path.ts';
-import { answerInTime } from './effect-call.ts';
-import { type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
-import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './effect-pending.ts';
-import { arrived, fitting, type Recovered, recoverEffect, refuseOther, unordered } from './effect-recovery.ts';
+import { type EffectCall, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
+import { unordered } from './effect-recovery.ts';
 import type { EffectRun, EffectRunParts } from './effect-run.ts';
 import { EffectUses, type Use } from './effect-uses.ts';
-import { CALL_WINDOW_MS } from './limits.ts';
-import { answerTooLarge, responseTooLarge } from './outcome-too-large.ts';
-import { replayedEffect } from './replayed-effect.ts';
+import { JournaledCall } from './journaled-call.ts';
 
 export class EffectJournal {
   readonly #run: EffectRun;
@@ -118,7 +90,7 @@ export class EffectJournal {
     const { operation, requestDigest } = use;
     const call = { task: this.#task, key, operation, kind: 'pure', requestDigest } as const;
     let isRecorded = true;
-    const value = await this.#uses.inTurn(key, async () => {
+    const answer = async (): Promise<Json> => {
       const known = this.#recorded(key);
       if (known !== undefined) return known;
       const replayed = await this.#replayedClosure(call);
@@ -132,8 +104,8 @@ export class EffectJournal {
       await this.#parts.flushing.writeStaged([resolvedDraft(digest, call, response, undefined, startedAtMs)]);
       this.#parts.content.journaled(key, { status: 'done', response });
       return response;
-    });
-    return { value, isRecorded };
+    };
+    return { value: await this.#uses.inTurn({ key, answer }), isRecorded };
   }
 
   async effect(effect: EffectDefinition, input: unknown, options: RunOptions): Promise<Json> {
@@ -149,7 +121,16 @@ export class EffectJournal {
       throw this.#uses.refuse(unordered(`ctx.effect(${use.operation})`, use, why));
     }
     const key = this.#uses.claim(use) ?? (await this.#uses.claimed(use));
-    return this.#parts.gate.pass(this.#signal, () => this.#uses.calling(key, () => this.#effect(effect, key, request)));
+    const { operation, requestDigest } = use;
+    const recorded = { task: this.#task, key, operation, kind: effect.kind, requestDigest };
+    const call = new JournaledCall(
+      this.#run,
+      { uses: this.#uses, signal: this.#signal },
+      { effect, request, recorded },
+    );
+    const { gate } = this.#parts;
+    while (gate.isClosed) await gate.opening(this.#signal);
+    return gate.passing(this.#uses.calling(call));
   }
 
   async #replayedClosure(call: EffectCall): Promise<{ readonly response: Json } | undefined> {
@@ -202,305 +183,8 @@ export class EffectJournal {
     return error;
   }
 
-  async #effect(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json> {
-    try {
-      refuseOther(this.#stateOf(key), key, request, this.#parts.ports.digest);
-    } catch (error) {
-      throw this.#uses.refuse(error as Error);
-    }
-    const { replay } = this.#parts;
-    if (replay !== undefined) {
-      await this.#uses.expect(() => replay.outcomes(this.#task));
-      const place = { task: this.#task, signal: this.#signal, order: this.#uses.order };
-      return replayedEffect(this.#run, replay, place, effect, key, request);
-    }
-    let isClear = true;
-    for (;;) {
-      const left = this.#stateOf(key);
-      const isSettled = this.#recorded(key) !== undefined && !this.#run.unvalidated.has(key);
-      if (isSettled || left === undefined) break;
-      if (left.status === 'failed') {
-        this.#reportFailure(effect, left);
-        break;
-      }
-      const recovered = await this.#recover(effect, key, request, left);
-      if (recovered === undefined) continue;
-      if ('response' in recovered) return recovered.response;
-      isClear = recovered.isClear;
-      break;
-    }
-    const known = this.#recorded(key);
-    if (known !== undefined) return fitting(effect, key, known);
-    if (effect.kind === 'pure') return this.#pure(effect, key, request);
-    return this.#call(effect, key, request, isClear);
-  }
-
-  /**
-   * Recovers an effect that was begun before. Returns its response if it is done. Otherwise the caller continues with what is recorded, or
-   * calls; `isClear`: no earlier call of the key was done. Undefined if a confirmation or a timer changed the effect during the probe: the
-   * caller then starts from the new state.
-   */
-  async #recover(
-    effect: EffectDefinition,
-    key: EffectKey,
-    request: Json,
-    left: EffectState,
-  ): Promise<{ readonly response: Json } | { readonly isClear: boolean } | undefined> {
-    let recovered: Recovered;
-    try {
-      recovered = await recoverEffect(this.#run, this.#signal, { effect, key, request, left });
-      this.#signal.throwIfAborted();
-    } catch (error) {
-      if (this.#hasChanged(left)) return undefined;
-      throw error;
-    }
-    if (this.#hasChanged(left)) return undefined;
-    this.#run.unvalidated.delete(key);
-    switch (recovered.kind) {
-      case 'done':
-        await this.#resolve(effect, key, request, recovered.response);
-        return recovered;
-      case 'wait':
-        return this.#waitOn(effect, key, request, left, recovered.answer);
-      case 'valid':
-        return { isClear: true };
-      case 'call':
-        return recovered;
-    }
-  }
-
-  /** Continues to wait for a confirmation. Throws `ParkError` when that is overdue. */
-  #waitOn(
-    effect: EffectDefinition,
-    key: EffectKey,
-    request: Json,
-    left: EffectState,
-    answer: ProbeAnswer,
-  ): Promise<never> {
-    const { token = '', deadline = null } = left.pending ?? {};
-    if (deadline === null) throw overdue(effect, key, request, token, answer);
-    return this.#suspend(effect, key, { token, deadline, detail: null });
-  }
-
-  async #suspend(effect: EffectDefinition, key: EffectKey, wait: Wait): Promise<never> {
-    // The content must know this before the write: a confirmation may directly follow the event in the log, and be folded in the same turn.
-    this.#parts.content.awaits(key, wait.token);
-    await this.#parts.flushing.write([pendingDraft(this.#run, this.#task, effect, key, wait)]);
-    throw new SuspendedError(key);
-  }
-
-  /** Throws if the receiver confirmed that the call was not done. This fails one attempt of the step, which may then call again. */
-  #reportFailure(effect: EffectDefinition, { key, isUntold }: EffectState): void {
-    if (!isUntold) return;
-    const entry = this.#parts.content.journalOf(key);
-    const why = entry?.status === 'failed' ? entry.error.message : 'it was not done';
-    throw new EffectError(effect.operation, effect.retry, new NotDoneError(why, { confirmed: true }));
-  }
-
-  #stateOf(key: EffectKey): EffectState | undefined {
-    return this.#run.effectsOf(this.#task).find((other) => other.key === key);
-  }
-
-  /**
-   * Whether others have changed the effect since then. Their events take precedence over what recovery found out about the earlier state.
-   */
-  #hasChanged(left: EffectState): boolean {
-    return canonicalJson(this.#stateOf(left.key) as unknown as Json) !== canonicalJson(left as unknown as Json);
-  }
-
   #recorded(key: EffectKey): Json | undefined {
     const entry = this.#parts.content.journalOf(key);
     return entry?.status === 'done' ? entry.response : undefined;
-  }
-
-  async #pure(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json> {
-    const startedAtMs = this.#parts.ports.clock.nowMs();
-    const response = await this.#attempt(effect, key, request);
-    if (response instanceof PendingResult) {
-      throw new InvalidError(
-        'pending-pure',
-        `${effect.operation} is pure, so there is nothing outside to be confirmed. Define it as idempotent or irreversible.`,
-      );
-    }
-    const call = this.#asked(effect, key, request);
-    this.#uses.order.recording(key);
-    await this.#parts.flushing.writeStaged([
-      resolvedDraft(this.#parts.ports.digest, call, response, undefined, startedAtMs),
-    ]);
-    this.#parts.content.journaled(key, { status: 'done', response });
-    return response;
-  }
-
-  /**
-   * Intends the effect, calls it within the window that the intention opens, and resolves it. `isClear`: no earlier call of the key can
-   * have been made.
-   */
-  async #call(effect: EffectDefinition, key: EffectKey, request: Json, isClear: boolean): Promise<Json> {
-    const { clock } = this.#parts.ports;
-    for (;;) {
-      const prepared = await this.#prepare(effect, key);
-      // The window counts from before the log accepts the intention: a process that is suspended in between must not call late.
-      const sentMs = clock.monotonicMs();
-      const mayCall = await this.#intend(effect, key, request, prepared);
-      // This check is the last step before the call.
-      if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;
-    }
-    const answer = await this.#answered(effect, key, request, isClear);
-    await this.#resolve(effect, key, request, answer);
-    return answer;
-  }
-
-  async #answered(effect: EffectDefinition, key: EffectKey, request: Json, isClear: boolean): Promise<Json> {
-    try {
-      const answer = await this.#run.withinCall(key, () => this.#attempt(effect, key, request));
-      if (!(answer instanceof PendingResult)) return answer;
-      return await this.#suspend(effect, key, firstWait(this.#run, effect, answer));
-    } catch (error) {
-      if (error instanceof SuspendedError) throw error;
-      throw await this.#failed(effect, key, request, isClear, error);
-    }
-  }
-
-  /**
-   * Appends the intention. Resolves with true if the call may be made now, and with false if it must be intended again, because other calls
-   * have reserved the budget. Rejects if the call must not be made any more.
-   */
-  async #intend(
-    effect: EffectDefinition,
-    key: EffectKey,
-    request: Json,
-    prepared: PreparedCall | undefined,
-  ): Promise<boolean> {
-    this.#signal.throwIfAborted();
-    const decided = this.#uses.intending();
-    try {
-      await this.#writeIntention(effect, key, request, prepared);
-      const refused = await this.#confirm(prepared);
-      if (refused !== undefined) {
-        await this.#recordNotDone(effect, key, request, new NotDoneError(errorNote(refused).message));
-        if (!(refused instanceof ContendedError)) throw refused;
-        return false;
-      }
-      if (!this.#signal.aborted) return true;
-      // The call was not made, and the record tells the next holder so.
-      await this.#recordNotDone(effect, key, request, new NotDoneError('The worker stopped before the call.'));
-      throw this.#signal.reason;
-    } finally {
-      decided();
-    }
-  }
-
-  /** The reason why the call must not be made after all; undefined if it may be. */
-  async #confirm(prepared: PreparedCall | undefined): Promise<unknown> {
-    if (this.#signal.aborted) return undefined;
-    return prepared?.confirm?.().then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-  }
-
-  /** Prepares the call. A call that was intended before is prepared from its recorded origin, so that it sends the same again. */
-  async #prepare(effect: EffectDefinition, key: EffectKey): Promise<PreparedCall | undefined> {
-    if (effect.prepare === undefined) return undefined;
-    const entry = this.#parts.content.journalOf(key);
-    const prepared = await effect.prepare(key, entry?.status === 'intended' ? entry.bundle : undefined);
-    this.#signal.throwIfAborted();
-    return prepared;
-  }
-
-  async #writeIntention(
-    effect: EffectDefinition,
-    key: EffectKey,
-    request: Json,
-    prepared: PreparedCall | undefined,
-  ): Promise<void> {
-    const intend = intendedDraft(this.#asked(effect, key, request), request, effect.timeoutMs, prepared);
-    await this.#parts.flushing.write(this.#run.reserving(this.#task, intend));
-    this.#run.wasIntended(key);
-    const bundle = prepared?.payload.bundle;
-    this.#parts.content.journaled(key, { status: 'intended', request, ...(bundle && { bundle }) });
-  }
-
-  async #attempt(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json | PendingResult> {
-    const { timeoutMs, heartbeatTimeoutMs, operation } = effect;
-    const limits = { what: `The call of ${operation}`, timeoutMs, heartbeatTimeoutMs };
-    const answer = await answerInTime(this.#parts.ports.clock, this.#signal, limits, ({ signal, heartbeat }) =>
-      this.#parts.callEffect(effect, effect.asked ?? request, {
-        key,
-        signal,
-        heartbeat: (progress) => {
-          heartbeat();
-          if (progress !== undefined) this.#parts.onProgress(progress);
-        },
-      }),
-    );
-    return answer instanceof PendingResult ? checkedToken(operation, answer) : arrived(effect, answer);
-  }
-
-  /**
-   * Records a failure that is certain, and returns the error for the step. A call in doubt stays intended, and the next attempt decides it
-   * by the recovery table.
-   */
-  async #failed(
-    effect: EffectDefinition,
-    key: EffectKey,
-    request: Json,
-    isClear: boolean,
-    thrown: unknown,
-  ): Promise<unknown> {
-    if (this.#signal.aborted || thrown instanceof FencedError) return thrown;
-    const error = this.#run.hideSecrets(effect.operation, thrown);
-    // A failed model call has changed nothing outside, so the step may continue without it.
-    const isCertain = (error instanceof NotDoneError && isClear) || effect.lostOf !== undefined;
-    if (isCertain) await this.#recordNotDone(effect, key, request, error);
-    return new EffectError(effect.operation, effect.retry, error);
-  }
-
-  async #recordNotDone(
-    effect: EffectDefinition,
-    key: EffectKey,
-    request: Json,
-    error: unknown,
-    spent = effect.lostOf?.(error),
-  ): Promise<void> {
-    const [note, call] = [errorNote(error), this.#asked(effect, key, request)];
-    this.#uses.order.recording(key);
-    await this.#parts.flushing.write([notDoneDraft(this.#parts.ports.digest, call, note, spent)]);
-    this.#parts.content.journaled(key, { status: 'failed', error: note });
-  }
-
-  #asked({ operation, kind }: EffectDefinition, key: EffectKey, request: Json): EffectCall {
-    return { task: this.#task, key, operation, kind, requestDigest: digestOf(this.#parts.ports.digest, request) };
-  }
-
-  /** Appends the response, and then journals it here: an effect whose outcome could not be appended is not resolved. */
-  async #resolve(effect: EffectDefinition, key: EffectKey, request: Json, response: Json): Promise<void> {
-    const call = this.#asked(effect, key, request);
-    this.#uses.order.recording(key);
-    try {
-      await this.#parts.flushing.write([resolvedDraft(this.#parts.ports.digest, call, response, effect.spentOf)]);
-    } catch (error) {
-      if (error instanceof LimitError) throw await this.#tooLarge(effect, key, request, response, error);
-      if (this.#signal.aborted || error instanceof FencedError) throw error;
-      throw new EffectError(effect.operation, effect.retry, error);
-    }
-    this.#parts.content.journaled(key, { status: 'done', response }, effect.spentOf !== undefined);
-  }
-
-  /**
-   * The call was made, but its answer is too large for the log. Records the cost of a model call; for any other effect a person decides.
-   */
-  async #tooLarge(
-    effect: EffectDefinition,
-    key: EffectKey,
-    request: Json,
-    response: Json,
-    cause: LimitError,
-  ): Promise<Error> {
-    const { operation, retry, spentOf } = effect;
-    if (spentOf === undefined) return responseTooLarge(effect, key, response, cause);
-    const error = answerTooLarge(effect, cause);
-    await this.#recordNotDone(effect, key, request, error, spentOf(response));
-    return new EffectError(operation, retry, error);
   }
 }

@@ -4,9 +4,10 @@
  */
 
 import { NAME_MAX_CHARS, toJson } from '@tidemark/codec';
-import { type EffectKey, InvalidError, type Json, type ProbeAnswer, type Retry, type TaskId } from '@tidemark/core';
+import { InvalidError, type Json, type ProbeAnswer, type Retry } from '@tidemark/core';
 import { type EffectDefinition, excerpt, ParkError, type PendingResult } from '../definition/index.ts';
 import type { Draft } from '../lease/index.ts';
+import type { AskedCall } from './effect-drafts.ts';
 import type { EffectRun } from './effect-run.ts';
 
 export interface Wait {
@@ -29,9 +30,7 @@ export const firstWait = (
 /** The event that makes the effect wait for a confirmation, its next probe or its deadline, whichever comes first. */
 export function pendingDraft(
   run: EffectRun,
-  task: TaskId,
-  { probe, confirm }: EffectDefinition,
-  key: EffectKey,
+  { effect: { probe, confirm }, recorded: { task, key } }: AskedCall,
   { token, deadline, detail }: Wait,
 ): Draft {
   const next = { timer: `probe:${run.timerName()}`, anchorMs: run.ports.clock.nowMs(), delayMs: confirm.probeEveryMs };
@@ -43,9 +42,7 @@ export function pendingDraft(
 }
 
 export const overdue = (
-  { operation }: EffectDefinition,
-  key: EffectKey,
-  request: Json,
+  { key, request, effect: { operation } }: AskedCall,
   token: string,
   probe: ProbeAnswer,
 ): ParkError =>

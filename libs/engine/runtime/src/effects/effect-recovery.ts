@@ -6,15 +6,7 @@
  * E2 A holder that fell silent, and isn't known to be gone, may make its call at any time: what no probe fences, a person decides.
  */
 
-import {
-  type EffectKey,
-  type EffectState,
-  type Json,
-  type ProbeAnswer,
-  type RecoveryAction,
-  recoveryAction,
-} from '@tidemark/core';
-import type { Digest } from '@tidemark/ports';
+import { type EffectState, type Json, type ProbeAnswer, type RecoveryAction, recoveryAction } from '@tidemark/core';
 import {
   CompensateError,
   type EffectDefinition,
@@ -24,16 +16,13 @@ import {
   ProbeError,
   type ProbeResult,
 } from '../definition/index.ts';
-import { digestOf } from '../kernel/index.ts';
 import { answerInTime } from './effect-call.ts';
+import type { AskedCall } from './effect-drafts.ts';
 import type { EffectRun } from './effect-run.ts';
 import type { Use } from './effect-uses.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
 
-export interface RecoveredEffect {
-  readonly effect: EffectDefinition;
-  readonly key: EffectKey;
-  readonly request: Json;
+export interface RecoveredEffect extends Omit<AskedCall, 'recorded'> {
   readonly left: EffectState;
 }
 
@@ -197,7 +186,7 @@ export function arrived(effect: EffectDefinition, answer: unknown): Json {
  * Parses a recorded response, which may come from a person, a web hook or an older version. Throws `ParkError` (`response-unfit`) if it
  * doesn't fit, so that a person can correct it.
  */
-export function fitting(effect: EffectDefinition, key: EffectKey, known: Json): Json {
+export function fitting({ effect, key }: AskedCall, known: Json): Json {
   try {
     return effect.parseResponse(known);
   } catch (error) {
@@ -212,8 +201,8 @@ export const REQUEST_CHANGED = 'request-changed';
 export const CALLS_UNORDERED = 'calls-unordered';
 
 /** Throws `ParkError` (`request-changed`) if the key was recorded with another request: the journal never answers a different request. */
-export function refuseOther(known: EffectState | undefined, key: EffectKey, request: Json, digest: Digest): void {
-  if (known === undefined || known.requestDigest === digestOf(digest, request)) return;
+export function refuseOther(known: EffectState | undefined, { key, request, recorded }: AskedCall): void {
+  if (known === undefined || known.requestDigest === recorded.requestDigest) return;
   throw new ParkError(
     REQUEST_CHANGED,
     `Effect ${key} was recorded with another request, for which this attempt did not ask. A step must ask again for what it has called; give the call a name if it is another one.`,

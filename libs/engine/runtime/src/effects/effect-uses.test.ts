@@ -46,7 +46,7 @@ describe('a use without a name', () => {
     const late = uses.claimed(asking('c'));
     await clock.run(QUIET_MS - 1);
     const { promise, resolve } = Promise.withResolvers<null>();
-    const calling = uses.calling(uses.claim(asking('a'))!, () => promise);
+    const calling = uses.calling({ key: uses.claim(asking('a'))!, answer: () => promise });
     await clock.run(10 * QUIET_MS);
     resolve(null);
     await calling;

@@ -26,6 +26,12 @@ export interface Use {
   readonly requestDigest: Sha256;
 }
 
+/** A use that has its key. */
+export interface UseInTurn {
+  readonly key: EffectKey;
+  answer(): Promise<Json>;
+}
+
 /** A name that could be taken for an ordinal is set apart from them. */
 const LIKE_ORDINAL = /^=*\d+$/;
 const ORDINAL = /^\d+$/;
@@ -233,9 +239,11 @@ export class EffectUses {
   }
 
   /** Runs one use of the key after the other. Two uses of a key are one effect: the second finds what the first recorded. */
-  async inTurn(key: EffectKey, use: () => Promise<Json>): Promise<Json> {
+  async inTurn(use: UseInTurn): Promise<Json> {
+    const { key } = use;
     const before = this.#last.get(key);
-    const using = this.order.inOrder(key, before === undefined ? use() : before.then(use, use));
+    const answer = (): Promise<Json> => use.answer();
+    const using = this.order.inOrder(key, before === undefined ? use.answer() : before.then(answer, answer));
     this.#last.set(key, using);
     try {
       return await using;
@@ -246,10 +254,10 @@ export class EffectUses {
   }
 
   /** As `inTurn`, for a use that ends in bounded time by itself: uses that wait for others wait for it, too. */
-  async calling(key: EffectKey, use: () => Promise<Json>): Promise<Json> {
+  async calling(use: UseInTurn): Promise<Json> {
     this.#callingCount++;
     try {
-      return await this.inTurn(key, use);
+      return await this.inTurn(use);
     } finally {
       this.#callingCount--;
     }

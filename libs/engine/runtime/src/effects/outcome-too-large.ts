@@ -3,9 +3,10 @@
  * much fits, and what can be done. It appends nothing.
  */
 
-import { type EffectKey, type Json, LimitError } from '@tidemark/core';
+import { type Json, LimitError } from '@tidemark/core';
 import { type EffectDefinition, ParkError } from '../definition/index.ts';
 import { EVENT_MAX_BYTES } from '../views/index.ts';
+import type { AskedCall } from './effect-drafts.ts';
 
 /**
  * Characters of a response that is too large for the log, as JSON, in the question to a person. They fit into the question's evidence,
@@ -28,8 +29,7 @@ export const answerTooLarge = ({ operation }: EffectDefinition, cause: LimitErro
  * has the beginning of the response.
  */
 export function responseTooLarge(
-  { operation, kind }: EffectDefinition,
-  key: EffectKey,
+  { key, effect: { operation, kind } }: AskedCall,
   response: Json,
   cause: LimitError,
 ): ParkError {

@@ -5,13 +5,13 @@
  */
 
 import type { ErrorNote } from '@tidemark/codec';
-import { type EffectKey, type Json, NO_SPEND, type TaskId, TidemarkError } from '@tidemark/core';
+import { type Json, NO_SPEND, TidemarkError } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
 import { type EffectDefinition, EffectError, FatalError, ParkError } from '../definition/index.ts';
 import type { Recorded, Replay } from '../history/index.ts';
-import { digestOf, EFFECT_NOT_RECORDED } from '../kernel/index.ts';
+import { EFFECT_NOT_RECORDED } from '../kernel/index.ts';
 import type { Draft } from '../lease/index.ts';
-import { type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
+import { type AskedCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import { fitting } from './effect-recovery.ts';
 import type { EffectRun } from './effect-run.ts';
 import type { OutcomeOrder } from './outcome-order.ts';
@@ -33,54 +33,50 @@ class RecordedError extends TidemarkError {
 export async function replayedEffect(
   run: EffectRun,
   replay: Replay,
-  { task, signal, order }: { readonly task: TaskId; readonly signal: AbortSignal; readonly order: OutcomeOrder },
-  effect: EffectDefinition,
-  key: EffectKey,
-  request: Json,
+  call: AskedCall,
+  { signal, order }: { readonly signal: AbortSignal; readonly order: OutcomeOrder },
 ): Promise<Json> {
   const { content, flushing } = run.parts;
+  const { effect, key, request } = call;
   const own = content.journalOf(key);
-  if (own?.status === 'done') return fitting(effect, key, own.response);
-  const { operation, kind } = effect;
-  const { digest } = run.ports;
-  const call: EffectCall = { task, key, operation, kind, requestDigest: digestOf(digest, request) };
-  const recorded = await replay.find(call);
+  if (own?.status === 'done') return fitting(call, own.response);
+  const recorded = await replay.find(call.recorded);
   if (recorded !== undefined) order.answeredBy(key, recorded.key);
   signal.throwIfAborted();
   const prepared = await effect.prepare?.(key, own?.status === 'intended' ? own.bundle : undefined);
   signal.throwIfAborted();
 
-  const intended = intendedDraft(call, request, effect.timeoutMs, prepared);
+  const intended = intendedDraft(call, prepared);
   const drafts: Draft[] = [];
   const isIntended = own?.status === 'intended' && recorded === undefined;
   if (!isIntended) drafts.push(recorded === undefined ? intended : naming(recorded, intended));
-  if (recorded !== undefined) drafts.push(resolution(digest, call, effect, recorded));
-  if (drafts.length > 0) await flushing.write(run.reserving(task, ...drafts));
+  if (recorded !== undefined) drafts.push(resolution(run.ports.digest, call, recorded));
+  if (drafts.length > 0) await flushing.write(run.reserving(call.recorded.task, ...drafts));
 
   const bundle = prepared?.payload.bundle;
   content.journaled(key, { status: 'intended', request, ...(bundle && { bundle }) });
   if (recorded !== undefined) content.journaled(key, recorded.outcome, effect.spentOf !== undefined);
   await prepared?.confirm?.();
-  if (recorded === undefined) throw notRecorded(replay, operation, key);
+  if (recorded === undefined) throw notRecorded(replay, call);
   if (recorded.outcome.status === 'failed') throw failure(effect, recorded.outcome.error);
-  return fitting(effect, key, recorded.outcome.response);
+  return fitting(call, recorded.outcome.response);
 }
 
 const naming = ({ key }: Recorded, intended: Draft): Draft =>
   ({ ...intended, payload: { ...(intended.payload as object), replays: key } }) as Draft;
 
 /** A failure's record does not say what it cost, so nothing is charged for it here. */
-const resolution = (digest: Digest, call: EffectCall, effect: EffectDefinition, { outcome }: Recorded): Draft =>
+const resolution = (digest: Digest, { recorded, effect }: AskedCall, { outcome }: Recorded): Draft =>
   outcome.status === 'done'
-    ? resolvedDraft(digest, call, outcome.response, effect.spentOf)
-    : notDoneDraft(digest, call, outcome.error, effect.lostOf && NO_SPEND);
+    ? resolvedDraft(digest, recorded, outcome.response, effect.spentOf)
+    : notDoneDraft(digest, recorded, outcome.error, effect.lostOf && NO_SPEND);
 
 const failure = ({ operation, retry }: EffectDefinition, note: ErrorNote): EffectError => {
   const cause = note.name === 'FatalError' ? new FatalError(note.message) : new RecordedError(note);
   return new EffectError(operation, retry, cause);
 };
 
-function notRecorded({ base }: Replay, operation: string, key: EffectKey): ParkError {
+function notRecorded({ base }: Replay, { key, effect: { operation } }: AskedCall): ParkError {
   const { workflow, sequence } = base;
   return new ParkError(
     EFFECT_NOT_RECORDED,

@@ -7,14 +7,18 @@ it('lets one end the run at a time; no effect begins before that is done', async
   const { signal } = new AbortController();
   const said: string[] = [];
   const [effect, work] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const underWay = gate.pass(signal, () => effect.promise);
+  const underWay = gate.passing(effect.promise);
   const first = gate.quiet(signal, async () => {
     said.push('first begins');
     await work.promise;
     said.push('first ends');
   });
   const second = gate.quiet(signal, () => void said.push('second'));
-  const held = gate.pass(signal, async () => void said.push('effect'));
+  const late = async (): Promise<void> => {
+    while (gate.isClosed) await gate.opening(signal);
+    said.push('effect');
+  };
+  const held = late();
   await quiet();
   expect(said).toEqual([]);
   effect.resolve();

@@ -16,19 +16,20 @@ export class RunGate {
     return this.#closedCount > 0;
   }
 
-  /** Runs the effect once the gate is open. Rejects with the signal's reason if the attempt ends first. */
-  async pass<T>(signal: AbortSignal, effect: () => Promise<T>): Promise<T> {
-    while (this.isClosed) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#waiting.push(resolve);
-      await unlessAborted(promise, signal);
-    }
-    const using = effect();
-    this.#underWay.add(using);
+  /** Resolves when the gate opens; it may be closed again by then. Rejects with the signal's reason if the attempt ends first. */
+  opening(signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push(resolve);
+    return unlessAborted(promise, signal);
+  }
+
+  /** Must be called in the turn in which the gate was seen open, and the effect began. */
+  async passing<T>(effect: Promise<T>): Promise<T> {
+    this.#underWay.add(effect);
     try {
-      return await using;
+      return await effect;
     } finally {
-      this.#underWay.delete(using);
+      this.#underWay.delete(effect);
     }
   }
 

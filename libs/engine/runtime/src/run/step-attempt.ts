@@ -195,33 +195,31 @@ class Attempt implements StepContext {
     return this.#ends.stepSignal;
   }
 
-  run(name: string, body: (signal: AbortSignal) => unknown, options: RunOptions = {}): Promise<Json> {
-    return this.#pass(() => this.#journal.run(name, body, options));
+  async run(name: string, body: (signal: AbortSignal) => unknown, options: RunOptions = {}): Promise<Json> {
+    return this.#heeding(this.#open.run(name, body, options));
   }
 
-  effect(effect: EffectDefinition, request: unknown, options: RunOptions = {}): Promise<Json> {
+  async effect(effect: EffectDefinition, request: unknown, options: RunOptions = {}): Promise<Json> {
     const { question } = options;
     const called = question === undefined ? effect : this.#dependencies.models.counted(this.task, effect, question);
     if (called.kind === 'irreversible' && ++this.#irreversibleCount === 2) {
       this.log('warning', irreversibleTogether(this.step));
     }
-    return this.#pass(() => this.#journal.effect(called, request, options));
+    return this.#heeding(this.#open.effect(called, request, options));
   }
 
   async modelCall(request: ModelRequest): Promise<ModelAnswer> {
-    return this.#pass(async () => {
-      const { effect, asked } = this.#dependencies.models.effect(this.task, request, this.#ends.over);
-      const { name } = request;
-      return (await this.#journal.effect(effect, asked, name === undefined ? {} : { name })) as unknown as ModelAnswer;
-    });
+    const journal = this.#open;
+    const { effect, asked } = this.#dependencies.models.effect(this.task, request, this.#ends.over);
+    const { name } = request;
+    const answering = journal.effect(effect, asked, name === undefined ? {} : { name });
+    return (await this.#heeding(answering)) as unknown as ModelAnswer;
   }
 
   async recall(question: string, options: RecallOptions = {}): Promise<RecalledMemories> {
     const asked = (signal: AbortSignal) => this.#dependencies.recall(question, options, signal);
-    return (await this.#pass(() => {
-      const request = toJson({ question, ...options }, 'what ctx.recall is asked');
-      return this.#journal.run('recall', asked, {}, request);
-    })) as unknown as RecalledMemories;
+    const request = toJson({ question, ...options }, 'what ctx.recall is asked');
+    return (await this.#heeding(this.#open.run('recall', asked, {}, request))) as unknown as RecalledMemories;
   }
 
   log(action: string, detail?: unknown): void {
@@ -240,14 +238,16 @@ class Attempt implements StepContext {
     if (this.#stop !== undefined) throw this.#stop;
   }
 
-  /**
-   * Does the work, and remembers a stop (S1). Rejects with `InvalidError` (`step-ended`) after the end, when only code that kept the
-   * context can call.
-   */
-  async #pass<T>(work: () => Promise<T>): Promise<T> {
+  /** The journal. Throws `InvalidError` (`step-ended`) after the end, when only code that kept the context can call. */
+  get #open(): EffectJournal {
     if (this.#isOver) throw stepEnded(this.step);
+    return this.#journal;
+  }
+
+  /** Settles as the call does, and remembers a stop (S1). */
+  async #heeding<T>(call: Promise<T>): Promise<T> {
     try {
-      return await work();
+      return await call;
     } catch (error) {
       if (error instanceof ParkError && STOPS.includes(error.code)) this.#stop ??= error;
       throw error;

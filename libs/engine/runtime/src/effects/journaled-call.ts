@@ -1,0 +1,326 @@
+/**
+ * Owns one call of an effect, from what is recorded of it to its outcome. An effect that leaves the process is intended before its call and
+ * resolved after it, and the log has accepted each event before the next action; a recorded outcome is never repeated (I4). The recovery
+ * table alone decides about a call that a dead holder left open: probe it, call it again with the same key, or let a person decide. It does
+ * not decide which record answers it (see effect-uses.ts).
+ */
+
+import { canonicalJson } from '@tidemark/codec';
+import {
+  type EffectKey,
+  type EffectState,
+  FencedError,
+  InvalidError,
+  type Json,
+  LimitError,
+  type ProbeAnswer,
+} from '@tidemark/core';
+import {
+  ContendedError,
+  type EffectDefinition,
+  EffectError,
+  errorNote,
+  NotDoneError,
+  PendingResult,
+  type PreparedCall,
+  SuspendedError,
+} from '../definition/index.ts';
+import { answerInTime } from './effect-call.ts';
+import { type AskedCall, type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
+import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './effect-pending.ts';
+import { arrived, fitting, type Recovered, recoverEffect, refuseOther } from './effect-recovery.ts';
+import type { EffectRun, EffectRunParts } from './effect-run.ts';
+import type { EffectUses, UseInTurn } from './effect-uses.ts';
+import { CALL_WINDOW_MS } from './limits.ts';
+import { answerTooLarge, responseTooLarge } from './outcome-too-large.ts';
+import { replayedEffect } from './replayed-effect.ts';
+
+export class JournaledCall implements AskedCall, UseInTurn {
+  readonly effect: EffectDefinition;
+  readonly request: Json;
+  readonly recorded: EffectCall;
+  readonly #run: EffectRun;
+  readonly #parts: EffectRunParts;
+  readonly #uses: EffectUses;
+  readonly #signal: AbortSignal;
+  /** Whether no earlier call of the key can have been made. */
+  #isClear = true;
+
+  constructor(
+    run: EffectRun,
+    { uses, signal }: { readonly uses: EffectUses; readonly signal: AbortSignal },
+    { effect, request, recorded }: Omit<AskedCall, 'key'>,
+  ) {
+    this.#run = run;
+    this.#parts = run.parts;
+    this.#uses = uses;
+    this.#signal = signal;
+    this.effect = effect;
+    this.request = request;
+    this.recorded = recorded;
+  }
+
+  get key(): EffectKey {
+    return this.recorded.key;
+  }
+
+  async answer(): Promise<Json> {
+    try {
+      refuseOther(this.#state, this);
+    } catch (error) {
+      throw this.#uses.refuse(error as Error);
+    }
+    const { replay } = this.#parts;
+    if (replay !== undefined) {
+      await this.#uses.expect(() => replay.outcomes(this.recorded.task));
+      return replayedEffect(this.#run, replay, this, { signal: this.#signal, order: this.#uses.order });
+    }
+    for (;;) {
+      const left = this.#state;
+      const isSettled = this.#response !== undefined && !this.#run.unvalidated.has(this.key);
+      if (isSettled || left === undefined) break;
+      if (left.status === 'failed') {
+        this.#reportFailure(left);
+        break;
+      }
+      const recovered = await this.#recover(left);
+      if (recovered === undefined) continue;
+      if ('response' in recovered) return recovered.response;
+      this.#isClear = recovered.isClear;
+      break;
+    }
+    const known = this.#response;
+    if (known !== undefined) return fitting(this, known);
+    return this.effect.kind === 'pure' ? this.#pure() : this.#call();
+  }
+
+  /**
+   * Recovers an effect that was begun before. Returns its response if it is done. Otherwise the caller continues with what is recorded, or
+   * calls; `isClear`: no earlier call of the key was done. Undefined if a confirmation or a timer changed the effect during the probe: the
+   * caller then starts from the new state.
+   */
+  async #recover(left: EffectState): Promise<{ readonly response: Json } | { readonly isClear: boolean } | undefined> {
+    const { effect, key, request } = this;
+    let recovered: Recovered;
+    try {
+      recovered = await recoverEffect(this.#run, this.#signal, { effect, key, request, left });
+      this.#signal.throwIfAborted();
+    } catch (error) {
+      if (this.#hasChanged(left)) return undefined;
+      throw error;
+    }
+    if (this.#hasChanged(left)) return undefined;
+    this.#run.unvalidated.delete(key);
+    switch (recovered.kind) {
+      case 'done':
+        await this.#resolve(recovered.response);
+        return recovered;
+      case 'wait':
+        return this.#waitOn(left, recovered.answer);
+      case 'valid':
+        return { isClear: true };
+      case 'call':
+        return recovered;
+    }
+  }
+
+  /** Continues to wait for a confirmation. Throws `ParkError` when that is overdue. */
+  #waitOn({ pending }: EffectState, answer: ProbeAnswer): Promise<never> {
+    const { token = '', deadline = null } = pending ?? {};
+    if (deadline === null) throw overdue(this, token, answer);
+    return this.#suspend({ token, deadline, detail: null });
+  }
+
+  async #suspend(wait: Wait): Promise<never> {
+    // The content must know this before the write: a confirmation may directly follow the event in the log, and be folded in the same turn.
+    this.#parts.content.awaits(this.key, wait.token);
+    await this.#parts.flushing.write([pendingDraft(this.#run, this, wait)]);
+    throw new SuspendedError(this.key);
+  }
+
+  /** Throws if the receiver confirmed that the call was not done. This fails one attempt of the step, which may then call again. */
+  #reportFailure({ isUntold }: EffectState): void {
+    if (!isUntold) return;
+    const entry = this.#parts.content.journalOf(this.key);
+    const why = entry?.status === 'failed' ? entry.error.message : 'it was not done';
+    throw this.#error(new NotDoneError(why, { confirmed: true }));
+  }
+
+  get #state(): EffectState | undefined {
+    return this.#run.effectsOf(this.recorded.task).find((other) => other.key === this.key);
+  }
+
+  /**
+   * Whether others have changed the effect since then. Their events take precedence over what recovery found out about the earlier state.
+   */
+  #hasChanged(left: EffectState): boolean {
+    return canonicalJson(this.#state as unknown as Json) !== canonicalJson(left as unknown as Json);
+  }
+
+  /** The recorded response; undefined if none is. */
+  get #response(): Json | undefined {
+    const entry = this.#parts.content.journalOf(this.key);
+    return entry?.status === 'done' ? entry.response : undefined;
+  }
+
+  async #pure(): Promise<Json> {
+    const startedAtMs = this.#parts.ports.clock.nowMs();
+    const response = await this.#attempt();
+    if (response instanceof PendingResult) {
+      throw new InvalidError(
+        'pending-pure',
+        `${this.effect.operation} is pure, so there is nothing outside to be confirmed. Define it as idempotent or irreversible.`,
+      );
+    }
+    const resolved = resolvedDraft(this.#parts.ports.digest, this.recorded, response, undefined, startedAtMs);
+    this.#uses.order.recording(this.key);
+    await this.#parts.flushing.writeStaged([resolved]);
+    this.#parts.content.journaled(this.key, { status: 'done', response });
+    return response;
+  }
+
+  /** Intends the effect, calls it within the window that the intention opens, and resolves it. */
+  async #call(): Promise<Json> {
+    const { clock } = this.#parts.ports;
+    for (;;) {
+      const prepared = await this.#prepare();
+      // The window counts from before the log accepts the intention: a process that is suspended in between must not call late.
+      const sentMs = clock.monotonicMs();
+      const mayCall = await this.#intend(prepared);
+      // This check is the last step before the call.
+      if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;
+    }
+    const answer = await this.#answered();
+    await this.#resolve(answer);
+    return answer;
+  }
+
+  async #answered(): Promise<Json> {
+    try {
+      const answer = await this.#run.withinCall(this.key, () => this.#attempt());
+      if (!(answer instanceof PendingResult)) return answer;
+      return await this.#suspend(firstWait(this.#run, this.effect, answer));
+    } catch (error) {
+      if (error instanceof SuspendedError) throw error;
+      throw await this.#failed(error);
+    }
+  }
+
+  /**
+   * Appends the intention. Resolves with true if the call may be made now, and with false if it must be intended again, because other calls
+   * have reserved the budget. Rejects if the call must not be made any more.
+   */
+  async #intend(prepared: PreparedCall | undefined): Promise<boolean> {
+    this.#signal.throwIfAborted();
+    const decided = this.#uses.intending();
+    try {
+      await this.#writeIntention(prepared);
+      const refused = await this.#confirm(prepared);
+      if (refused !== undefined) {
+        await this.#recordNotDone(new NotDoneError(errorNote(refused).message));
+        if (!(refused instanceof ContendedError)) throw refused;
+        return false;
+      }
+      if (!this.#signal.aborted) return true;
+      // The call was not made, and the record tells the next holder so.
+      await this.#recordNotDone(new NotDoneError('The worker stopped before the call.'));
+      throw this.#signal.reason;
+    } finally {
+      decided();
+    }
+  }
+
+  /** The reason why the call must not be made after all; undefined if it may be. */
+  async #confirm(prepared: PreparedCall | undefined): Promise<unknown> {
+    if (this.#signal.aborted) return undefined;
+    return prepared?.confirm?.().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  }
+
+  /** Prepares the call. A call that was intended before is prepared from its recorded origin, so that it sends the same again. */
+  async #prepare(): Promise<PreparedCall | undefined> {
+    const { effect, key } = this;
+    if (effect.prepare === undefined) return undefined;
+    const entry = this.#parts.content.journalOf(key);
+    const prepared = await effect.prepare(key, entry?.status === 'intended' ? entry.bundle : undefined);
+    this.#signal.throwIfAborted();
+    return prepared;
+  }
+
+  async #writeIntention(prepared: PreparedCall | undefined): Promise<void> {
+    const { key, request } = this;
+    const intended = intendedDraft(this, prepared);
+    await this.#parts.flushing.write(this.#run.reserving(this.recorded.task, intended));
+    this.#run.wasIntended(key);
+    const bundle = prepared?.payload.bundle;
+    this.#parts.content.journaled(key, { status: 'intended', request, ...(bundle && { bundle }) });
+  }
+
+  async #attempt(): Promise<Json | PendingResult> {
+    const { effect, key, request } = this;
+    const { timeoutMs, heartbeatTimeoutMs, operation } = effect;
+    const limits = { what: `The call of ${operation}`, timeoutMs, heartbeatTimeoutMs };
+    const answer = await answerInTime(this.#parts.ports.clock, this.#signal, limits, ({ signal, heartbeat }) =>
+      this.#parts.callEffect(effect, effect.asked ?? request, {
+        key,
+        signal,
+        heartbeat: (progress) => {
+          heartbeat();
+          if (progress !== undefined) this.#parts.onProgress(progress);
+        },
+      }),
+    );
+    return answer instanceof PendingResult ? checkedToken(operation, answer) : arrived(effect, answer);
+  }
+
+  /**
+   * Records a failure that is certain, and returns the error for the step. A call in doubt stays intended, and the next attempt decides it
+   * by the recovery table.
+   */
+  async #failed(thrown: unknown): Promise<unknown> {
+    if (this.#signal.aborted || thrown instanceof FencedError) return thrown;
+    const error = this.#run.hideSecrets(this.effect.operation, thrown);
+    // A failed model call has changed nothing outside, so the step may continue without it.
+    const isCertain = (error instanceof NotDoneError && this.#isClear) || this.effect.lostOf !== undefined;
+    if (isCertain) await this.#recordNotDone(error);
+    return this.#error(error);
+  }
+
+  async #recordNotDone(error: unknown, spent = this.effect.lostOf?.(error)): Promise<void> {
+    const note = errorNote(error);
+    this.#uses.order.recording(this.key);
+    await this.#parts.flushing.write([notDoneDraft(this.#parts.ports.digest, this.recorded, note, spent)]);
+    this.#parts.content.journaled(this.key, { status: 'failed', error: note });
+  }
+
+  /** Appends the response, and then journals it here: an effect whose outcome could not be appended is not resolved. */
+  async #resolve(response: Json): Promise<void> {
+    const { spentOf } = this.effect;
+    this.#uses.order.recording(this.key);
+    try {
+      await this.#parts.flushing.write([resolvedDraft(this.#parts.ports.digest, this.recorded, response, spentOf)]);
+    } catch (error) {
+      if (error instanceof LimitError) throw await this.#tooLarge(response, error);
+      if (this.#signal.aborted || error instanceof FencedError) throw error;
+      throw this.#error(error);
+    }
+    this.#parts.content.journaled(this.key, { status: 'done', response }, spentOf !== undefined);
+  }
+
+  /**
+   * The call was made, but its answer is too large for the log. Records the cost of a model call; for any other effect a person decides.
+   */
+  async #tooLarge(response: Json, cause: LimitError): Promise<Error> {
+    const { spentOf } = this.effect;
+    if (spentOf === undefined) return responseTooLarge(this, response, cause);
+    const error = answerTooLarge(this.effect, cause);
+    await this.#recordNotDone(error, spentOf(response));
+    return this.#error(error);
+  }
+
+  #error(cause: unknown): EffectError {
+    return new EffectError(this.effect.operation, this.effect.retry, cause);
+  }
+}
