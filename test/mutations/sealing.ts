@@ -316,10 +316,16 @@ export const SEALING_MUTATIONS: Mutations = {
     breaks: 'A record under an unknown key stops its own workflow alone.',
   },
   'forged-seal-stops-all': {
-    file: 'libs/engine/runtime/src/encryption/keyless-log.ts',
+    file: 'libs/engine/runtime/src/encryption/sealed-log.ts',
     edits: [["? { ...record, problem: 'key-missing' }", '? record']],
     caughtBy: 'libs/engine/runtime/src/projection/unreadable-records.test.ts',
     breaks: 'Where no key ever was, a record that says it is sealed stops its own workflow alone.',
+  },
+  'prepared-appends-overtake': {
+    file: 'libs/engine/runtime/src/views/encoded-log.ts',
+    edits: [['Promise.allSettled([before, preparing])', 'Promise.allSettled([preparing])']],
+    caughtBy: 'libs/engine/runtime/src/views/blob-log.test.ts',
+    breaks: 'Appends of one partition keep their order while keys and blobs are waited for (L3).',
   },
   'plain-text-is-written': {
     file: 'libs/engine/runtime/src/encryption/sealed-log.ts',

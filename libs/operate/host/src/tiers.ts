@@ -12,19 +12,21 @@ import { ConfigError } from '@tidemark/core';
 import type { BlobStore, Clock, EventLog, ObjectStore, ProjectionStore, RowStore } from '@tidemark/ports';
 import {
   Archive,
-  BlobLog,
+  BlobEncoding,
   Blobs,
+  BlobTexts,
   type ColdHistory,
   ColdReads,
-  KeylessLog,
+  EncodedLog,
+  KEYLESS,
   loggedStore,
   Restorer,
-  SealedLog,
-  sealedStore,
-  storeWithBlobs,
+  SealedRecords,
+  SealedTexts,
   systemClock,
   TieredLog,
   tieredStore,
+  transformedStore,
   wordlessStore,
 } from '@tidemark/runtime';
 import type { Keys } from './keys.ts';
@@ -141,14 +143,20 @@ export interface Below {
 export function viewsOver(below: Below): Views {
   const { log: hot, clock, archive: stores, keys, blobs, inlineMaxBytes } = below;
   const archive = stores && new Archive(stores);
-  const whole = archive === undefined ? hot : new TieredLog(hot, archive);
-  const named = blobs === undefined ? whole : new BlobLog(whole, { blobs, clock, inlineMaxBytes });
-  const plain = below.isKeyless === true ? new KeylessLog(named) : named;
-  const log = keys === undefined ? plain : new SealedLog(named, keys.workflows, { refusesPlain: below.refusesPlain });
+  const everyTier = archive === undefined ? hot : new TieredLog(hot, archive);
+  const sealing = keys && new SealedRecords(keys.workflows, { refusesPlain: below.refusesPlain });
+  const encodings = [
+    sealing ?? (below.isKeyless === true ? KEYLESS : undefined),
+    blobs && new BlobEncoding({ blobs, clock, inlineMaxBytes }),
+  ].filter((encoding) => encoding !== undefined);
+  const log = encodings.length === 0 ? everyTier : new EncodedLog(everyTier, ...encodings);
   const logged = loggedStore(below.store, log);
-  const store = blobs === undefined ? logged : storeWithBlobs(logged, { blobs, inlineMaxBytes });
-  const sealed = keys === undefined ? store : sealedStore(store, keys.workflows);
-  const rows = below.memoryWords === 'off' ? wordlessStore(sealed) : sealed;
+  const transforms = [
+    keys && new SealedTexts(keys.workflows),
+    blobs && new BlobTexts({ blobs, inlineMaxBytes }),
+  ].filter((transform) => transform !== undefined);
+  const whole = transforms.length === 0 ? logged : transformedStore(logged, ...transforms);
+  const rows = below.memoryWords === 'off' ? wordlessStore(whole) : whole;
   if (archive === undefined) return { log, store: rows };
   const restorer = new Restorer({ log, store: rows, clock }, archive);
   return {

@@ -16,21 +16,23 @@ import { type EventLog, type LogRecord, type ObjectStore, type ProjectionStore, 
 import {
   Archive,
   type ArchiveVerdict,
-  BlobLog,
+  BlobEncoding,
   type BlobStores,
   Blobs,
+  BlobTexts,
   ColdReads,
   Compactor,
   type CompactorPolicy,
   type Deletion,
+  EncodedLog,
   LamportClock,
   memoryWorkflow,
   Pace,
   type PassReport,
   Restorer,
-  storeWithBlobs,
   TieredLog,
   tieredStore,
+  transformedStore,
   type VerifyOptions,
   verifyArchive,
 } from '@tidemark/runtime';
@@ -113,7 +115,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
     const blobs = this.blobs();
     return blobs === undefined
       ? log
-      : new BlobLog(log, { blobs, clock: this.ports.clock, inlineMaxBytes: INLINE_MAX_BYTES });
+      : new EncodedLog(log, new BlobEncoding({ blobs, clock: this.ports.clock, inlineMaxBytes: INLINE_MAX_BYTES }));
   }
 
   /** Rows as their writers see them. */
@@ -121,7 +123,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
     const blobs = this.blobs();
     return blobs === undefined
       ? this.ports.store
-      : storeWithBlobs(this.ports.store, { blobs, inlineMaxBytes: INLINE_MAX_BYTES });
+      : transformedStore(this.ports.store, new BlobTexts({ blobs, inlineMaxBytes: INLINE_MAX_BYTES }));
   }
 
   /** The same archive, and a rebuilt log of the same name with these records; its rows hold all of it. */

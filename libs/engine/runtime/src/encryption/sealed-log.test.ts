@@ -13,9 +13,10 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { systemPrng } from '../kernel/system.ts';
 import { inboxRecord } from '../lease/inbox.ts';
+import { EncodedLog } from '../views/encoded-log.ts';
 import { DataKeys, type DataKeysOptions } from './data-keys.ts';
 import { ProjectedKeyStore } from './projected-keys.ts';
-import { OPENED_READ_RATIO, PLAIN_REFUSED, SealedLog, type SealedLogOptions } from './sealed-log.ts';
+import { OPENED_READ_RATIO, PLAIN_REFUSED, SealedRecords, type SealingOptions } from './sealed-log.ts';
 import { WorkflowKeys } from './workflow-keys.ts';
 
 const MAX_BYTES = 100_000;
@@ -50,13 +51,13 @@ let topic: MemoryKeyTopic;
 let index: MemoryKeyIndex;
 let store: KeyStore;
 let data: DataKeys;
-let log: SealedLog;
+let log: EncodedLog;
 const clock = new SimulatedClock();
 
 /** Another process on the same log and keys. */
-function other(more: Partial<DataKeysOptions> = {}): SealedLog {
+function other(more: Partial<DataKeysOptions> = {}): EncodedLog {
   data = new DataKeys({ provider, store, prng: systemPrng, clock, ...more });
-  return new SealedLog(inner, new WorkflowKeys(data, store));
+  return new EncodedLog(inner, new SealedRecords(new WorkflowKeys(data, store)));
 }
 
 beforeEach(() => {
@@ -70,20 +71,20 @@ beforeEach(() => {
 
 const stored = (partition: Partition = P0): readonly Uint8Array[] =>
   inner.poll([{ partition, from: 0 as Offset }])[0]!.records.map(({ value }) => value);
-const readBy = async (view: SealedLog): Promise<readonly Buffer[]> => {
+const readBy = async (view: EncodedLog): Promise<readonly Buffer[]> => {
   const [result] = await view.read([{ partition: P0, from: 0 as Offset }]);
   return result!.records.map(({ value }) => Buffer.from(value));
 };
 
-const recordsBy = async (view: SealedLog) => (await view.read([{ partition: P0, from: 0 as Offset }]))[0]!.records;
+const recordsBy = async (view: EncodedLog) => (await view.read([{ partition: P0, from: 0 as Offset }]))[0]!.records;
 /** The same keys over a log with these records. */
-function viewOf(values: readonly Uint8Array[], options?: SealedLogOptions): SealedLog {
+function viewOf(values: readonly Uint8Array[], options?: SealingOptions): EncodedLog {
   const log = new SimulatedLog(1);
   log.store(
     P0,
     values.map((value) => ({ value, type: 't' })),
   );
-  return new SealedLog(log, new WorkflowKeys(data, store), options);
+  return new EncodedLog(log, new SealedRecords(new WorkflowKeys(data, store), options));
 }
 
 const openingOf = (workflow: string): Uint8Array => {

@@ -1,6 +1,6 @@
 /**
- * Owns a view of a log with encrypted payloads: appends are sealed with the workflow's key, reads are opened, so callers know nothing of
- * keys. The log below, with its blobs, segments and archives, has sealed bytes alone. It does not know how keys are kept.
+ * Owns the encoding of a log's records with encrypted payloads: appends are sealed with the workflow's key, reads are opened, so callers
+ * know nothing of keys. The log below, with its blobs, segments and archives, has sealed bytes alone. It does not know how keys are kept.
  *
  * Invariants: a payload with an owner never reaches the log below unsealed. Only content that was sealed with a destroyed key of its own
  * workflow reads as empty. A record that can never be opened is returned with its problem, so that the fold stops its stream and no other;
@@ -17,8 +17,8 @@ import {
   workflowOf,
 } from '@tidemark/codec';
 import { CorruptError, invariant, type WorkflowId } from '@tidemark/core';
-import type { EventLog, LogRecord, ReadRequest, ReadResult, StoredRecord } from '@tidemark/ports';
-import { type Prepared, TransformingLog } from '../views/index.ts';
+import type { LogRecord, ReadResult, StoredRecord } from '@tidemark/ports';
+import { inTurns, type LogLimits, type Prepared, type RecordEncoding } from '../views/index.ts';
 import { OpeningKeys, type WorkflowKeys } from './workflow-keys.ts';
 
 /** Bytes of a read that names no bound, and how many times its bound the opened records of one read may have: the last one may exceed it. */
@@ -34,30 +34,30 @@ const EMPTY = Buffer.from('\nnull');
 const hasPayload = ({ value }: Pick<LogRecord, 'value'>): boolean =>
   Buffer.compare(value.subarray(-EMPTY.length), EMPTY) !== 0;
 
-export interface SealedLogOptions {
+export interface SealingOptions {
   /** Refuses workflows that begin with a plain payload, unless a person has accepted their plain history. */
   readonly refusesPlain?: boolean | undefined;
 }
 
-export class SealedLog extends TransformingLog {
-  override readonly recordMaxBytes: number;
-  override readonly inlineMaxBytes: number | undefined;
-  override readonly isSealing = true;
+export class SealedRecords implements RecordEncoding {
   readonly #keys: WorkflowKeys;
   readonly #refusesPlain: boolean;
-  /** The partition whose records are opened first: without turns, others would wait for ever behind a busy one. */
-  #turn = 0;
 
-  constructor(inner: EventLog, keys: WorkflowKeys, { refusesPlain = false }: SealedLogOptions = {}) {
-    super(inner);
+  constructor(keys: WorkflowKeys, { refusesPlain = false }: SealingOptions = {}) {
     this.#keys = keys;
     this.#refusesPlain = refusesPlain;
-    this.recordMaxBytes = inner.recordMaxBytes - SEALING_MAX_BYTES;
-    this.inlineMaxBytes = inner.inlineMaxBytes === undefined ? undefined : inner.inlineMaxBytes - SEALING_MAX_BYTES;
+  }
+
+  over({ recordMaxBytes, inlineMaxBytes }: LogLimits): LogLimits {
+    return {
+      recordMaxBytes: recordMaxBytes - SEALING_MAX_BYTES,
+      inlineMaxBytes: inlineMaxBytes === undefined ? undefined : inlineMaxBytes - SEALING_MAX_BYTES,
+      isSealing: true,
+    };
   }
 
   /** Undefined: a key is not cached, or something is wrong, which `prepare` reports. */
-  protected override atOnce(records: readonly LogRecord[]): readonly LogRecord[] | undefined {
+  atOnce(records: readonly LogRecord[]): readonly LogRecord[] | undefined {
     const sealed: LogRecord[] = [];
     for (const record of records) {
       const { owner } = record;
@@ -73,7 +73,7 @@ export class SealedLog extends TransformingLog {
     return sealed;
   }
 
-  protected override async prepare(records: readonly LogRecord[]): Promise<Prepared> {
+  async prepare(records: readonly LogRecord[]): Promise<Prepared> {
     const sealed = records.map(async (record) => {
       const { owner, type } = record;
       if (owner === undefined || !hasPayload(record)) return record;
@@ -87,11 +87,15 @@ export class SealedLog extends TransformingLog {
     return { records: await Promise.all(sealed) };
   }
 
-  override async read(
-    requests: readonly ReadRequest[],
-    options?: { readonly maxBytes?: number },
+  /**
+   * Opened records count towards a bound: a few bytes may unpack to megabytes. A partition whose turn comes when the bound is reached gets
+   * no records, unless none would get any; the others of a partition are read again.
+   */
+  async decode(
+    results: readonly ReadResult[],
+    first: number,
+    maxBytes = OPENED_READ_DEFAULT_BYTES,
   ): Promise<readonly ReadResult[]> {
-    const results = await this.readInner(requests, options);
     const sealed = new Map<Uint8Array, Sealed>();
     const plain: StoredRecord[] = [];
     for (const { records } of results) {
@@ -118,33 +122,17 @@ export class SealedLog extends TransformingLog {
       const by = sealed.get(record.value);
       return by === undefined ? record : opened(record, by, keys);
     };
-    return this.#fitting(results, open, (options?.maxBytes ?? OPENED_READ_DEFAULT_BYTES) * OPENED_READ_RATIO);
-  }
-
-  /**
-   * Opened records count towards a bound: a few bytes may unpack to megabytes. A partition whose turn comes when the bound is reached gets
-   * no records, unless none would get any; the others of a partition are read again.
-   */
-  #fitting(
-    results: readonly ReadResult[],
-    open: (record: StoredRecord) => StoredRecord,
-    maxBytes: number,
-  ): readonly ReadResult[] {
-    const fitting = [...results];
-    const first = this.#turn++;
-    let leftBytes = maxBytes;
-    for (let index = 0; index < results.length; index++) {
-      const at = (first + index) % results.length;
-      const records: StoredRecord[] = [];
-      for (const record of results[at]!.records) {
+    let leftBytes = maxBytes * OPENED_READ_RATIO;
+    return inTurns(results, first, (records) => {
+      const opened: StoredRecord[] = [];
+      for (const record of records) {
         if (leftBytes <= 0) break;
         const whole = open(record);
         leftBytes -= whole.value.length;
-        records.push(whole);
+        opened.push(whole);
       }
-      fitting[at] = { ...results[at]!, records };
-    }
-    return fitting;
+      return opened;
+    });
   }
 
   /** Openings that aren't sealed, even empty ones, of workflows whose plain history nobody has accepted. */
@@ -159,6 +147,25 @@ export class SealedLog extends TransformingLog {
     return refused;
   }
 }
+
+/**
+ * Stands where no keys exist: a record that claims to be sealed is returned with its problem, so that the fold stops its stream and no
+ * other. It must not be used where keys exist but are unavailable to this process: there a read must fail.
+ */
+export const KEYLESS: RecordEncoding = {
+  over: (below) => below,
+  atOnce: (records) => records,
+  prepare: async (records) => ({ records }),
+  decode: async (results) =>
+    results.map(({ records, ...result }) => ({
+      ...result,
+      records: records.map((record) =>
+        record.problem === undefined && sealedWith(record.value) !== undefined
+          ? { ...record, problem: 'key-missing' }
+          : record,
+      ),
+    })),
+};
 
 interface Sealed {
   /** Id of the key. */

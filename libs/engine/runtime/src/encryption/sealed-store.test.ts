@@ -12,9 +12,10 @@ import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { systemPrng } from '../kernel/system.ts';
 import { turnScope } from '../views/row-texts.ts';
+import { transformedStore } from '../views/transformed-store.ts';
 import { DataKeys, type DataKeysOptions } from './data-keys.ts';
 import { ProjectedKeyStore } from './projected-keys.ts';
-import { sealedStore } from './sealed-store.ts';
+import { SealedTexts } from './sealed-store.ts';
 import { WorkflowKeys } from './workflow-keys.ts';
 
 const WORKFLOWS = ['w1', 'w2', 'w3'] as unknown as readonly WorkflowId[];
@@ -56,7 +57,9 @@ beforeEach(async () => {
 /** Reads all rows through the sealed view. */
 async function read(keys: WorkflowKeys): Promise<readonly string[]> {
   const inner = { scopes: async () => rows } as unknown as ProjectionStore;
-  return (await sealedStore(inner, keys).scopes(WORKFLOWS[0]!, 10 as never)).map(({ change }) => change);
+  return (await transformedStore(inner, new SealedTexts(keys)).scopes(WORKFLOWS[0]!, 10 as never)).map(
+    ({ change }) => change,
+  );
 }
 
 describe('rows', () => {
@@ -73,7 +76,7 @@ describe('rows', () => {
     const inner = { apply: async (batch: ProjectionBatch) => void written.push(batch) } as unknown as ProjectionStore;
     for (const count of [1, 2, WORKFLOWS.length, WORKFLOWS.length]) {
       const batch = { closed: [], streams, context: { texts: [], scopes: scopes.slice(0, count) } };
-      await sealedStore(inner, keys).apply(batch as unknown as ProjectionBatch);
+      await transformedStore(inner, new SealedTexts(keys)).apply(batch as unknown as ProjectionBatch);
       rows = written.at(-1)!.context!.scopes;
       expect(rows.map(({ change }) => textSealedWith(change) !== undefined)).toEqual(Array(count).fill(true));
       expect(await read(keysOf())).toEqual(WORKFLOWS.slice(0, count).map(said));

@@ -1,21 +1,18 @@
 /**
- * Owns a view of rows with encrypted content: writes are sealed with the workflow's key, reads are opened. Plain content is accepted from
+ * Owns the transform of rows with encrypted content: writes are sealed with the workflow's key, reads are opened. Plain content is accepted from
  * workflows that have no key, and refused from those that have one. It does not decide which columns (see row-texts.ts).
  */
 
 import { openText, type SealingKey, sealText, textSealedWith } from '@tidemark/codec';
 import { CorruptError, type WorkflowId } from '@tidemark/core';
-import type { ProjectionStore, RecordOwner } from '@tidemark/ports';
-import { type ContentTransform, type Owners, type TransformText, transformedStore } from '../views/index.ts';
+import type { RecordOwner } from '@tidemark/ports';
+import type { ContentTransform, Owners, TransformText } from '../views/index.ts';
 import { OpeningKeys, type WorkflowKeys } from './workflow-keys.ts';
 
 /** Content that reveals nothing, and needs no key. */
 const isEmpty = (text: string): boolean => text === 'null' || text === '{}' || text === '';
 
-export const sealedStore = <Payload>(store: ProjectionStore<Payload>, keys: WorkflowKeys): ProjectionStore<Payload> =>
-  transformedStore(store, new Sealing(keys));
-
-class Sealing implements ContentTransform {
+export class SealedTexts implements ContentTransform {
   readonly #keys: WorkflowKeys;
 
   constructor(keys: WorkflowKeys) {

@@ -9,8 +9,9 @@ import { heldRun } from '@tidemark/testkit/engine/simulated-run';
 import { MemoryBlobs } from '@tidemark/testkit/memory-blobs';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { BLOB_EVENT_MAX_BYTES, BlobLog } from '../views/blob-log.ts';
+import { BLOB_EVENT_MAX_BYTES, BlobEncoding } from '../views/blob-log.ts';
 import { Blobs } from '../views/blobs.ts';
+import { EncodedLog } from '../views/encoded-log.ts';
 import { EVENT_MAX_BYTES } from '../views/limits.ts';
 import { appendable, eventLimits, groupTogether } from './event-limits.ts';
 
@@ -18,11 +19,11 @@ const MB = 1_000_000;
 const tooLarge = expect.objectContaining({ code: 'value-too-large' });
 
 let inner: SimulatedLog;
-let log: BlobLog;
+let log: EncodedLog;
 beforeEach(() => {
   inner = new SimulatedLog(1);
   const blobs = new Blobs({ live: new MemoryBlobs(), aside: new MemoryBlobs() }, new SimulatedClock());
-  log = new BlobLog(inner, { blobs, clock: new SimulatedClock() });
+  log = new EncodedLog(inner, new BlobEncoding({ blobs, clock: new SimulatedClock() }));
 });
 
 /** One step that leaves much and ends the workflow with much. */

@@ -20,14 +20,14 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DataKeys } from '../encryption/data-keys.ts';
 import { boundKeyId } from '../encryption/key-owner.ts';
-import { KeylessLog } from '../encryption/keyless-log.ts';
 import { ProjectedKeyStore } from '../encryption/projected-keys.ts';
-import { SealedLog } from '../encryption/sealed-log.ts';
+import { KEYLESS, SealedRecords } from '../encryption/sealed-log.ts';
 import { WorkflowKeys } from '../encryption/workflow-keys.ts';
 import { Starter } from '../inbox/starter.ts';
 import { LamportClock } from '../kernel/ports.ts';
 import { systemPrng } from '../kernel/system.ts';
 import { inboxRecord as recordOf } from '../lease/inbox.ts';
+import { EncodedLog } from '../views/encoded-log.ts';
 import { EVENT_MAX_BYTES } from '../views/limits.ts';
 import { Projector } from './projector.ts';
 
@@ -48,11 +48,11 @@ let provider: MemoryKeyProvider;
 const projectors: Projector[] = [];
 
 /** The view of a new process; `refusesPlain`: new workflows must be sealed. */
-function process(refusesPlain = false): SealedLog {
+function process(refusesPlain = false): EncodedLog {
   store = new ProjectedKeyStore(topic, index);
   data = new DataKeys({ provider, store, prng: systemPrng, clock: new SimulatedClock() });
   keys = new WorkflowKeys(data, store);
-  return new SealedLog(inner, keys, { refusesPlain });
+  return new EncodedLog(inner, new SealedRecords(keys, { refusesPlain }));
 }
 
 /** A new coordinator builds the rows. */
@@ -328,7 +328,7 @@ it('in a log of which no key was ever made, what says that it is sealed stops it
   const opening = Buffer.from(stored()[0]!).toString('latin1');
   const forged = opening.replace('"workflow":"a"', '"workflow":"c"').replace('"generation":1', '"generation":3');
   inner = new SimulatedLog(1);
-  log = new KeylessLog(inner);
+  log = new EncodedLog(inner, KEYLESS);
   ports = simulatedPorts(log, 1);
   await open('a');
   await open('b');

@@ -15,12 +15,13 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DataKeys } from '../encryption/data-keys.ts';
 import { ProjectedKeyStore } from '../encryption/projected-keys.ts';
-import { SealedLog } from '../encryption/sealed-log.ts';
+import { SealedRecords } from '../encryption/sealed-log.ts';
 import { WorkflowKeys } from '../encryption/workflow-keys.ts';
 import { systemPrng } from '../kernel/system.ts';
 import { inboxRecord } from '../lease/inbox.ts';
-import { BLOB_FRESH_MS, BlobLog } from './blob-log.ts';
+import { BLOB_FRESH_MS, BlobEncoding } from './blob-log.ts';
 import { Blobs } from './blobs.ts';
+import { EncodedLog } from './encoded-log.ts';
 
 const INLINE_BYTES = 2_000;
 const LARGE = 'x'.repeat(10_000);
@@ -31,13 +32,13 @@ let live: MemoryBlobs;
 let aside: MemoryBlobs;
 let clock: SimulatedClock;
 let blobs: Blobs;
-let log: BlobLog;
+let log: EncodedLog;
 let signalCount: number;
 
 /** Another process on the same log and blobs. */
-function other(): BlobLog {
+function other(): EncodedLog {
   blobs = new Blobs({ live, aside }, clock);
-  return new BlobLog(inner, { blobs, clock, inlineMaxBytes: INLINE_BYTES });
+  return new EncodedLog(inner, new BlobEncoding({ blobs, clock, inlineMaxBytes: INLINE_BYTES }));
 }
 
 beforeEach(() => {
@@ -66,7 +67,7 @@ const signal = (value: unknown, workflow = 'w1'): LogRecord =>
 
 const stored = (partition: Partition = P0): readonly Uint8Array[] =>
   inner.poll([{ partition, from: START }])[0]!.records.map(({ value }) => value);
-const readBy = async (view: BlobLog | SealedLog, partition: Partition = P0): Promise<readonly Buffer[]> => {
+const readBy = async (view: EncodedLog, partition: Partition = P0): Promise<readonly Buffer[]> => {
   const [result] = await view.read([{ partition, from: START }]);
   return result!.records.map(({ value }) => Buffer.from(value));
 };
@@ -99,7 +100,7 @@ describe('what is appended', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(payload, { minLength: 1, maxLength: 4 }), async (payloads) => {
         const fresh = new SimulatedLog(1);
-        const view = new BlobLog(fresh, { blobs, clock, inlineMaxBytes: INLINE_BYTES });
+        const view = new EncodedLog(fresh, new BlobEncoding({ blobs, clock, inlineMaxBytes: INLINE_BYTES }));
         const records = payloads.map(({ bytes, length }) => {
           const { value, ...record } = signal(1);
           const header = value.subarray(0, value.indexOf(0x0a) + 1);
@@ -305,9 +306,10 @@ it('under the sealed view keeps sealed bytes alone', async () => {
     close: async () => {},
   };
   const store: KeyStore = new ProjectedKeyStore(new MemoryKeyTopic(), new MemoryKeyIndex());
-  const sealed = new SealedLog(
-    log,
-    new WorkflowKeys(new DataKeys({ provider, store, prng: systemPrng, clock }), store),
+  const sealed = new EncodedLog(
+    inner,
+    new SealedRecords(new WorkflowKeys(new DataKeys({ provider, store, prng: systemPrng, clock }), store)),
+    new BlobEncoding({ blobs, clock, inlineMaxBytes: INLINE_BYTES }),
   );
   const noise = Buffer.from(systemPrng.bytes(6_000)).toString('hex');
   const records = [signal(`secret ${noise}`), signal('secret')];
@@ -317,5 +319,5 @@ it('under the sealed view keeps sealed bytes alone', async () => {
   for (const bytes of [held, ...stored()]) expect(Buffer.from(bytes).includes('secret')).toBe(false);
   expect(await readBy(sealed)).toEqual(valuesOf(records));
   expect(sealed.recordMaxBytes).toBeLessThan(log.recordMaxBytes);
-  expect(sealed.inlineMaxBytes!).toBeLessThan(log.inlineMaxBytes);
+  expect(sealed.inlineMaxBytes!).toBeLessThan(log.inlineMaxBytes!);
 });

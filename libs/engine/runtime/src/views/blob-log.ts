@@ -1,5 +1,5 @@
 /**
- * Owns a view of a log with large payloads in blobs. A record that is too large for the log is appended with a reference to the blob that
+ * Owns the encoding of a log's records with large payloads in blobs. A record that is too large for the log is appended with a reference to the blob that
  * has its payload, and is read back byte for byte. The log, segments and archives see only references. It knows nothing of the payloads,
  * and removes no blobs.
  *
@@ -21,16 +21,14 @@ import {
   BLOB_REFERENCE_MAX_BYTES,
   type BlobReference,
   type Clock,
-  type EventLog,
   type LogRecord,
-  type ReadRequest,
   type ReadResult,
   type StoredRecord,
 } from '@tidemark/ports';
 import { whileUnavailable } from '../kernel/index.ts';
 import type { Blobs } from './blobs.ts';
+import { inTurns, type LogLimits, type Prepared, type RecordEncoding } from './encoded-log.ts';
 import { EVENT_MAX_BYTES } from './limits.ts';
-import { type Prepared, TransformingLog } from './transforming-log.ts';
 
 /** Largest event where payloads may be in blobs, in bytes, header and payload together; larger ones are refused. */
 export const BLOB_EVENT_MAX_BYTES = 64 * 1024 * 1024;
@@ -42,41 +40,39 @@ const BLOB_READ_MAX_BYTES = 64 * 1024 * 1024;
  */
 export const BLOB_FRESH_MS = 3_600_000;
 
-export interface BlobLogOptions {
+export interface BlobEncodingOptions {
   readonly blobs: Blobs;
   readonly clock: Clock;
   /** Largest size of one append's records in the log, in bytes; the log's own limit applies where it is lower. */
   readonly inlineMaxBytes?: number | undefined;
 }
 
-export class BlobLog extends TransformingLog {
-  override readonly recordMaxBytes = BLOB_EVENT_MAX_BYTES;
-  override readonly inlineMaxBytes: number;
-  readonly #maxBytes: number;
+export class BlobEncoding implements RecordEncoding {
+  /** Largest size of one append's records in the form below, in bytes. */
+  #maxBytes: number;
   readonly #blobs: Blobs;
   readonly #clock: Clock;
-  /** The partition whose large payloads are read first: without turns, others would wait for ever behind a busy one. */
-  #turn = 0;
 
-  constructor(inner: EventLog, { blobs, clock, inlineMaxBytes = EVENT_MAX_BYTES }: BlobLogOptions) {
-    super(inner);
+  constructor({ blobs, clock, inlineMaxBytes = EVENT_MAX_BYTES }: BlobEncodingOptions) {
     this.#blobs = blobs;
     this.#clock = clock;
-    this.#maxBytes = Math.min(inlineMaxBytes, inner.recordMaxBytes);
-    this.inlineMaxBytes = this.#maxBytes - BLOB_HEADER_MAX_BYTES;
+    this.#maxBytes = inlineMaxBytes;
   }
 
-  protected override atOnce(records: readonly LogRecord[]): readonly LogRecord[] | undefined {
+  over(below: LogLimits): LogLimits {
+    this.#maxBytes = Math.min(this.#maxBytes, below.recordMaxBytes);
+    const inlineMaxBytes = this.#maxBytes - BLOB_HEADER_MAX_BYTES;
+    return { recordMaxBytes: BLOB_EVENT_MAX_BYTES, inlineMaxBytes, isSealing: below.isSealing };
+  }
+
+  atOnce(records: readonly LogRecord[]): readonly LogRecord[] | undefined {
     return bytesOf(records) <= this.#maxBytes ? records : undefined;
   }
 
   /** Waits while the blob store is unavailable, as an append waits for the log. */
-  protected override async prepare(
-    records: readonly LogRecord[],
-    options: AppendOptions | undefined,
-  ): Promise<Prepared> {
-    const tooLarge = records.find(({ value }) => value.length > this.recordMaxBytes);
-    if (tooLarge !== undefined) throw recordTooLarge(tooLarge.value.length, this.recordMaxBytes);
+  async prepare(records: readonly LogRecord[], options: AppendOptions | undefined): Promise<Prepared> {
+    const tooLarge = records.find(({ value }) => value.length > BLOB_EVENT_MAX_BYTES);
+    if (tooLarge !== undefined) throw recordTooLarge(tooLarge.value.length, BLOB_EVENT_MAX_BYTES);
     const moved = this.#moved(records);
     const payloads = [...moved.values()].map(({ payload }) => payload);
     let ageMs = this.#stopwatch();
@@ -124,48 +120,23 @@ export class BlobLog extends TransformingLog {
   }
 
   /**
-   * As the log's own read, but payloads in blobs count towards `maxBytes` too: a partition whose next record no longer fits gets no
-   * records, unless none would get any.
+   * Payloads in blobs count towards `maxBytes` too: a partition whose next record no longer fits gets no records, unless none would get
+   * any.
    */
-  override async read(
-    requests: readonly ReadRequest[],
-    options?: { readonly maxBytes?: number },
+  async decode(
+    results: readonly ReadResult[],
+    first: number,
+    maxBytes = BLOB_READ_MAX_BYTES,
   ): Promise<readonly ReadResult[]> {
-    const results = await this.readInner(requests, options);
     const blobs = new Map<StoredRecord, BlobReference>();
     for (const record of results.flatMap(({ records }) => records)) {
       const blob = recordBlob(record.value);
       if (blob !== undefined) blobs.set(record, blob);
     }
     if (blobs.size === 0) return results;
-    const fitting = this.#fitting(results, blobs, options?.maxBytes ?? BLOB_READ_MAX_BYTES);
+    const fitting = inTurns(results, first, fittingBlobs(blobs, maxBytes));
     for (const record of fitting.flatMap(({ records }) => records)) readingNow()?.pass(blobs.get(record)?.bytes ?? 0);
     return Promise.all(fitting.map((result) => this.#wholeResult(result, blobs)));
-  }
-
-  #fitting(
-    results: readonly ReadResult[],
-    blobs: ReadonlyMap<StoredRecord, BlobReference>,
-    maxBytes: number,
-  ): readonly ReadResult[] {
-    const fitting = [...results];
-    const first = this.#turn++;
-    let leftBytes = maxBytes;
-    let isAny = false;
-    for (let index = 0; index < results.length; index++) {
-      const at = (first + index) % results.length;
-      const { records } = results[at]!;
-      const end = records.findIndex((record) => {
-        const bytes = blobs.get(record)?.bytes;
-        if (bytes === undefined) return false;
-        if (isAny && bytes > leftBytes) return true;
-        isAny = true;
-        leftBytes -= bytes;
-        return false;
-      });
-      if (end >= 0) fitting[at] = { ...results[at]!, records: records.slice(0, end) };
-    }
-    return fitting;
   }
 
   async #wholeResult(result: ReadResult, blobs: ReadonlyMap<StoredRecord, BlobReference>): Promise<ReadResult> {
@@ -186,6 +157,23 @@ export class BlobLog extends TransformingLog {
       return { ...record, problem: error.code };
     }
   }
+}
+
+/** The records up to the first whose blob no longer fits. The first blob of all always does. */
+function fittingBlobs(blobs: ReadonlyMap<StoredRecord, BlobReference>, maxBytes: number) {
+  let leftBytes = maxBytes;
+  let isAny = false;
+  return (records: readonly StoredRecord[]): readonly StoredRecord[] => {
+    const end = records.findIndex((record) => {
+      const bytes = blobs.get(record)?.bytes;
+      if (bytes === undefined) return false;
+      if (isAny && bytes > leftBytes) return true;
+      isAny = true;
+      leftBytes -= bytes;
+      return false;
+    });
+    return end < 0 ? records : records.slice(0, end);
+  };
 }
 
 const bytesOf = (records: readonly LogRecord[]): number => records.reduce((sum, { value }) => sum + value.length, 0);

@@ -9,8 +9,9 @@ import { SimulatedStore } from '@tidemark/testkit/engine/simulated-store';
 import { MemoryBlobs } from '@tidemark/testkit/memory-blobs';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { storeWithBlobs } from './blob-rows.ts';
+import { BlobTexts } from './blob-rows.ts';
 import { Blobs } from './blobs.ts';
+import { transformedStore } from './transformed-store.ts';
 
 const INLINE_BYTES = 400;
 const ID = rows.workflowNamed('w');
@@ -25,7 +26,7 @@ beforeEach(() => {
   [plain, below] = [new SimulatedStore(2), new SimulatedStore(2)];
   live = new MemoryBlobs();
   const blobs = new Blobs({ live, aside: new MemoryBlobs() }, new SimulatedClock());
-  view = storeWithBlobs(below, { blobs, inlineMaxBytes: INLINE_BYTES });
+  view = transformedStore(below, new BlobTexts({ blobs, inlineMaxBytes: INLINE_BYTES }));
 });
 
 /** A text in every place that a row has for one. */
@@ -94,7 +95,7 @@ describe('rows', () => {
       fc.asyncProperty(text, fc.integer({ min: 1, max: 50 }), async (said, inlineMaxBytes) => {
         const store = new SimulatedStore(1);
         const blobs = new Blobs({ live, aside: new MemoryBlobs() }, new SimulatedClock());
-        const own = storeWithBlobs(store, { blobs, inlineMaxBytes });
+        const own = transformedStore(store, new BlobTexts({ blobs, inlineMaxBytes }));
         await own.apply(batchOf(() => said));
         const { scopes, workflow } = await seen(own);
         expect([scopes[0]?.change, workflow?.result]).toEqual([said, said]);

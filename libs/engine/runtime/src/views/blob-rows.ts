@@ -1,5 +1,5 @@
 /**
- * Owns a view of rows with large texts in blobs: the row has a reference to the blob (see blob-store.ts of the ports), and readers get the
+ * Owns the transform of rows with large texts in blobs: the row has a reference to the blob (see blob-store.ts of the ports), and readers get the
  * text. It does not decide which columns (see row-texts.ts), and removes no blobs.
  *
  * B2 A row references a blob only after the blob is stored. A text that looks like a reference goes into a blob itself, however short it
@@ -7,17 +7,11 @@
  */
 
 import { CorruptError } from '@tidemark/core';
-import {
-  BLOB_REFERENCE_HEAD,
-  type BlobReference,
-  blobReferenceOf,
-  blobReferenceText,
-  type ProjectionStore,
-} from '@tidemark/ports';
+import { BLOB_REFERENCE_HEAD, type BlobReference, blobReferenceOf, blobReferenceText } from '@tidemark/ports';
 import type { Blobs } from './blobs.ts';
 import { EVENT_MAX_BYTES } from './limits.ts';
 import type { TransformText } from './row-texts.ts';
-import { type ContentTransform, transformedStore } from './transformed-store.ts';
+import type { ContentTransform } from './transformed-store.ts';
 
 export interface BlobRowsOptions {
   readonly blobs: Blobs;
@@ -25,15 +19,10 @@ export interface BlobRowsOptions {
   readonly inlineMaxBytes?: number | undefined;
 }
 
-export const storeWithBlobs = <Payload>(
-  store: ProjectionStore<Payload>,
-  options: BlobRowsOptions,
-): ProjectionStore<Payload> => transformedStore(store, new Blobbing(options));
-
 /** Most bytes of UTF-8 for one unit of a string. */
 const UNIT_MAX_BYTES = 3;
 
-class Blobbing implements ContentTransform {
+export class BlobTexts implements ContentTransform {
   readonly #blobs: Blobs;
   readonly #maxBytes: number;
 

@@ -10,12 +10,15 @@ export abstract class LogView implements EventLog {
   readonly isSealing: boolean;
   protected readonly inner: EventLog;
 
-  constructor(inner: EventLog) {
+  constructor(
+    inner: EventLog,
+    limits: Pick<EventLog, 'recordMaxBytes' | 'inlineMaxBytes'> & { readonly isSealing?: boolean | undefined } = inner,
+  ) {
     this.inner = inner;
     this.durability = inner.durability;
-    this.recordMaxBytes = inner.recordMaxBytes;
-    this.inlineMaxBytes = inner.inlineMaxBytes;
-    this.isSealing = inner.isSealing ?? false;
+    this.recordMaxBytes = limits.recordMaxBytes;
+    this.inlineMaxBytes = limits.inlineMaxBytes;
+    this.isSealing = limits.isSealing ?? false;
   }
 
   abstract read(

@@ -9,11 +9,12 @@ import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, expect, it } from 'vitest';
 import { DataKeys } from '../encryption/data-keys.ts';
 import { ProjectedKeyStore } from '../encryption/projected-keys.ts';
-import { sealedStore } from '../encryption/sealed-store.ts';
+import { SealedTexts } from '../encryption/sealed-store.ts';
 import { WorkflowKeys } from '../encryption/workflow-keys.ts';
 import { systemPrng } from '../kernel/system.ts';
 import { contentsThrough } from './row-contents.ts';
 import { type TransformText, turnBatch } from './row-texts.ts';
+import { transformedStore } from './transformed-store.ts';
 
 const W = 'w' as WorkflowId;
 let seal: TransformText;
@@ -29,7 +30,7 @@ beforeEach(async () => {
   const keys = new WorkflowKeys(data, store);
   const key = await keys.find({ workflow: W, tenant: TENANT, user: null });
   seal = (text, place) => sealText(text, place, key);
-  compare = contentsThrough((rows) => sealedStore(rows, keys));
+  compare = contentsThrough((rows) => transformedStore(rows, new SealedTexts(keys)));
 });
 
 /** A row of each table as the projection seals it, with this text everywhere. */

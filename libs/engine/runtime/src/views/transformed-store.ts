@@ -25,21 +25,33 @@ export interface ContentTransform {
   outward<T>(work: (turn: rows.TransformText) => T): Promise<T>;
 }
 
+/** The view of the rows. `transforms`: in the order in which texts pass through them on their way in. */
 export function transformedStore<Payload>(
   store: ProjectionStore<Payload>,
-  transform: ContentTransform,
+  ...transforms: readonly ContentTransform[]
 ): ProjectionStore<Payload> {
-  const inward = (batch: ProjectionBatch): Promise<ProjectionBatch> =>
-    transform.inward(
-      (turn) => rows.turnBatch(batch, turn),
-      () => ownersOf(batch),
-    );
+  const inward = async <T>(
+    given: T,
+    turnAll: (given: T, turn: rows.TransformText) => T,
+    owners: () => Owners,
+  ): Promise<T> => {
+    let turned = given;
+    for (const transform of transforms) turned = await transform.inward((turn) => turnAll(turned, turn), owners);
+    return turned;
+  };
   /** For rows of one kind. */
-  const outward = <R>(found: readonly R[], turnRow: (row: R, turn: rows.TransformText) => R): Promise<readonly R[]> =>
-    transform.outward((turn) => found.map((row) => turnRow(row, turn)));
+  const outward = async <R>(found: readonly R[], turnRow: (row: R, turn: rows.TransformText) => R) => {
+    let turned = found;
+    for (const transform of transforms.toReversed()) {
+      turned = await transform.outward((turn) => turned.map((row) => turnRow(row, turn)));
+    }
+    return turned;
+  };
+  const inwardBatch = (batch: ProjectionBatch): Promise<ProjectionBatch> =>
+    inward(batch, rows.turnBatch, () => ownersOf(batch));
   return overridden<ProjectionStore<Payload>>(store, {
-    apply: async (batch) => store.apply(await inward(batch)),
-    restoreRows: async (batch, ...rest) => store.restoreRows(await inward(batch), ...rest),
+    apply: async (batch) => store.apply(await inwardBatch(batch)),
+    restoreRows: async (batch, ...rest) => store.restoreRows(await inwardBatch(batch), ...rest),
     scopes: async (...of) => outward(await store.scopes(...of), rows.turnScope),
     texts: async (workflow, digests) => outward(await store.texts(workflow, digests), rows.turnNamed(workflow)),
     fragments: async (workflow, upTo) => outward(await store.fragments(workflow, upTo), rows.turnNamed(workflow)),
@@ -52,8 +64,9 @@ export function transformedStore<Payload>(
     },
     workflows: async (query) => outward(await store.workflows(query), rows.turnSummary),
     place: async (requests, rules) => {
-      const turned = transform.inward(
-        (turn) => requests.map((request) => rows.turnOpening(request, turn)),
+      const turned = inward(
+        requests,
+        (all, turn) => all.map((request) => rows.turnOpening(request, turn)),
         () => new Map(requests.map((request) => [request.workflow, ownerOf(request)])),
       );
       return outward(await store.place(await turned, rules), rows.turnOpening);
