@@ -157,5 +157,5 @@ export { BlobTexts } from './views/blob-rows.ts';
 export { type BlobStores, Blobs } from './views/blobs.ts';
 export { EncodedLog } from './views/encoded-log.ts';
 export { contentsThrough } from './views/row-contents.ts';
-export { transformedStore, wordlessStore } from './views/transformed-store.ts';
+export { type ContentTransform, transformedStore, wordlessStore } from './views/transformed-store.ts';
 export { type Uncheckpointed, Worker, type WorkerOptions } from './worker/worker.ts';

@@ -4,7 +4,7 @@ import type { StoreRebuild, UnfinishedRebuild } from '@tidemark/ports';
 import { contentsThrough, RowsRebuild, type RowsRebuildOptions } from '@tidemark/runtime';
 import { unfinishedPostgresRebuild } from '@tidemark/store-postgres';
 import type { ClusterConfig } from './config.ts';
-import { type Below, viewsOver } from './tiers.ts';
+import { type Below, transformsOf, viewsOver } from './tiers.ts';
 
 export interface RebuildRole extends Pick<RowsRebuildOptions, 'onProgress'> {
   /** Called for every failure that was survived. */
@@ -31,21 +31,17 @@ export function rebuildOver(
   close: () => Promise<void>,
 ): Rebuild {
   const { log, store, tiers } = viewsOver({ ...below, store: target.store });
+  const transforms = transformsOf(below);
   const rows = new RowsRebuild({
     target,
     rows: store,
     log,
     archived: tiers,
     clock: below.clock,
-    contents: contentsOf(below),
+    // With the existing keys and blobs.
+    contents: transforms.length === 0 ? undefined : contentsThrough(transforms),
     ...(onProgress !== undefined && { onProgress }),
     ...(onError !== undefined && { onError }),
   });
   return { rows, close };
-}
-
-/** With the existing keys and blobs. */
-function contentsOf({ archive: _, ...below }: Omit<Below, 'store'>): RowsRebuildOptions['contents'] {
-  if (below.keys === undefined && below.blobs === undefined) return undefined;
-  return contentsThrough((store) => viewsOver({ ...below, store }).store);
 }

@@ -17,6 +17,7 @@ import {
   BlobTexts,
   type ColdHistory,
   ColdReads,
+  type ContentTransform,
   EncodedLog,
   KEYLESS,
   loggedStore,
@@ -136,6 +137,12 @@ export interface Below {
   readonly inlineMaxBytes?: number | undefined;
 }
 
+/** What texts of rows pass through, the first one first. */
+export const transformsOf = ({ keys, blobs, inlineMaxBytes }: Omit<Below, 'store'>): readonly ContentTransform[] =>
+  [keys && new SealedTexts(keys.workflows), blobs && new BlobTexts({ blobs, inlineMaxBytes })].filter(
+    (transform) => transform !== undefined,
+  );
+
 /**
  * Returns views that read every tier, load large payloads, and open sealed ones. Below them, log, segments and compactors see names and
  * sealed bytes alone; blobs hold sealed bytes.
@@ -151,10 +158,7 @@ export function viewsOver(below: Below): Views {
   ].filter((encoding) => encoding !== undefined);
   const log = encodings.length === 0 ? everyTier : new EncodedLog(everyTier, ...encodings);
   const logged = loggedStore(below.store, log);
-  const transforms = [
-    keys && new SealedTexts(keys.workflows),
-    blobs && new BlobTexts({ blobs, inlineMaxBytes }),
-  ].filter((transform) => transform !== undefined);
+  const transforms = transformsOf(below);
   const whole = transforms.length === 0 ? logged : transformedStore(logged, ...transforms);
   const rows = below.memoryWords === 'off' ? wordlessStore(whole) : whole;
   if (archive === undefined) return { log, store: rows };

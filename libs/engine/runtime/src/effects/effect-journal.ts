@@ -91,7 +91,7 @@ export class EffectJournal {
     const call = { task: this.#task, key, operation, kind: 'pure', requestDigest } as const;
     let isRecorded = true;
     const answer = async (): Promise<Json> => {
-      const known = this.#recorded(key);
+      const known = this.#run.responseTo(key);
       if (known !== undefined) return known;
       const replayed = await this.#replayedClosure(call);
       isRecorded = replayed !== undefined;
@@ -181,10 +181,5 @@ export class EffectJournal {
     await this.#parts.flushing.writeStaged([notDoneDraft(digest, call, note)]);
     this.#parts.content.journaled(key, { status: 'failed', error: note });
     return error;
-  }
-
-  #recorded(key: EffectKey): Json | undefined {
-    const entry = this.#parts.content.journalOf(key);
-    return entry?.status === 'done' ? entry.response : undefined;
   }
 }

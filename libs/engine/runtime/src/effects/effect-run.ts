@@ -69,6 +69,12 @@ export class EffectRun {
     return [{ type: 'CheckpointReserved', control, payload: null }, ...drafts];
   }
 
+  /** The recorded response; undefined if none is. */
+  responseTo(key: EffectKey): Json | undefined {
+    const entry = this.parts.content.journalOf(key);
+    return entry?.status === 'done' ? entry.response : undefined;
+  }
+
   wasIntended(key: EffectKey): void {
     this.#intentions.set(key, (this.#intentions.get(key) ?? 0) + 1);
   }

@@ -77,7 +77,7 @@ export class JournaledCall implements AskedCall, UseInTurn {
     }
     for (;;) {
       const left = this.#state;
-      const isSettled = this.#response !== undefined && !this.#run.unvalidated.has(this.key);
+      const isSettled = this.#run.responseTo(this.key) !== undefined && !this.#run.unvalidated.has(this.key);
       if (isSettled || left === undefined) break;
       if (left.status === 'failed') {
         this.#reportFailure(left);
@@ -89,7 +89,7 @@ export class JournaledCall implements AskedCall, UseInTurn {
       this.#isClear = recovered.isClear;
       break;
     }
-    const known = this.#response;
+    const known = this.#run.responseTo(this.key);
     if (known !== undefined) return fitting(this, known);
     return this.effect.kind === 'pure' ? this.#pure() : this.#call();
   }
@@ -155,12 +155,6 @@ export class JournaledCall implements AskedCall, UseInTurn {
    */
   #hasChanged(left: EffectState): boolean {
     return canonicalJson(this.#state as unknown as Json) !== canonicalJson(left as unknown as Json);
-  }
-
-  /** The recorded response; undefined if none is. */
-  get #response(): Json | undefined {
-    const entry = this.#parts.content.journalOf(this.key);
-    return entry?.status === 'done' ? entry.response : undefined;
   }
 
   async #pure(): Promise<Json> {

@@ -25,6 +25,21 @@ export interface ContentTransform {
   outward<T>(work: (turn: rows.TransformText) => T): Promise<T>;
 }
 
+type TurnRow<R> = (row: R, turn: rows.TransformText) => R;
+
+/** Rows of one kind as they were before the transforms. */
+export async function outwardThrough<R>(
+  transforms: readonly ContentTransform[],
+  found: readonly R[],
+  turnRow: TurnRow<R>,
+): Promise<readonly R[]> {
+  let turned = found;
+  for (const transform of transforms.toReversed()) {
+    turned = await transform.outward((turn) => turned.map((row) => turnRow(row, turn)));
+  }
+  return turned;
+}
+
 /** The view of the rows. `transforms`: in the order in which texts pass through them on their way in. */
 export function transformedStore<Payload>(
   store: ProjectionStore<Payload>,
@@ -39,14 +54,7 @@ export function transformedStore<Payload>(
     for (const transform of transforms) turned = await transform.inward((turn) => turnAll(turned, turn), owners);
     return turned;
   };
-  /** For rows of one kind. */
-  const outward = async <R>(found: readonly R[], turnRow: (row: R, turn: rows.TransformText) => R) => {
-    let turned = found;
-    for (const transform of transforms.toReversed()) {
-      turned = await transform.outward((turn) => turned.map((row) => turnRow(row, turn)));
-    }
-    return turned;
-  };
+  const outward = <R>(found: readonly R[], turnRow: TurnRow<R>) => outwardThrough(transforms, found, turnRow);
   const inwardBatch = (batch: ProjectionBatch): Promise<ProjectionBatch> =>
     inward(batch, rows.turnBatch, () => ownersOf(batch));
   return overridden<ProjectionStore<Payload>>(store, {
