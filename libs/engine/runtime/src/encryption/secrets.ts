@@ -8,7 +8,7 @@
 
 import { maskSecrets, maskSecretsIn, readingNow } from '@tidemark/codec';
 import { ConfigError, type Json, type StreamState, streamFromJson, type WorkflowId } from '@tidemark/core';
-import type { EffectRow, JsonText, ProjectionStore, RecordOwner, StreamSnapshot } from '@tidemark/ports';
+import type { JsonText, ProjectionStore, RecordOwner } from '@tidemark/ports';
 import type {
   CompensatedDefinition,
   ContextDefinition,
@@ -23,7 +23,7 @@ import type {
 import { originOf } from '../history/index.ts';
 import { type FieldKeys, overridden, type Ports, type SecretPorts } from '../kernel/index.ts';
 import { compensatedBy } from '../lease/index.ts';
-import type { Reads } from '../projection/index.ts';
+import { fillCheckpoint, fillEffect, fillEvent, fillSnapshot, type Reads } from '../projection/index.ts';
 import { type ContentTransform, transformedStore } from '../views/index.ts';
 import { guardedDefinition } from './guarded-definition.ts';
 import { openedUndo, sealedEffect } from './secret-calls.ts';
@@ -112,28 +112,11 @@ export const maskedStore = (store: ProjectionStore): ProjectionStore =>
 
 /** All reads that return payloads: the type lists them. */
 const maskedReads = (store: Reads<JsonText>): Reads<JsonText> => ({
-  loadStreams: async (...of) => (await store.loadStreams(...of)).map(maskedSnapshot),
-  checkpoints: async (...of) => (await store.checkpoints(...of)).map(masked),
-  effects: async (...of) => (await store.effects(...of)).map(maskedEffect),
-  effectPage: async (...of) => (await store.effectPage(...of)).map(maskedEffect),
-  events: async (...of) => (await store.events(...of)).map(masked),
-});
-
-const masked = <R extends { readonly payload: JsonText }>(row: R): R => ({
-  ...row,
-  payload: maskSecretsIn(row.payload),
-});
-
-const maskedEffect = (row: EffectRow): EffectRow => ({
-  ...masked(row),
-  request: row.request === null ? null : maskSecretsIn(row.request),
-});
-
-const maskedSnapshot = (snapshot: StreamSnapshot): StreamSnapshot => ({
-  ...snapshot,
-  checkpoints: snapshot.checkpoints.map(masked),
-  effects: snapshot.effects.map(masked),
-  causes: snapshot.causes.map(masked),
+  loadStreams: async (...of) => (await store.loadStreams(...of)).map((row) => fillSnapshot(row, maskSecretsIn)),
+  checkpoints: async (...of) => (await store.checkpoints(...of)).map((row) => fillCheckpoint(row, maskSecretsIn)),
+  effects: async (...of) => (await store.effects(...of)).map((row) => fillEffect(row, maskSecretsIn)),
+  effectPage: async (...of) => (await store.effectPage(...of)).map((row) => fillEffect(row, maskSecretsIn)),
+  events: async (...of) => (await store.events(...of)).map((row) => fillEvent(row, maskSecretsIn)),
 });
 
 const MASKING: ContentTransform = {

@@ -5,4 +5,5 @@ export { OmittedHistory } from './omitted-history.ts';
 export { addPartitions, wholePartitions } from './partition-rows.ts';
 export { ProjectionBuilder } from './projection.ts';
 export { Projector } from './projector.ts';
+export { fillCheckpoint, fillEffect, fillEvent, fillSnapshot } from './row-places.ts';
 export { isRunnable, jobOf, streamRow } from './stream-rows.ts';

@@ -59,11 +59,11 @@ export const loggedReads = (store: Reads<RecordPlace>, log: Log): Reads<JsonText
   events: async (id, ...of) => filledOf(log, id, await store.events(id, ...of), rows.fillEvent),
 });
 
-type Fill<From, To> = (row: From, payloadAt: rows.PayloadAt) => To;
+type Fill<From, To> = (row: From, payloadAt: rows.PayloadOf<RecordPlace>) => To;
 
 async function filled<From, To>(log: Log, found: readonly From[], fill: Fill<From, To>): Promise<readonly To[]> {
   const places = new Set<RecordPlace>();
-  const note: rows.PayloadAt = (place) => {
+  const note: rows.PayloadOf<RecordPlace> = (place) => {
     places.add(place);
     return '';
   };

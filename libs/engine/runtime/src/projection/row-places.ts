@@ -1,17 +1,15 @@
 /**
- * Owns which columns of rows have the place of a record, and which record a row may name. A changed row can name neither another workflow's
+ * Owns which columns of rows have a payload or the place of its record, and which record a row may name. A changed row can name neither another workflow's
  * record nor a different one of the same workflow, even to an attacker without keys. Pure: it receives the function that reads payloads.
  */
 
 import type { Envelope, WorkflowId } from '@tidemark/core';
-import type { CheckpointRow, EffectRow, EventRow, JsonText, RecordPlace, StreamSnapshot } from '@tidemark/ports';
+import type { CheckpointRow, EffectRow, EventRow, JsonText, StreamSnapshot } from '@tidemark/ports';
 
 /** Whether a record is the one that the row describes. */
 export type Fits = (envelope: Envelope) => boolean;
-/** The payload of the record at the place. */
-export type PayloadAt = (place: RecordPlace, fits: Fits) => JsonText;
-
-type Placed = { readonly payload: RecordPlace };
+/** The payload that comes in place of what the row has, such as that of the record there. */
+export type PayloadOf<P> = (payload: P, fits: Fits) => JsonText;
 
 /** `checkpoint` is compared only where the row has it. */
 const isCheckpoint =
@@ -53,32 +51,32 @@ const isEvent =
   ({ workflow, id }) =>
     workflow === of && id === event;
 
-const filled = <R extends Placed>(row: R, payloadAt: PayloadAt, fits: Fits) => ({
+const filled = <P, R extends { readonly payload: P }>(row: R, payloadOf: PayloadOf<P>, fits: Fits) => ({
   ...row,
-  payload: payloadAt(row.payload, fits),
+  payload: payloadOf(row.payload, fits),
 });
 
-export const fillCheckpoint = (row: CheckpointRow<RecordPlace>, payloadAt: PayloadAt): CheckpointRow =>
-  filled(row, payloadAt, isCheckpoint(row, row.workflow));
+export const fillCheckpoint = <P>(row: CheckpointRow<P>, payloadOf: PayloadOf<P>): CheckpointRow =>
+  filled(row, payloadOf, isCheckpoint(row, row.workflow));
 
-export const fillEvent = (row: EventRow<RecordPlace>, payloadAt: PayloadAt): EventRow =>
-  filled(row, payloadAt, isEvent(row, row.workflow));
+export const fillEvent = <P>(row: EventRow<P>, payloadOf: PayloadOf<P>): EventRow =>
+  filled(row, payloadOf, isEvent(row, row.workflow));
 
-export function fillEffect(row: EffectRow<RecordPlace>, payloadAt: PayloadAt): EffectRow {
+export function fillEffect<P>(row: EffectRow<P>, payloadOf: PayloadOf<P>): EffectRow {
   const { workflow, request, key } = row;
   const isIntention = isOfEffect({ key, status: 'intended' }, workflow);
   return {
-    ...filled(row, payloadAt, isOfEffect(row, workflow)),
-    request: request === null ? null : payloadAt(request, isIntention),
+    ...filled(row, payloadOf, isOfEffect(row, workflow)),
+    request: request === null ? null : payloadOf(request, isIntention),
   };
 }
 
-export function fillSnapshot(snapshot: StreamSnapshot<RecordPlace>, payloadAt: PayloadAt): StreamSnapshot {
+export function fillSnapshot<P>(snapshot: StreamSnapshot<P>, payloadOf: PayloadOf<P>): StreamSnapshot {
   const { workflow, checkpoints, effects, causes } = snapshot;
   return {
     ...snapshot,
-    checkpoints: checkpoints.map((row) => filled(row, payloadAt, isCheckpoint(row, workflow))),
-    effects: effects.map((row) => filled(row, payloadAt, isOfEffect(row, workflow))),
-    causes: causes.map((row) => filled(row, payloadAt, isEvent(row, workflow))),
+    checkpoints: checkpoints.map((row) => filled(row, payloadOf, isCheckpoint(row, workflow))),
+    effects: effects.map((row) => filled(row, payloadOf, isOfEffect(row, workflow))),
+    causes: causes.map((row) => filled(row, payloadOf, isEvent(row, workflow))),
   };
 }
