@@ -44,7 +44,7 @@ it('is listed with its form, and answered once', async (context) => {
   const again = await here('approve', 'r1', '--task', '0.0', '--value', '{"cents":300}', ...why);
   expect(again.out).toMatch(/^r1: task 0\.0 was approved so before\. Nothing changed\./);
   expect((await here('reject', 'r2', '--task', '0.0', ...why)).out).toMatch(/^r2: task 0\.0 is rejected\./);
-  await dev.says(/ana decided approved amount: it was late/);
+  await dev.says(/approved amount by ana: it was late/);
   expect((await here('approve', 'r2', '--task', '0.0', ...why)).err).toMatch(/Give --task and --value/);
   expect((await here('watch', 'r2')).code).toBe(0);
   const late = await here('reject', 'r1', '--task', '0.0', '--by', 'bob', '--why', 'no');
