@@ -5,6 +5,7 @@
 
 import type { Answer } from '@tidemark/client';
 import type { Json } from '@tidemark/core';
+import { ENDINGS, said } from '@tidemark/core/timeline';
 import { checksumOf, handoffSchema, type NamedHandoff, stepRecordIn } from '@tidemark/sdk';
 import { actionEntry, type Effect, type LogEntry, toolCallIds } from './actions.ts';
 import type { LogLine, RunState } from './formats.ts';
@@ -222,54 +223,32 @@ function noteLine(step: string | null, ts: string, action: string, detail: Json 
   return { ...line, ...fields, ...line } as LogLine;
 }
 
-/** The words of people and of the system; forgotten ones are empty. */
-interface Words {
-  readonly error?: { readonly message?: string };
-  readonly why?: string;
-  readonly value?: Json;
-}
+/** The action of a line for what was said, which of its facts is the result, and which stand beside that. */
+const ACTIONS: Readonly<Record<string, readonly [action: string, result: string, ...more: string[]]>> = {
+  step_failed: ['failed', 'message', 'task', 'attempt'],
+  signal: ['signal', 'name'],
+  parked: ['waits', 'message'],
+  decided: ['decided', 'resolution', 'by'],
+  cancelling: ['cancelled', 'why', 'by'],
+  paused: ['paused', 'why', 'by'],
+  resumed_by: ['resumed', 'why', 'by'],
+  lease_lost: ['interrupted', 'reason'],
+};
 
-function noteReported({ position, at, type, control: clear, payload }: Note): Reported {
-  const control = clear as Readonly<Record<string, Json>>;
-  const { error, why = '', value } = (payload ?? {}) as Words;
-  const message = error?.message ?? '';
-  const line = (action: string, result: Json, more: Readonly<Record<string, Json>> = {}): Reported => ({
-    ...{ position, handoffs: [] },
-    lines: [entry({ ts: at, step: null, action, tokens: 0, result, ...more } as LogLine)],
-  });
-  const by = { by: control.by ?? null };
-  switch (type) {
-    case 'StepFailed':
-      return line('failed', message, { task: control.task ?? null, attempt: control.attempt ?? null });
-    case 'SignalReceived':
-      return {
-        ...line('signal', control.name ?? null),
-        handoffs: control.name === HANDOFF_SIGNAL ? named(value) : [],
-      };
-    case 'WorkflowParked':
-      return line('waits', message);
-    case 'WorkflowFailed':
-    case 'WorkflowTerminated':
-      return line('ended', `failed: ${message}`);
-    case 'WorkflowCompleted':
-      return line('ended', control.continued === undefined ? 'completed' : `continues as ${control.continued}`);
-    case 'ApprovalGiven':
-      return line('decided', control.approved === true ? 'approved' : 'rejected', by);
-    case 'CancelRequested':
-      return line('cancelled', why, by);
-    case 'PauseRequested':
-      return line('paused', why, by);
-    case 'ResumeRequested':
-      return line('resumed', why, by);
-    case 'ApprovalDecided':
-      return line('decided', control.resolution ?? null, by);
-    case 'RetryDecided':
-      return line('decided', 'retry on a new build');
-    case 'LeaseRevoked':
-      return line('interrupted', control.reason ?? null);
-    default:
-      return { position, lines: [], handoffs: [] };
-  }
+function noteReported(note: Note): Reported {
+  const { position, at: ts, payload } = note;
+  const what = said(note);
+  if (what === undefined) return { position, lines: [], handoffs: [] };
+  const { kind, facts = {}, title, words, about } = what;
+  const { value } = (payload ?? {}) as { readonly value?: Json };
+  const handoffs = kind === 'signal' && facts.name === HANDOFF_SIGNAL ? named(value) : [];
+  const [action, result = '', ...more] = ACTIONS[kind] ?? (ENDINGS.has(kind) ? ['ended'] : []);
+  if (action === undefined) return { position, lines: [], handoffs };
+  const end =
+    kind === 'failed' ? `failed: ${words}` : about === undefined ? title.toLowerCase() : `continues as ${about}`;
+  const beside = Object.fromEntries(more.map((name) => [name, facts[name] ?? null]));
+  const line = { ts, step: null, action, tokens: 0, result: facts[result] ?? end, ...beside };
+  return { position, lines: [entry(line as LogLine)], handoffs };
 }
 
 function named(detail: Json | undefined): readonly NamedHandoff[] {

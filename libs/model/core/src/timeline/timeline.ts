@@ -43,9 +43,11 @@ export interface EffectEntry extends Common {
   readonly effectKind: string;
   readonly task: string;
   readonly isModel: boolean;
-  /** `lost`: its caller died before an answer came. */
+  /** `lost`: its caller's lease ended before an answer came. */
   status: 'running' | 'pending' | 'done' | 'failed' | 'lost';
   endedAtMs: number | undefined;
+  /** The receiver's, once it accepted the call; empty where the reader may not see it. */
+  token: string;
   /** Number of holders that called it, this one included. */
   readonly attempt: number;
   tokens: number;
@@ -91,6 +93,8 @@ export class Timeline {
   isClosed = false;
   /** Effects that may change yet, by key. */
   readonly #effects = new Map<string, EffectEntry>();
+  /** The effect of the newest question to a person; empty: it is about none. */
+  #askedKey = '';
   #lostAtMs: number | undefined;
   /** Of the newest checkpoint, or the opening. */
   #steppedAtMs: number | undefined;
@@ -138,12 +142,40 @@ export class Timeline {
         return this.#resolved(event, atMs);
       case 'CheckpointCommitted':
         return [this.#committed(event, atMs)];
+      case 'EffectConfirmed':
+        this.#settle(this.#effectOf(text(control.token)), control.outcome, atMs);
+        break;
+      case 'WorkflowParked':
+        this.#askedKey = text(control.key);
+        break;
+      case 'ApprovalDecided':
+        this.#decided(text(control.resolution), atMs);
     }
     const notes = this.#note(event, atMs);
-    if (!ENDINGS.has(notes[0]?.said.kind ?? '')) return notes;
-    this.isClosed = true;
-    this.#endLease(atMs, 'ended', '');
+    const kind = notes[0]?.said.kind ?? '';
+    this.isClosed ||= ENDINGS.has(kind);
+    // A holder that parks it, or hands it to an undo, has it no more.
+    if (this.isClosed) this.#endLease(atMs, 'ended', '');
+    else if (kind === 'parked' || kind === 'compensating') this.#endLease(atMs, 'ended', kind);
     return notes;
+  }
+
+  #effectOf(token: string): EffectEntry | undefined {
+    return token === '' ? undefined : [...this.#effects.values()].find((effect) => effect.token === token);
+  }
+
+  /** A person may know what became of the call in question. */
+  #decided(resolution: string, atMs: number): void {
+    if (resolution !== 'done' && resolution !== 'not-done') return;
+    this.#settle(this.#effects.get(this.#askedKey), resolution === 'done' ? 'done' : 'failed', atMs);
+  }
+
+  #settle(effect: EffectEntry | undefined, outcome: unknown, atMs: number): void {
+    if (effect === undefined) return;
+    effect.status = outcome === 'failed' ? 'failed' : 'done';
+    effect.endedAtMs = atMs;
+    // One that failed may be called again.
+    if (effect.status === 'done') this.#effects.delete(effect.key);
   }
 
   #lane(holder: string | null): number {
@@ -186,7 +218,9 @@ export class Timeline {
     return this.#note(event, atMs, before === undefined ? {} : { title: 'Moved to another worker' });
   }
 
+  /** A call under way has no answer then, whatever ended the lease. */
   #endLease(atMs: number, end: LeaseStretch['end'], reason: string): void {
+    for (const effect of this.#effects.values()) if (effect.status === 'running') effect.status = 'lost';
     const live = this.live;
     if (live === undefined) return;
     live.toMs = atMs;
@@ -199,7 +233,6 @@ export class Timeline {
     this.#endLease(atMs, 'revoked', reason);
     if (reason !== 'asked') this.crashCount++;
     this.#lostAtMs = atMs;
-    for (const effect of this.#effects.values()) if (effect.status === 'running') effect.status = 'lost';
     return this.#note({ ...event, holder: text(event.control.holder) }, atMs);
   }
 
@@ -220,7 +253,7 @@ export class Timeline {
       effectKind: text(control.kind),
       task: text(control.task),
       isModel: operation === MODEL_OPERATION || control.model !== undefined,
-      ...{ status: 'running', endedAtMs: undefined, attempt, tokens: 0, costMicros: 0 },
+      ...{ status: 'running', endedAtMs: undefined, token: '', attempt, tokens: 0, costMicros: 0 },
     };
     this.#effects.set(entry.key, entry);
     return entry;
@@ -234,10 +267,7 @@ export class Timeline {
     const spent = control.spent as { readonly tokens?: unknown; readonly costMicros?: unknown } | undefined;
     entry.tokens = number(spent?.tokens);
     entry.costMicros = number(spent?.costMicros);
-    entry.status = control.outcome === 'failed' ? 'failed' : 'done';
-    entry.endedAtMs = atMs;
-    // One that failed may be called again.
-    if (entry.status === 'done') this.#effects.delete(entry.key);
+    this.#settle(entry, control.outcome, atMs);
     return known === undefined ? [entry] : [];
   }
 
@@ -247,6 +277,7 @@ export class Timeline {
     if (entry?.status === 'pending') return [];
     if (entry === undefined) return this.#note(event, atMs);
     entry.status = 'pending';
+    entry.token = text(event.control.token);
     const detail = `for task ${entry.task} until ${entry.operation} is confirmed`;
     return this.#note(event, atMs, { detail });
   }

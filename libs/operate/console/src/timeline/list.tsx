@@ -144,7 +144,7 @@ function EffectWords({ row }: { readonly row: EffectEntry }) {
       {attempt > 1 ? <Chip tone="good">called again · {attempt}</Chip> : null}
       {status === 'done' ? null : (
         <Chip tone={status === 'running' || status === 'pending' ? 'warn' : 'bad'}>
-          {status === 'running' ? 'under way' : status === 'lost' ? 'no answer: worker lost' : status}
+          {status === 'running' ? 'under way' : status === 'lost' ? 'no answer' : status}
         </Chip>
       )}
     </span>

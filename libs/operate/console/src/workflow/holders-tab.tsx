@@ -113,6 +113,8 @@ const WHY: Readonly<Record<string, string>> = {
   idle: 'nothing to do for now',
   drain: 'its worker was stopping',
   fault: 'an error outside of any step',
+  parked: 'it waits for a person',
+  compensating: 'it is being compensated',
 };
 
 function Ended({ lease: { end, reason } }: { readonly lease: LeaseStretch }) {

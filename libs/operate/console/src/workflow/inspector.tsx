@@ -128,7 +128,7 @@ const STATUS_WORDS: Readonly<Record<EffectEntry['status'], string>> = {
   pending: 'accepted, not confirmed yet',
   done: 'done',
   failed: 'failed',
-  lost: 'unknown: its worker was lost',
+  lost: 'unknown: its worker left it',
 };
 
 function NotePanel({ workflow, row }: { readonly workflow: string; readonly row: NoteEntry }) {
