@@ -12,7 +12,7 @@ import { EXIT } from '@tidemark/host/exit-codes';
 import type { ModelChunk } from '@tidemark/runtime';
 import { readDefinitions } from '../definitions.ts';
 import { outlivedReporter } from '../failures.ts';
-import { type Change, type Crowd, recordOf, resumed } from '../follow/change.ts';
+import { type Change, recordOf, resumed } from '../follow/change.ts';
 import { FleetFollower } from '../follow/follower.ts';
 import { Narrator } from '../follow/words.ts';
 import { DRAIN_MS } from '../limits.ts';
@@ -77,7 +77,7 @@ export async function dev(session: Session, options: RunningOptions['dev']): Pro
     terminal.note(readyWords(session, target, cards, { openCount: open.length, api: api.url }, waiting));
     const unfinished = new Map(open.map(({ workflow, definition }) => [workflow, definition]));
     const narrator = new Narrator(terminal.paint, { showsWorkflow: true });
-    const report = (change: Change | Crowd): void => {
+    const report = (change: Change): void => {
       terminal.record(recordOf(change));
       terminal.line(narrator.line(change));
     };

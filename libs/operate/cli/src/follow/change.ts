@@ -15,7 +15,8 @@ export interface Of {
 /** What people read of a change; `figures` come last, and dim. */
 export type Telling = Pick<Said, 'title'> & Partial<Said> & { readonly figures?: readonly string[] | undefined };
 
-export interface Change extends Of {
+/** Of one workflow, or of a crowd: more moved at once than anybody could read. */
+export interface Change extends Partial<Of> {
   readonly type: string;
   readonly at: string;
   /** What programs get beside that. */
@@ -23,23 +24,8 @@ export interface Change extends Of {
   readonly telling: Telling;
 }
 
-/** More workflows moved at once than anybody could read. */
-export interface Crowd {
-  readonly type: 'crowd';
-  readonly at: string;
-  readonly workflow_count: number;
-  readonly checkpoint_count: number;
-  readonly completed_count: number;
-}
-
 /** What programs get. */
-export function recordOf(change: Change | Crowd): object {
-  if (change.type === 'crowd') return change;
-  const { telling: _, facts, ...about } = change as Change;
-  return { ...about, ...facts };
-}
-
-export const isCrowd = (change: Change | Crowd): change is Crowd => change.type === 'crowd';
+export const recordOf = ({ telling: _, facts, ...about }: Change): object => ({ ...about, ...facts });
 
 /** Undefined for entries that are nothing to follow. */
 export function changeOf(row: Of & Pick<Workflow, 'opened_at'>, { at }: Event, entry: Entry): Change | undefined {
@@ -95,5 +81,4 @@ export function withCounts(change: Change, undo: Partial<UndoCounts> | null | un
 }
 
 /** A change that ends a run, or leaves it to a person. */
-export const isEnd = ({ type }: Change | Crowd): boolean =>
-  ENDINGS.has(type) || type === 'parked' || type === 'undo_parked';
+export const isEnd = ({ type }: Change): boolean => ENDINGS.has(type) || type === 'parked' || type === 'undo_parked';

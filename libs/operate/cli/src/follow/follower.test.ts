@@ -1,6 +1,6 @@
 import type { Client, Event, Workflow } from '@tidemark/client';
 import { describe, expect, it } from 'vitest';
-import { type Change, type Crowd, recordOf, resumed, withCounts } from './change.ts';
+import { type Change, recordOf, resumed, withCounts } from './change.ts';
 import { CROWD_MIN_COUNT, FleetFollower, Followed, followOne } from './follower.ts';
 import { Narrator } from './words.ts';
 
@@ -70,8 +70,8 @@ class World {
 
 const ENDS: Readonly<Record<string, string>> = { WorkflowCompleted: 'completed', WorkflowFailed: 'failed' };
 
-async function reported(changes: AsyncIterable<Change | Crowd>): Promise<readonly (Change | Crowd)[]> {
-  const all: (Change | Crowd)[] = [];
+async function reported(changes: AsyncIterable<Change>): Promise<readonly Change[]> {
+  const all: Change[] = [];
   for await (const change of changes) all.push(change);
   return all;
 }
@@ -79,7 +79,7 @@ async function reported(changes: AsyncIterable<Change | Crowd>): Promise<readonl
 const { signal } = new AbortController();
 
 /** What is told of all at the first look. */
-async function firstOf(follower: FleetFollower, world: World, crowds: boolean): Promise<readonly (Change | Crowd)[]> {
+async function firstOf(follower: FleetFollower, world: World, crowds: boolean): Promise<readonly Change[]> {
   const enough = new AbortController();
   const client = world.client(() => enough.abort());
   return reported(follower.changes({ client, signal: enough.signal, crowds }));
@@ -156,7 +156,8 @@ describe('following all', () => {
       world.happen(`w${at}`, 'WorkflowCompleted');
     }
     const [crowd] = await firstOf(new FleetFollower(), world, true);
-    expect(crowd).toMatchObject({ type: 'crowd', workflow_count: 25, checkpoint_count: 50, completed_count: 25 });
+    const line = new Narrator((_, text) => text, { showsWorkflow: true }).line(crowd!);
+    expect(line.slice(10)).toBe('25 workflows moved on: 50 checkpoints, 25 completed');
   });
 });
 

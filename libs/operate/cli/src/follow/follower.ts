@@ -14,9 +14,9 @@ import {
 } from '@tidemark/client';
 import { Timeline } from '@tidemark/core/timeline';
 import { RETRY_PAUSE_MS, TASKS_SHOWN_COUNT } from '../limits.ts';
-import { counted } from '../text/units.ts';
+import { count, counted } from '../text/units.ts';
 import { stepNames, taskWords } from '../views/frontier.ts';
-import { type Change, type Crowd, changeOf, isEnd, withCounts } from './change.ts';
+import { type Change, changeOf, isEnd, withCounts } from './change.ts';
 import { Gathered } from './gathered.ts';
 import type { Delta } from './spoken.ts';
 
@@ -249,7 +249,7 @@ export class FleetFollower {
   }
 
   /** Runs until the signal aborts; resumes where it was with another client. Waits for an unreachable server. Throws as `followOne`. */
-  async *changes({ client, signal: asked, onLost, crowds }: FollowOptions): AsyncGenerator<Change | Crowd> {
+  async *changes({ client, signal: asked, onLost, crowds }: FollowOptions): AsyncGenerator<Change> {
     const left = new AbortController();
     const signal = AbortSignal.any([asked, left.signal]);
     // The list has what moved without a connection.
@@ -316,7 +316,7 @@ export class FleetFollower {
     this.#status.set(row.workflow, row.status);
   }
 
-  #crowd(moved: readonly Workflow[]): Crowd {
+  #crowd(moved: readonly Workflow[]): Change {
     let checkpoints = 0;
     let completed = 0;
     for (const row of moved) {
@@ -325,8 +325,9 @@ export class FleetFollower {
       this.#note(row, new Followed(row, false));
     }
     const at = moved.at(-1)!.updated_at;
-    const counts = { workflow_count: moved.length, checkpoint_count: checkpoints, completed_count: completed };
-    return { type: 'crowd', at, ...counts };
+    const title = `${counted(moved.length, 'workflow')} moved on`;
+    const words = `${counted(checkpoints, 'checkpoint')}, ${count(completed)} completed`;
+    return { type: 'crowd', at, facts: {}, telling: { title, words, tone: 'quiet' } };
   }
 
   async *#changesOf(

@@ -2,14 +2,14 @@
 
 import type { Tone } from '@tidemark/core/timeline';
 import type { Colour, Painter } from '../terminal.ts';
-import { clockTime, count, counted } from '../text/units.ts';
+import { clockTime } from '../text/units.ts';
 import { padEnd, printable, widthOf } from '../text/width.ts';
-import { type Change, type Crowd, isCrowd, type Telling } from './change.ts';
+import type { Change, Telling } from './change.ts';
 
 /** Widest column, in columns of the terminal, for the names of workflows. */
 const NAME_COLUMNS_MAX = 40;
 
-const COLOURS: Readonly<Partial<Record<Tone, Colour>>> = { good: 'green', warn: 'yellow', bad: 'red' };
+const COLOURS: Readonly<Partial<Record<Tone, Colour>>> = { good: 'green', warn: 'yellow', bad: 'red', quiet: 'dim' };
 
 /** A sentence, without a full stop. */
 export function tellingWords(telling: Telling, paint: Painter = (_, text) => text): string {
@@ -33,16 +33,12 @@ export class Narrator {
     this.#showsWorkflow = options.showsWorkflow;
   }
 
-  line(change: Change | Crowd): string {
-    const time = this.#paint('dim', clockTime(Date.parse(change.at)));
-    if (isCrowd(change)) return `${time}  ${this.#paint('dim', crowdWords(change))}`;
-    const words = tellingWords(change.telling, this.#paint);
-    if (!this.#showsWorkflow) return `${time}  ${words}`;
-    const name = printable(change.workflow);
+  line({ at, workflow, telling }: Change): string {
+    const time = this.#paint('dim', clockTime(Date.parse(at)));
+    const words = tellingWords(telling, this.#paint);
+    if (!this.#showsWorkflow || workflow === undefined) return `${time}  ${words}`;
+    const name = printable(workflow);
     this.#nameWidth = Math.min(Math.max(this.#nameWidth, widthOf(name)), NAME_COLUMNS_MAX);
     return `${time}  ${this.#paint('bold', padEnd(name, this.#nameWidth))}  ${words}`;
   }
 }
-
-const crowdWords = (crowd: Crowd): string =>
-  `${counted(crowd.workflow_count, 'workflow')} moved on: ${counted(crowd.checkpoint_count, 'checkpoint')}, ${count(crowd.completed_count)} completed`;
