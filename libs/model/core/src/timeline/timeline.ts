@@ -6,6 +6,8 @@
  * outcome) changes the entry and moves none.
  */
 
+import type { Controls, EffectKind, EventType, Resolution } from '../event.ts';
+import type { EffectKey } from '../ids.ts';
 import { ENDINGS, type Moment, type Said, said } from './said.ts';
 
 export { type Dropped, droppedWords, ENDINGS, type Moment, type Said, said, type Tone, wordsIn } from './said.ts';
@@ -21,33 +23,30 @@ interface Common {
   readonly epoch: number;
 }
 
-export interface CheckpointEntry extends Common {
+type Committed = Controls['CheckpointCommitted'];
+type Intended = Controls['EffectIntended'];
+type Resolved = Controls['EffectResolved'];
+
+export interface CheckpointEntry
+  extends Common,
+    Pick<
+      Committed,
+      'sequence' | 'checkpoint' | 'step' | 'task' | 'startedAtMs' | 'tokens' | 'costMicros' | 'lastAction'
+    > {
   readonly kind: 'checkpoint';
-  readonly sequence: number;
-  /** Its id. */
-  readonly checkpoint: string;
-  readonly step: string;
-  readonly task: string;
-  readonly startedAtMs: number | undefined;
   /** Since the checkpoint before it, or the opening; undefined where that was not seen. */
   readonly sinceMs: number | undefined;
-  readonly tokens: number;
-  readonly costMicros: number;
-  readonly lastAction: string;
 }
 
-export interface EffectEntry extends Common {
+export interface EffectEntry extends Common, Pick<Intended, 'key' | 'operation' | 'task'> {
   readonly kind: 'effect';
-  readonly key: string;
-  readonly operation: string;
-  readonly effectKind: string;
-  readonly task: string;
+  readonly effectKind: EffectKind;
   readonly isModel: boolean;
   /** `lost`: its caller's lease ended before an answer came. */
   status: 'running' | 'pending' | 'done' | 'failed' | 'lost';
   endedAtMs: number | undefined;
-  /** The receiver's, once it accepted the call; empty where the reader may not see it. */
-  token: string;
+  /** The receiver's, once it accepted the call; undefined where the reader may not see it. */
+  token: string | undefined;
   /** Number of holders that called it, this one included. */
   readonly attempt: number;
   tokens: number;
@@ -76,9 +75,10 @@ export interface LeaseStretch {
 }
 
 const MODEL_OPERATION = 'model';
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-const number = (value: unknown): number => (typeof value === 'number' ? value : 0);
-const maybe = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+
+type Known<T extends EventType = EventType> = {
+  readonly [K in T]: Omit<Moment, 'type' | 'control'> & { readonly type: K; readonly control: Controls[K] };
+}[T];
 
 export class Timeline {
   readonly holders: string[] = [];
@@ -92,9 +92,9 @@ export class Timeline {
   checkpointCount = 0;
   isClosed = false;
   /** Effects that may change yet, by key. */
-  readonly #effects = new Map<string, EffectEntry>();
-  /** The effect of the newest question to a person; empty: it is about none. */
-  #askedKey = '';
+  readonly #effects = new Map<EffectKey, EffectEntry>();
+  /** The effect of the newest question to a person; null: it is about none. */
+  #askedKey: EffectKey | null = null;
   #lostAtMs: number | undefined;
   /** Of the newest checkpoint, or the opening. */
   #steppedAtMs: number | undefined;
@@ -120,9 +120,9 @@ export class Timeline {
     return entries;
   }
 
-  #entries(event: Moment, atMs: number): readonly Entry[] {
-    const { type, control } = event;
-    switch (type) {
+  #entries(moment: Moment, atMs: number): readonly Entry[] {
+    const event = moment as Moment & Known;
+    switch (event.type) {
       case 'WorkflowOpened':
         this.openedAtMs = atMs;
         this.#steppedAtMs = atMs;
@@ -130,7 +130,7 @@ export class Timeline {
       case 'LeaseClaimed':
         return this.#claimed(event, atMs);
       case 'LeaseReleased':
-        this.#endLease(atMs, 'released', text(control.reason));
+        this.#endLease(atMs, 'released', event.control.reason);
         break;
       case 'LeaseRevoked':
         return this.#revoked(event, atMs);
@@ -143,15 +143,15 @@ export class Timeline {
       case 'CheckpointCommitted':
         return [this.#committed(event, atMs)];
       case 'EffectConfirmed':
-        this.#settle(this.#effectOf(text(control.token)), control.outcome, atMs);
+        this.#settle(this.#effectOf(event.control.token), event.control.outcome, atMs);
         break;
       case 'WorkflowParked':
-        this.#askedKey = text(control.key);
+        this.#askedKey = event.control.key;
         break;
       case 'ApprovalDecided':
-        this.#decided(text(control.resolution), atMs);
+        this.#decided(event.control.resolution, atMs);
     }
-    const notes = this.#note(event, atMs);
+    const notes = this.#note(moment, atMs);
     const kind = notes[0]?.said.kind ?? '';
     this.isClosed ||= ENDINGS.has(kind);
     // A holder that parks it, or hands it to an undo, has it no more.
@@ -160,22 +160,22 @@ export class Timeline {
     return notes;
   }
 
-  #effectOf(token: string): EffectEntry | undefined {
-    return token === '' ? undefined : [...this.#effects.values()].find((effect) => effect.token === token);
+  #effectOf(token: string | undefined): EffectEntry | undefined {
+    return token === undefined ? undefined : [...this.#effects.values()].find((effect) => effect.token === token);
   }
 
   /** A person may know what became of the call in question. */
-  #decided(resolution: string, atMs: number): void {
-    if (resolution !== 'done' && resolution !== 'not-done') return;
+  #decided(resolution: Resolution, atMs: number): void {
+    if (this.#askedKey === null || (resolution !== 'done' && resolution !== 'not-done')) return;
     this.#settle(this.#effects.get(this.#askedKey), resolution === 'done' ? 'done' : 'failed', atMs);
   }
 
-  #settle(effect: EffectEntry | undefined, outcome: unknown, atMs: number): void {
+  #settle(effect: EffectEntry | undefined, outcome: Resolved['outcome'], atMs: number): void {
     if (effect === undefined) return;
-    effect.status = outcome === 'failed' ? 'failed' : 'done';
+    effect.status = outcome;
     effect.endedAtMs = atMs;
     // One that failed may be called again.
-    if (effect.status === 'done') this.#effects.delete(effect.key);
+    if (outcome === 'done') this.#effects.delete(effect.key);
   }
 
   #lane(holder: string | null): number {
@@ -184,7 +184,7 @@ export class Timeline {
     return known === -1 ? this.holders.push(holder) - 1 : known;
   }
 
-  #common({ position, holder, epoch }: Moment, atMs: number): Common {
+  #common({ position, holder, epoch }: Pick<Moment, 'position' | 'holder' | 'epoch'>, atMs: number): Common {
     return { position, atMs, lane: this.#lane(holder), held: this.live?.lane ?? -1, epoch };
   }
 
@@ -228,77 +228,60 @@ export class Timeline {
     live.reason = reason;
   }
 
-  #revoked(event: Moment, atMs: number): readonly NoteEntry[] {
-    const reason = text(event.control.reason);
+  #revoked(event: Moment & Known<'LeaseRevoked'>, atMs: number): readonly NoteEntry[] {
+    const { reason, holder } = event.control;
     this.#endLease(atMs, 'revoked', reason);
     if (reason !== 'asked') this.crashCount++;
     this.#lostAtMs = atMs;
-    return this.#note({ ...event, holder: text(event.control.holder) }, atMs);
+    return this.#note({ ...(event as Moment), holder }, atMs);
   }
 
-  #began(event: Moment, atMs: number): EffectEntry {
-    const before = this.#effects.get(text(event.control.key));
+  #began(event: Known<'EffectIntended'>, atMs: number): EffectEntry {
+    const before = this.#effects.get(event.control.key);
     if (before?.status === 'running') before.status = 'lost';
-    return this.#effect(event, atMs, atMs, (before?.attempt ?? 0) + 1);
+    return this.#effect(event, atMs, (before?.attempt ?? 0) + 1);
   }
 
-  #effect(event: Moment, atMs: number, startMs: number, attempt: number): EffectEntry {
-    const { control } = event;
-    const operation = text(control.operation);
+  #effect(event: Known<'EffectIntended' | 'EffectResolved'>, atMs: number, attempt: number): EffectEntry {
+    const { key, operation, kind, task } = event.control;
+    const isModel = operation === MODEL_OPERATION || 'model' in event.control;
     const entry: EffectEntry = {
-      kind: 'effect',
-      ...this.#common(event, Math.min(startMs, atMs)),
-      key: text(control.key),
-      operation,
-      effectKind: text(control.kind),
-      task: text(control.task),
-      isModel: operation === MODEL_OPERATION || control.model !== undefined,
-      ...{ status: 'running', endedAtMs: undefined, token: '', attempt, tokens: 0, costMicros: 0 },
+      ...{ kind: 'effect', ...this.#common(event, atMs), key, operation, effectKind: kind, task, isModel },
+      ...{ status: 'running', endedAtMs: undefined, token: undefined, attempt, tokens: 0, costMicros: 0 },
     };
-    this.#effects.set(entry.key, entry);
+    this.#effects.set(key, entry);
     return entry;
   }
 
-  #resolved(event: Moment, atMs: number): readonly EffectEntry[] {
-    const { control } = event;
-    const known = this.#effects.get(text(control.key));
+  #resolved(event: Known<'EffectResolved'>, atMs: number): readonly EffectEntry[] {
+    const { key, outcome, spent, startedAtMs = atMs } = event.control;
+    const known = this.#effects.get(key);
     // An effect without intention is a closure, which records when it began.
-    const entry = known ?? this.#effect(event, atMs, maybe(control.startedAtMs) ?? atMs, 1);
-    const spent = control.spent as { readonly tokens?: unknown; readonly costMicros?: unknown } | undefined;
-    entry.tokens = number(spent?.tokens);
-    entry.costMicros = number(spent?.costMicros);
-    this.#settle(entry, control.outcome, atMs);
+    const entry = known ?? this.#effect(event, Math.min(startedAtMs, atMs), 1);
+    entry.tokens = spent?.tokens ?? 0;
+    entry.costMicros = spent?.costMicros ?? 0;
+    this.#settle(entry, outcome, atMs);
     return known === undefined ? [entry] : [];
   }
 
   /** A repeated one only extends the wait. */
-  #pending(event: Moment, atMs: number): readonly NoteEntry[] {
-    const entry = this.#effects.get(text(event.control.key));
+  #pending(event: Moment & Known<'EffectPending'>, atMs: number): readonly NoteEntry[] {
+    const entry = this.#effects.get(event.control.key);
     if (entry?.status === 'pending') return [];
     if (entry === undefined) return this.#note(event, atMs);
     entry.status = 'pending';
-    entry.token = text(event.control.token);
-    const detail = `for task ${entry.task} until ${entry.operation} is confirmed`;
-    return this.#note(event, atMs, { detail });
+    entry.token = event.control.token;
+    return this.#note(event, atMs, { detail: `for task ${entry.task} until ${entry.operation} is confirmed` });
   }
 
-  #committed(event: Moment, atMs: number): CheckpointEntry {
-    const { control } = event;
-    const before = this.#steppedAtMs;
+  #committed(event: Known<'CheckpointCommitted'>, atMs: number): CheckpointEntry {
+    const { sequence, checkpoint, step, task, startedAtMs, tokens, costMicros, lastAction } = event.control;
+    const sinceMs = this.#steppedAtMs === undefined ? undefined : Math.max(0, atMs - this.#steppedAtMs);
     this.#steppedAtMs = atMs;
     this.checkpointCount++;
     return {
-      kind: 'checkpoint',
-      ...this.#common(event, atMs),
-      sequence: number(control.sequence),
-      checkpoint: text(control.checkpoint),
-      step: text(control.step),
-      task: text(control.task),
-      startedAtMs: maybe(control.startedAtMs),
-      sinceMs: before === undefined ? undefined : Math.max(0, atMs - before),
-      tokens: number(control.tokens),
-      costMicros: number(control.costMicros),
-      lastAction: text(control.lastAction),
+      ...{ kind: 'checkpoint', ...this.#common(event, atMs), sequence, checkpoint, step, task },
+      ...{ startedAtMs, sinceMs, tokens, costMicros, lastAction },
     };
   }
 }
