@@ -18,6 +18,7 @@ const rules = [
   'default-export',
   'direction',
   'door',
+  'event-words',
   'file-size',
   'folder-size',
   'function-size',

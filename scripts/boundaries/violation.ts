@@ -7,6 +7,7 @@ export type Rule =
   | 'default-export'
   | 'direction'
   | 'door'
+  | 'event-words'
   | 'file-size'
   | 'folder-size'
   | 'function-size'

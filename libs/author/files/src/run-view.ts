@@ -5,7 +5,7 @@
 
 import type { Answer } from '@tidemark/client';
 import type { Json } from '@tidemark/core';
-import { ENDINGS, said } from '@tidemark/core/timeline';
+import { describeEvent, ENDINGS } from '@tidemark/core/timeline';
 import { checksumOf, handoffSchema, type NamedHandoff, stepRecordIn } from '@tidemark/sdk';
 import { actionEntry, type Effect, type LogEntry, toolCallIds } from './actions.ts';
 import type { LogLine, RunState } from './formats.ts';
@@ -223,7 +223,7 @@ function noteLine(step: string | null, ts: string, action: string, detail: Json 
   return { ...line, ...fields, ...line } as LogLine;
 }
 
-/** The action of a line for what was said, which of its facts is the result, and which stand beside that. */
+/** The action of a line for what happened, which of its facts is the result, and which stand beside that. */
 const ACTIONS: Readonly<Record<string, readonly [action: string, result: string, ...more: string[]]>> = {
   step_failed: ['failed', 'message', 'task', 'attempt'],
   signal: ['signal', 'name'],
@@ -237,7 +237,7 @@ const ACTIONS: Readonly<Record<string, readonly [action: string, result: string,
 
 function noteReported(note: Note): Reported {
   const { position, at: ts, payload } = note;
-  const what = said(note);
+  const what = describeEvent(note);
   if (what === undefined) return { position, lines: [], handoffs: [] };
   const { kind, facts = {}, title, words, about } = what;
   const { value } = (payload ?? {}) as { readonly value?: Json };

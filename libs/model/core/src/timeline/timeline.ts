@@ -8,9 +8,18 @@
 
 import type { Controls, EffectKind, EventType, Resolution } from '../event.ts';
 import type { EffectKey } from '../ids.ts';
-import { ENDINGS, type Moment, type Said, said } from './said.ts';
+import { type Description, describeEvent, ENDINGS, type Moment } from './description.ts';
 
-export { type Dropped, droppedWords, ENDINGS, type Moment, type Said, said, type Tone, wordsIn } from './said.ts';
+export {
+  type Description,
+  type Dropped,
+  describeEvent,
+  droppedWords,
+  ENDINGS,
+  type Moment,
+  type Tone,
+  wordsIn,
+} from './description.ts';
 
 interface Common {
   /** Position of the event that began it. */
@@ -56,7 +65,7 @@ export interface EffectEntry extends Common, Pick<Intended, 'key' | 'operation' 
 export interface NoteEntry extends Common {
   readonly kind: 'note';
   readonly type: string;
-  readonly said: Said;
+  readonly description: Description;
 }
 
 export type Entry = CheckpointEntry | EffectEntry | NoteEntry;
@@ -152,7 +161,7 @@ export class Timeline {
         this.#decided(event.control.resolution, atMs);
     }
     const notes = this.#note(moment, atMs);
-    const kind = notes[0]?.said.kind ?? '';
+    const kind = notes[0]?.description.kind ?? '';
     this.isClosed ||= ENDINGS.has(kind);
     // A holder that parks it, or hands it to an undo, has it no more.
     if (this.isClosed) this.#endLease(atMs, 'ended', '');
@@ -189,10 +198,10 @@ export class Timeline {
   }
 
   /** What it says, but where this fold knows better. */
-  #note(event: Moment, atMs: number, better: Partial<Said> = {}): readonly NoteEntry[] {
-    const what = said(event);
+  #note(event: Moment, atMs: number, better: Partial<Description> = {}): readonly NoteEntry[] {
+    const what = describeEvent(event);
     if (what === undefined) return [];
-    return [{ kind: 'note', type: event.type, said: { ...what, ...better }, ...this.#common(event, atMs) }];
+    return [{ kind: 'note', type: event.type, description: { ...what, ...better }, ...this.#common(event, atMs) }];
   }
 
   #claimed(event: Moment, atMs: number): readonly NoteEntry[] {

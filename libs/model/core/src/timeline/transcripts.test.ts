@@ -1,5 +1,5 @@
 /**
- * Owns the golden transcripts in testdata/timelines: short histories, and beneath each event what people and programs are told of it. After a
+ * Owns the golden transcripts in testdata/timelines: short histories, and beneath each event what people and programs get of it. After a
  * change, `UPDATE_TRANSCRIPTS=1 npx vitest run libs/model/core` rewrites them; review the difference like prose.
  *
  * What follows ` | ` in a line of an event is its message or reason. `>` is what begins, `=` what became of an effect or a lease, `{` what programs get.
@@ -13,7 +13,7 @@ import { foldEntry } from '../fold.ts';
 import { offset, partition } from '../ids.ts';
 import { emptyPartition } from '../state.ts';
 import { isoTime } from '../time.ts';
-import { type EffectEntry, type Entry, type Moment, said, Timeline } from './timeline.ts';
+import { describeEvent, type EffectEntry, type Entry, type Moment, Timeline } from './timeline.ts';
 
 const folder = new URL('../testdata/timelines/', import.meta.url);
 const update = process.env.UPDATE_TRANSCRIPTS === '1';
@@ -31,14 +31,14 @@ function lineOf(timeline: Timeline, entry: Entry): string {
     const spent = `${tokens} tokens, ${costMicros} micros`;
     return `  > #${sequence} ${step} (task ${task}) after ${sinceMs} ms, ${spent}: ${lastAction}${worker(timeline, entry)}`;
   }
-  const { title, detail, about, words, tone, kind, facts } = entry.said;
+  const { title, detail, about, words, tone, kind, facts } = entry.description;
   const sentence = [title, detail, about].filter((part) => part).join(' ');
   const line = `  > ${tone}: ${sentence}${words === '' ? '' : `: ${words}`}${worker(timeline, entry)}`;
   return facts === undefined ? line : `${line}\n  ${kind} ${JSON.stringify(facts)}`;
 }
 
-/** The transcript with what is told of it now. */
-function told(transcript: string): string {
+/** The transcript with what the fold makes of it now. */
+function answered(transcript: string): string {
   let state = emptyPartition(partition(0), offset(0));
   let eventCount = 0;
   const timelines = new Map<string, { readonly timeline: Timeline; readonly effects: EffectEntry[] }>();
@@ -82,26 +82,26 @@ function told(transcript: string): string {
 test.each(names)('%s', (name) => {
   const file = new URL(name, folder);
   const recorded = readFileSync(file, 'utf8');
-  const now = told(recorded);
+  const now = answered(recorded);
   if (update) writeFileSync(file, now);
   else expect(now).toBe(recorded);
 });
 
-test('every event that says something is told in a transcript, or here', () => {
+test('every event that says something is in a transcript, or here', () => {
   const all = names.map((name) => readFileSync(new URL(name, folder), 'utf8')).join('\n');
-  const isTold = (type: string): boolean => new RegExp(`^${type} .*\\n(?:  =.*\\n)*  >`, 'm').test(all);
+  const isShown = (type: string): boolean => new RegExp(`^${type} .*\\n(?:  =.*\\n)*  >`, 'm').test(all);
   const missing = Object.entries(DEFAULT_CONTROLS)
-    .map(([type, control]) => ({ type, what: said({ type, control: control as never }) }))
-    .filter(({ type, what }) => what !== undefined && !isTold(type));
+    .map(([type, control]) => ({ type, what: describeEvent({ type, control: control as never }) }))
+    .filter(({ type, what }) => what !== undefined && !isShown(type));
   expect(missing).toMatchObject([
     { type: 'RecordJudged', what: { title: 'Unreadable record', detail: 'at offset 0 skipped by ann' } },
     { type: 'RulesRaised', what: { title: 'Event rules version 1', detail: 'from here on' } },
   ]);
 });
 
-test('what this release does not know is told by its name', () => {
+test('a type of event that this release does not know says its name', () => {
   const moment = { position: 1, type: 'SomethingNew', at: isoTime(0), epoch: 0, holder: null, control: {} };
   const timeline = new Timeline();
-  expect(timeline.take(moment)).toMatchObject([{ said: { title: 'Something New', kind: 'unknown' } }]);
+  expect(timeline.take(moment)).toMatchObject([{ description: { title: 'Something New', kind: 'unknown' } }]);
   expect(timeline.take(moment)).toBeUndefined(); // T1
 });

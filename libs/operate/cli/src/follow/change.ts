@@ -2,7 +2,7 @@
 
 import type { Event, Workflow } from '@tidemark/client';
 import type { Json } from '@tidemark/core';
-import { type CheckpointEntry, ENDINGS, type Entry, type Said } from '@tidemark/core/timeline';
+import { type CheckpointEntry, type Description, ENDINGS, type Entry } from '@tidemark/core/timeline';
 import { cost, counted, duration } from '../text/units.ts';
 import { countWords, endedWords, type UndoCounts } from '../views/undo.ts';
 
@@ -13,7 +13,8 @@ export interface Of {
 }
 
 /** What people read of a change; `figures` come last, and dim. */
-export type Telling = Pick<Said, 'title'> & Partial<Said> & { readonly figures?: readonly string[] | undefined };
+export type ChangeDescription = Pick<Description, 'title'> &
+  Partial<Description> & { readonly figures?: readonly string[] | undefined };
 
 /** Of one workflow, or of a crowd: more moved at once than anybody could read. */
 export interface Change extends Partial<Of> {
@@ -21,29 +22,29 @@ export interface Change extends Partial<Of> {
   readonly at: string;
   /** What programs get beside that. */
   readonly facts: Readonly<Record<string, Json>>;
-  readonly telling: Telling;
+  readonly description: ChangeDescription;
 }
 
 /** What programs get. */
-export const recordOf = ({ telling: _, facts, ...about }: Change): object => ({ ...about, ...facts });
+export const recordOf = ({ description: _, facts, ...about }: Change): object => ({ ...about, ...facts });
 
 /** Undefined for entries that are nothing to follow. */
 export function changeOf(row: Of & Pick<Workflow, 'opened_at'>, { at }: Event, entry: Entry): Change | undefined {
   const { workflow, definition, opened_at: openedAt } = row;
   const about = { at, workflow, definition };
   if (entry.kind === 'checkpoint') return { ...about, type: 'checkpoint', ...checkpointOf(entry) };
-  if (entry.kind === 'effect' || entry.said.facts === undefined) return undefined;
-  const { kind, facts, ...telling } = entry.said;
+  if (entry.kind === 'effect' || entry.description.facts === undefined) return undefined;
+  const { kind, facts, ...description } = entry.description;
   if (!ENDINGS.has(kind)) {
     const again = typeof facts.retry_ms === 'number' ? [`again in ${duration(facts.retry_ms)}`] : [];
-    return { ...about, type: kind, facts, telling: { ...telling, figures: again } };
+    return { ...about, type: kind, facts, description: { ...description, figures: again } };
   }
   const tookMs = Math.max(0, Date.parse(at) - Date.parse(openedAt));
-  const took = kind === 'failed' || telling.about !== undefined ? {} : { detail: `in ${duration(tookMs)}` };
-  return { ...about, type: kind, facts: { ...facts, took_ms: tookMs }, telling: { ...telling, ...took } };
+  const took = kind === 'failed' || description.about !== undefined ? {} : { detail: `in ${duration(tookMs)}` };
+  return { ...about, type: kind, facts: { ...facts, took_ms: tookMs }, description: { ...description, ...took } };
 }
 
-function checkpointOf(entry: CheckpointEntry): Pick<Change, 'facts' | 'telling'> {
+function checkpointOf(entry: CheckpointEntry): Pick<Change, 'facts' | 'description'> {
   const { sequence, checkpoint, task, step, lastAction, tokens, costMicros, sinceMs } = entry;
   const figures = [
     ...(sinceMs === undefined ? [] : [duration(sinceMs)]),
@@ -56,7 +57,7 @@ function checkpointOf(entry: CheckpointEntry): Pick<Change, 'facts' | 'telling'>
       ...{ tokens, cost_micros: costMicros, took_ms: sinceMs ?? null },
     },
     // The action is the step's name where the step gave none.
-    telling: {
+    description: {
       title: `#${sequence}`,
       tone: 'good',
       detail: step,
@@ -68,7 +69,10 @@ function checkpointOf(entry: CheckpointEntry): Pick<Change, 'facts' | 'telling'>
 
 export const resumed = (of: Of, at: string, sequence: number): Change => ({
   ...{ ...of, at, type: 'resumed', facts: { sequence_number: sequence } },
-  telling: { title: sequence === 0 ? 'resumes from its start' : `resumes from checkpoint #${sequence}`, tone: 'good' },
+  description: {
+    title: sequence === 0 ? 'resumes from its start' : `resumes from checkpoint #${sequence}`,
+    tone: 'good',
+  },
 });
 
 /** With what the undo compensated and left; null where that isn't known. */
@@ -76,8 +80,8 @@ export function withCounts(change: Change, undo: Partial<UndoCounts> | null | un
   if (change.type !== 'compensated') return change;
   const { undone_count = null, left_count = null } = undo ?? {};
   const counts = { undone_count, left_count };
-  const telling = { ...change.telling, title: endedWords(counts), words: countWords(counts) };
-  return { ...change, facts: { ...change.facts, ...counts }, telling };
+  const description = { ...change.description, title: endedWords(counts), words: countWords(counts) };
+  return { ...change, facts: { ...change.facts, ...counts }, description };
 }
 
 /** A change that ends a run, or leaves it to a person. */

@@ -161,12 +161,12 @@ describe('following all', () => {
   });
 });
 
-describe('telling', () => {
+describe('a line', () => {
   const row = { workflow: 'refund-1', definition: 'refund', opened_at: atSecond(0), position: 0, sequence_number: 0 };
   const narrator = new Narrator((_, text) => text, { showsWorkflow: false });
 
   /** What people and programs get of events, each a second after the one before. */
-  function toldOf(...events: readonly (readonly [type: string, control?: object, payload?: object])[]) {
+  function changesOf(...events: readonly (readonly [type: string, control?: object, payload?: object])[]) {
     const followed = new Followed(row as unknown as Workflow, true);
     const all = events.map(([type, control = {}, payload = {}], at) => {
       const position = at + 1;
@@ -181,7 +181,7 @@ describe('telling', () => {
 
   it('says in a line what happened, with what a step did, took and cost; programs get an object', () => {
     const checkpoint = { sequence: 1, checkpoint: 'c1', task: '0.0', step: 'credit', tokens: 0, costMicros: 0 };
-    const told = toldOf(
+    const changes = changesOf(
       ['WorkflowOpened', { definition: 'refund', version: 2 }],
       [
         'StepFailed',
@@ -196,7 +196,7 @@ describe('telling', () => {
       ['WorkflowCompleted', {}, { output: 1 }],
     );
     const about = { workflow: 'refund-1', definition: 'refund' };
-    expect(told).toMatchObject([
+    expect(changes).toMatchObject([
       { ...about, line: 'started refund v2', type: 'started', at: atSecond(0), definition_version: 2 },
       { line: 'step failed (x, task 0.0, attempt 2): no⏎way  again in 400 ms', type: 'step_failed', retry_ms: 400 },
       { line: '#1 credit: credit issued  4.0 s, 1,200 tokens, $0.0120', type: 'checkpoint', took_ms: 4_000 },
@@ -204,7 +204,7 @@ describe('telling', () => {
       { line: 'waits for a person (effect-open): in doubt', type: 'parked', message: 'in doubt' },
       { line: 'completed in 7.0 s', type: 'completed', output: 1, took_ms: 7_000 },
     ]);
-    expect(Object.keys(told[0]!)).not.toContain('telling');
+    expect(Object.keys(changes[0]!)).not.toContain('description');
   });
 
   it('says what an undo did once that is known, and from where a run resumes', () => {

@@ -82,10 +82,10 @@ export class Followed {
     }
     const to = this.sequence;
     const action = last.facts.last_action ?? '';
-    const telling = { title: `#${from}–#${to}`, tone: 'good', words: String(action) } as const;
+    const description = { title: `#${from}–#${to}`, tone: 'good', words: String(action) } as const;
     const crowd: Change = {
       ...{ ...last, type: 'checkpoints', facts: { from, to, last_action: action } },
-      telling: { ...telling, detail: `${counted(to - from + 1, 'checkpoint')}, the last` },
+      description: { ...description, detail: `${counted(to - from + 1, 'checkpoint')}, the last` },
     };
     this.pending.push(
       ...all.flatMap((change) => (change.type !== 'checkpoint' ? [change] : change === last ? [crowd] : [])),
@@ -99,8 +99,8 @@ export class Followed {
     if (words === '' || words === this.#waits) return [];
     this.#waits = words;
     const { workflow, definition, updated_at: at } = view;
-    const telling = { title: 'waiting', tone: 'warn', detail: words } as const;
-    return [{ type: 'waiting', at, workflow, definition, facts: { tasks }, telling }];
+    const description = { title: 'waiting', tone: 'warn', detail: words } as const;
+    return [{ type: 'waiting', at, workflow, definition, facts: { tasks }, description }];
   }
 
   #changes(event: Event): readonly Change[] {
@@ -155,7 +155,7 @@ export async function* followOne(
         const reason = undo?.reason ?? '';
         followed.pending.push({
           ...{ type: 'undo_parked', at, workflow, definition, facts: { undo: waits, reason } },
-          telling: {
+          description: {
             ...{ title: 'waits for a person before it is compensated further', tone: 'warn' },
             words: `${waits} (${reason})`,
           },
@@ -327,7 +327,7 @@ export class FleetFollower {
     const at = moved.at(-1)!.updated_at;
     const title = `${counted(moved.length, 'workflow')} moved on`;
     const words = `${counted(checkpoints, 'checkpoint')}, ${count(completed)} completed`;
-    return { type: 'crowd', at, facts: {}, telling: { title, words, tone: 'quiet' } };
+    return { type: 'crowd', at, facts: {}, description: { title, words, tone: 'quiet' } };
   }
 
   async *#changesOf(

@@ -4,7 +4,7 @@ import type { Tone } from '@tidemark/core/timeline';
 import type { Colour, Painter } from '../terminal.ts';
 import { clockTime } from '../text/units.ts';
 import { padEnd, printable, widthOf } from '../text/width.ts';
-import type { Change, Telling } from './change.ts';
+import type { Change, ChangeDescription } from './change.ts';
 
 /** Widest column, in columns of the terminal, for the names of workflows. */
 const NAME_COLUMNS_MAX = 40;
@@ -12,8 +12,8 @@ const NAME_COLUMNS_MAX = 40;
 const COLOURS: Readonly<Partial<Record<Tone, Colour>>> = { good: 'green', warn: 'yellow', bad: 'red', quiet: 'dim' };
 
 /** A sentence, without a full stop. */
-export function tellingWords(telling: Telling, paint: Painter = (_, text) => text): string {
-  const { title, detail = '', about = '', words = '', tone = 'plain', figures = [] } = telling;
+export function descriptionLine(description: ChangeDescription, paint: Painter = (_, text) => text): string {
+  const { title, detail = '', about = '', words = '', tone = 'plain', figures = [] } = description;
   const colour = COLOURS[tone];
   const head = printable(title.charAt(0).toLowerCase() + title.slice(1));
   const rest = [detail, about].flatMap((part) => (part === '' ? [] : [` ${printable(part)}`]));
@@ -33,9 +33,9 @@ export class Narrator {
     this.#showsWorkflow = options.showsWorkflow;
   }
 
-  line({ at, workflow, telling }: Change): string {
+  line({ at, workflow, description }: Change): string {
     const time = this.#paint('dim', clockTime(Date.parse(at)));
-    const words = tellingWords(telling, this.#paint);
+    const words = descriptionLine(description, this.#paint);
     if (!this.#showsWorkflow || workflow === undefined) return `${time}  ${words}`;
     const name = printable(workflow);
     this.#nameWidth = Math.min(Math.max(this.#nameWidth, widthOf(name)), NAME_COLUMNS_MAX);

@@ -1,9 +1,9 @@
 /** Owns an event's summary in a few words, and what the end of a workflow left undone. Pure. */
 
 import type { Event, WorkflowView } from '@tidemark/client';
-import { type Dropped, droppedWords, said } from '@tidemark/core/timeline';
+import { type Dropped, describeEvent, droppedWords } from '@tidemark/core/timeline';
 import { TASKS_DROPPED } from '@tidemark/runtime/names';
-import { tellingWords } from '../follow/words.ts';
+import { descriptionLine } from '../follow/words.ts';
 
 /** As its last checkpoint says, with the names of the steps; undefined: nothing, or it may not be shown. */
 export function droppedByEnd({ last_checkpoint: last }: Pick<WorkflowView, 'last_checkpoint'>): string | undefined {
@@ -13,6 +13,6 @@ export function droppedByEnd({ last_checkpoint: last }: Pick<WorkflowView, 'last
 
 /** An event's summary; without values of its payload, except an error's message. */
 export function eventWords(event: Event): string {
-  const what = said(event);
-  return what === undefined ? '' : tellingWords(what);
+  const what = describeEvent(event);
+  return what === undefined ? '' : descriptionLine(what);
 }

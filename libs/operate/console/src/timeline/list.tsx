@@ -106,7 +106,7 @@ const Line = memo(function Line({ row, before, index, top, lanes, sinceMs, isSel
       tabIndex={-1}
       className="line"
       data-kind={row.kind}
-      data-tone={row.kind === 'note' ? row.said.tone : row.kind === 'effect' ? row.status : undefined}
+      data-tone={row.kind === 'note' ? row.description.tone : row.kind === 'effect' ? row.status : undefined}
       style={{ transform: `translateY(${top}px)` }}
       onClick={() => onSelect(index)}
     >
@@ -154,7 +154,7 @@ function EffectWords({ row }: { readonly row: EffectEntry }) {
 const NoteWords = ({
   row: {
     type,
-    said: { title, detail, about, words, facts },
+    description: { title, detail, about, words, facts },
   },
 }: {
   readonly row: NoteEntry;
@@ -255,5 +255,7 @@ function Dot({
   }
   if (row.type === 'LeaseRevoked')
     return <path className="dot lost" d={`M${x - 4} ${y - 4}l8 8M${x + 4} ${y - 4}l-8 8`} />;
-  return <rect className="dot note" data-tone={row.said.tone} x={x - 3} y={y - 3} width={6} height={6} rx={1.5} />;
+  return (
+    <rect className="dot note" data-tone={row.description.tone} x={x - 3} y={y - 3} width={6} height={6} rx={1.5} />
+  );
 }

@@ -28,7 +28,7 @@ describe('the timeline of a workflow', () => {
     const timeline = new Timeline();
     const error = { message: 'no such account' };
     timeline.add(momentOf(1, 'WorkflowFailed', { code: 'refused' }, { payload: { error } }));
-    expect(timeline.rows).toMatchObject([{ said: { title: 'Failed', detail: '(refused)', words: '' } }]);
+    expect(timeline.rows).toMatchObject([{ description: { title: 'Failed', detail: '(refused)', words: '' } }]);
   });
 
   it('holds 20,000 events', () => {

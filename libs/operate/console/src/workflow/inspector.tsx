@@ -54,7 +54,7 @@ export function Inspector(props: {
 function titleOf(row: Entry): string {
   if (row.kind === 'checkpoint') return `Checkpoint ${row.sequence} · ${plain(row.step)}`;
   if (row.kind === 'effect') return row.isModel ? 'Model call' : `Effect · ${plain(row.operation)}`;
-  return row.said.title;
+  return row.description.title;
 }
 
 function Where({ row, timeline }: { readonly row: Entry; readonly timeline: Timeline }) {
@@ -132,7 +132,7 @@ const STATUS_WORDS: Readonly<Record<EffectEntry['status'], string>> = {
 };
 
 function NotePanel({ workflow, row }: { readonly workflow: string; readonly row: NoteEntry }) {
-  const { detail, about } = row.said;
+  const { detail, about } = row.description;
   const notes = useQuery({
     queryKey: ['workflow', workflow, 'notes', row.position],
     queryFn: ({ signal }) =>

@@ -1,7 +1,7 @@
 /** Owns how `tidemark show` reads on a terminal. Pure. */
 
 import type { Answer, Checkpoint, Effect, Event, Task, Workflow, WorkflowView } from '@tidemark/client';
-import { said, wordsIn } from '@tidemark/core/timeline';
+import { describeEvent, wordsIn } from '@tidemark/core/timeline';
 import { CANCELLING, PAUSED } from '@tidemark/runtime/names';
 import { TASKS_SHOWN_COUNT } from '../../limits.ts';
 import type { RunningOptions } from '../../program/running-options.ts';
@@ -165,7 +165,7 @@ function buildLines(view: WorkflowView, style: Style, nowMs: number): readonly s
 function controlLines({ view: { reason }, events }: Found, style: Style): readonly string[] {
   const wanted = reason === PAUSED ? 'PauseRequested' : reason === CANCELLING ? 'CancelRequested' : undefined;
   const asked = wanted && events.findLast(({ type }) => type === wanted);
-  const what = asked && said(asked);
+  const what = asked && describeEvent(asked);
   if (what === undefined) return [];
   return section(what.title, [`${INDENT}${printable(`${what.detail}: ${what.words}`)}`], style);
 }

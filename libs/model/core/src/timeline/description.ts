@@ -25,7 +25,7 @@ export interface Moment {
 
 export type Tone = 'plain' | 'good' | 'warn' | 'bad' | 'quiet';
 
-export interface Said {
+export interface Description {
   /** For programs: one word for what happened. */
   readonly kind: string;
   readonly title: string;
@@ -43,10 +43,14 @@ export interface Said {
 export const ENDINGS: ReadonlySet<string> = new Set(['completed', 'failed', 'compensated']);
 
 /** Undefined: it says nothing by itself. */
-export function said({ type, control, payload }: Pick<Moment, 'type' | 'control' | 'payload'>): Said | undefined {
+export function describeEvent({
+  type,
+  control,
+  payload,
+}: Pick<Moment, 'type' | 'control' | 'payload'>): Description | undefined {
   const words = wordsIn(payload);
-  const saying = Object.hasOwn(SAYINGS, type) ? (SAYINGS[type as EventType] as Saying) : unknown(type);
-  const what = saying(control as never, words, payload);
+  const describe = Object.hasOwn(DESCRIPTIONS, type) ? (DESCRIPTIONS[type as EventType] as Describe) : unknown(type);
+  const what = describe(control as never, words, payload);
   return what === undefined ? undefined : { kind: 'unknown', detail: '', tone: 'plain', words, ...what };
 }
 
@@ -71,8 +75,8 @@ export interface Dropped {
   readonly tasks: readonly string[];
 }
 
-type What = { readonly title: string } & Partial<Said>;
-type Saying<T extends EventType = EventType> = (
+type What = { readonly title: string } & Partial<Description>;
+type Describe<T extends EventType = EventType> = (
   control: Controls[T],
   words: string,
   payload: unknown,
@@ -80,11 +84,11 @@ type Saying<T extends EventType = EventType> = (
 
 const nothing = (): undefined => undefined;
 const unknown =
-  (type: string): Saying =>
+  (type: string): Describe =>
   () => ({ title: type.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ') });
 
 /** A new type of event does not compile before it stands here. */
-const SAYINGS: { readonly [T in EventType]: Saying<T> } = {
+const DESCRIPTIONS: { readonly [T in EventType]: Describe<T> } = {
   WorkflowOpened: (opening) => ({
     ...{ kind: 'started', title: 'Started', tone: 'quiet' },
     detail: `${opening.definition} v${opening.version}${originWords(opening)}`,
