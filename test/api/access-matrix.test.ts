@@ -84,6 +84,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   listCheckpoints: { right: 'read', showsContent: true },
   listEffects: { right: 'read' },
   listTasks: { right: 'read' },
+  listUnreadSignals: { right: 'read' },
   listNotes: { right: 'read', showsContent: true },
   listPhaseHandovers: { right: 'read' },
   getTimeline: { right: 'read' },
