@@ -30,6 +30,7 @@ export { CONTINUED } from './continuing.ts';
 export {
   auditId,
   childId,
+  claimId,
   continuationId,
   type DerivedForm,
   derivedFormOf,
