@@ -391,9 +391,20 @@ export const EDGE_MUTATIONS: Mutations = {
   },
   'waiting-stages-finish-another-state': {
     file: 'libs/author/repo-state/src/waiting.ts',
-    edits: [['if (parsed.created_at !== before.created_at) {', 'if (parsed.checkpoints.length === 0) {']],
+    edits: [['if (!continues(base, now, place === read.place)) {', 'if (checkpoints.length === 0) {']],
     caughtBy: 'libs/author/repo-state/src/repo-state.test.ts',
     breaks: 'A checkpoint that waits finishes no stage of the next state.',
+  },
+  'waiting-stages-beat-newer-ones': {
+    file: 'libs/author/repo-state/src/waiting.ts',
+    edits: [
+      [
+        'if (isDeepStrictEqual(stageIn(base, id), stageIn(now, id))) return true;',
+        'if (stageIn(now, id)) return true;',
+      ],
+    ],
+    caughtBy: 'libs/author/repo-state/src/repo-state.test.ts',
+    breaks: 'What another program said of a stage since, or what was applied, counts over what waits.',
   },
   'state-goes-back-in-time': {
     file: 'libs/author/repo-state/src/store.ts',
