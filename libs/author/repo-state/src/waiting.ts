@@ -121,7 +121,7 @@ function since(base: Base, now: Base, change: Waiting['change'], contradicted: S
   return {
     ...change,
     stages,
-    ...(change.artifacts && { artifacts: Object.fromEntries(artifacts) as Record<string, Json> }),
+    ...(change.artifacts && { artifacts: Object.fromEntries(artifacts) }),
   };
 }
 
