@@ -5,7 +5,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { type Json, parseJson, TidemarkError } from '@tidemark/core';
+import { parseJson, TidemarkError } from '@tidemark/core';
 import { z } from 'zod';
 import type { Candidate } from './candidates.ts';
 import { type Checkpoint, checkpointed } from './changes.ts';
