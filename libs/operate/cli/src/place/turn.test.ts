@@ -32,6 +32,17 @@ it('waits on while others hold it one after another, and no longer than it says 
   expect(await readdir(target.folder)).toEqual([]);
 });
 
+it('keeps its turn for as long as it has patience, and ends with who wanted it', async () => {
+  const target = await folder();
+  const ended = new AbortController();
+  const waiting = placeOr(target, 'ana', () => Promise.reject(busy(7)), 60_000, ended.signal);
+  const turns = async () => (await readdir(target.folder)).filter((name) => name.startsWith('.turn-'));
+  await expect.poll(async () => (await turns()).length).toBe(1);
+  ended.abort();
+  await expect(waiting).rejects.toMatchObject({ code: 'log-locked' });
+  expect(await turns()).toEqual([]);
+});
+
 it('is the turn of one at a time', async () => {
   const { folder: at } = await folder();
   const turns = [await takeTurn(at), await takeTurn(at)];
