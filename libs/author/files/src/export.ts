@@ -2,7 +2,7 @@
 
 import type { Client } from '@tidemark/client';
 import { InvalidError } from '@tidemark/core';
-import { type FolderOptions, openFolder, readIn } from './folder.ts';
+import { type FilesFolder, type FolderOptions, openFolder, readIn } from './folder.ts';
 import { FOLDER_STATE } from './folder-state.ts';
 import { Keeper, type ReadRecords } from './keeper.ts';
 import { SETTLE_MS } from './limits.ts';
@@ -16,7 +16,8 @@ import type { FindSecrets } from './withhold.ts';
 export interface ExportOptions extends FolderOptions {
   readonly client: Client;
   readonly shown: Shown;
-  readonly folder: string;
+  /** Its path, or the folder as its caller has it open and closes it. */
+  readonly folder: string | FilesFolder;
   /** All steps of the definition in order; without it, those that have occurred. */
   readonly stepNames?: readonly string[] | undefined;
   readonly records?: ReadRecords | undefined;
@@ -40,15 +41,19 @@ export async function exportFiles(options: ExportOptions): Promise<RunView> {
       'workflow' in options.shown ? `has the id '${options.shown.workflow}'` : `is of '${options.shown.definition}'`;
     throw new InvalidError('workflow-unknown', `No workflow ${name}.`, { ...options.shown });
   }
+  const { folder: given } = options;
   // Before anything of ours is in the folder.
-  const there = { path: options.folder, read: (name: string) => readIn(options.folder, name) };
+  const there = typeof given === 'string' ? { path: given, read: (name: string) => readIn(given, name) } : given;
   if ((await there.read(FOLDER_STATE)) === undefined) await refuseOthers(there, row.workflow, SETTLE_MS);
-  const folder = await openFolder(options.folder, options);
+  const folder = await openedFolder(options);
   try {
     const reports = new Reports(options.onReport);
     const keeper = await Keeper.open({ ...options, folder, reader, reports, settleMs: 0, nowMs: Date.now });
     return await keeper.poll(row);
   } finally {
-    await folder.close();
+    if (folder !== given) await folder.close();
   }
 }
+
+export const openedFolder = async (options: ExportOptions): Promise<FilesFolder> =>
+  typeof options.folder === 'string' ? openFolder(options.folder, options) : options.folder;

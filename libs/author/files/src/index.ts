@@ -1,6 +1,7 @@
 /** Entry point of @tidemark/files: a workflow as plain files. */
 
 export { type ExportOptions, exportFiles } from './export.ts';
+export { type FilesFolder, openFolder } from './folder.ts';
 export {
   DEDUPE_INDEX,
   type DedupeEntry,
