@@ -1,26 +1,21 @@
 /** Owns the export: a folder written once from a run's rows. Must not follow anything. */
 
-import type { Client } from '@tidemark/client';
 import { InvalidError } from '@tidemark/core';
 import { type FilesFolder, type FolderOptions, openFolder, readIn } from './folder.ts';
 import { FOLDER_STATE } from './folder-state.ts';
-import { Keeper, type ReadRecords } from './keeper.ts';
+import { Keeper } from './keeper.ts';
 import { SETTLE_MS } from './limits.ts';
 import { refuseOthers } from './others.ts';
 import { type OnReport, Reports } from './reports.ts';
 import type { RunView } from './run-view.ts';
-import { RunReader, type Shown } from './source.ts';
+import { type ReaderOptions, RunReader, type Shown } from './source.ts';
 import type { WayBack } from './way-back.ts';
 import type { FindSecrets } from './withhold.ts';
 
-export interface ExportOptions extends FolderOptions {
-  readonly client: Client;
+export interface ExportOptions extends FolderOptions, ReaderOptions {
   readonly shown: Shown;
   /** Its path, or the folder as its caller has it open and closes it. */
   readonly folder: string | FilesFolder;
-  /** All steps of the definition in order; without it, those that have occurred. */
-  readonly stepNames?: readonly string[] | undefined;
-  readonly records?: ReadRecords | undefined;
   /** Further folders in which outputs that others mark done may lie. */
   readonly outside?: readonly string[] | undefined;
   /** Takes over what others wrote to the folder; without it, that stays there and is reported. */
@@ -34,7 +29,7 @@ export interface ExportOptions extends FolderOptions {
  * `UnavailableError` (`files-unavailable`), and what the client throws.
  */
 export async function exportFiles(options: ExportOptions): Promise<RunView> {
-  const reader = new RunReader(options.client, options.stepNames);
+  const reader = new RunReader(options);
   const row = await reader.newest(options.shown);
   if (row === undefined) {
     const name =

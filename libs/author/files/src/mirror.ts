@@ -40,7 +40,7 @@ export async function mirrorFiles(options: MirrorOptions): Promise<Mirror> {
     if (folder !== options.folder) await folder.close();
   };
   try {
-    const reader = new RunReader(options.client, options.stepNames);
+    const reader = new RunReader(options);
     const reports = new Reports(options.onReport);
     const settleMs = options.settleMs ?? SETTLE_MS;
     const keeper = await Keeper.open({ ...options, folder, reader, reports, settleMs, nowMs: Date.now });

@@ -169,7 +169,7 @@ export async function filesImport(session: Session, folder: string, options: Fil
     const { id: run, ...imported } = await importFiles({
       folder: path.resolve(cwd, folder),
       pipeline: { name, stepNames },
-      id,
+      ...{ id, input },
       outside: outsideOf(session, options),
       back: wayBack(client, tenant),
       start: async (wanted) =>
