@@ -31,7 +31,7 @@ import { atPlace, awaitHolder, lastingPlace, openPlace, type Place, type Target,
 import { type Turn, takeTurn } from '../place/turn.ts';
 import type { FilesOptions } from '../program/files-options.ts';
 import { type Session, takeInterrupts } from '../session.ts';
-import { shellWord } from '../text/shell.ts';
+import { atWords, commandLine } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
 
 /** Records that are read, page by page, at most. */
@@ -181,7 +181,9 @@ export async function filesImport(session: Session, folder: string, options: Fil
     terminal.answer({ workflow: run, done, keys: keyCount, handoffs: handoffCount });
     terminal.line(run);
     const steps = done.length === 0 ? 'no step' : done.map(printable).join(', ');
-    terminal.note(`Done in it: ${steps}; tidemark run ${name} --id ${shellWord(run)} continues it.`);
+    const modules = workflows.flatMap((module) => ['--workflows', module]);
+    const next = commandLine('tidemark', 'run', name, '--id', run, ...atWords(options), ...modules);
+    terminal.note(`Done in it: ${steps}; ${next} continues it.`);
     return EXIT.ok;
   });
 }
