@@ -265,7 +265,7 @@ export async function hostPlace(host: Host, { name, shown, isIdle, definitions }
   const pendingCheckpoints = (workflow: WorkflowId) => host.pendingCheckpoints(workflow);
   const api = localApi({ place: { ports, client, isIdle, pendingCheckpoints }, definitions, principal });
   return {
-    client: connect({ url: LOCAL_URL, fetch: api.fetch, tries: 1 }),
+    client: connect({ url: LOCAL_URL, shown, fetch: api.fetch, tries: 1 }),
     ...{ shown, kind: 'folder', holder: null, isIdle, fault: api.fault },
     close: async () => api.close(),
   };
@@ -300,7 +300,7 @@ export async function ownPlace(target: Folder, name: string): Promise<Place> {
 /** Undefined: nobody answers there. Throws `ConfigError` (`holder-differs`, `holder-silent`). */
 export async function holderPlace({ folder, shown }: Folder, name: string): Promise<Place | undefined> {
   const client = connect({
-    url: LOCAL_URL,
+    ...{ url: LOCAL_URL, shown },
     fetch: await folderFetch(folder),
     token: encodeURIComponent(name),
     tries: 1,
