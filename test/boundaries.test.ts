@@ -30,7 +30,6 @@ const rules = [
   'testkit-in-product',
   'undeclared',
   'unknown-layer',
-  'word',
 ] as const;
 
 describe('a fixture that must fail', () => {

@@ -18,8 +18,7 @@ export type Rule =
   | 'syntax'
   | 'testkit-in-product'
   | 'undeclared'
-  | 'unknown-layer'
-  | 'word';
+  | 'unknown-layer';
 
 export interface Violation {
   readonly rule: Rule;

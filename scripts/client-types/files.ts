@@ -1,6 +1,7 @@
 /** Owns which file of the client has which types of the API: one per chapter of its reference. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiOperation, ApiSchema, ApiSchemas, OpenApiDocument } from '@tidemark/api';
+import { edgesFile } from './edges.ts';
 import { type Direction, docOf, namedIn, REFERENCE, referredBy, typeOf } from './types.ts';
 
 interface Endpoint {
@@ -48,7 +49,12 @@ export function clientTypeFiles(document: OpenApiDocument): ReadonlyMap<string, 
     return [fileName(chapter), headed(`the types of the API's chapter "${chapter}"`, text, shared)];
   });
   const shapes = headed('the types that several chapters of the API share', shapesIn(SHAPES_FILE).join('\n'), []);
-  return new Map([...files, [SHAPES_FILE, shapes], ['table.ts', tableFile(endpoints)]]);
+  return new Map([
+    ...files,
+    [SHAPES_FILE, shapes],
+    ['table.ts', tableFile(endpoints)],
+    ['edges.ts', edgesFile(document)],
+  ]);
 }
 
 /** The shapes that endpoints need, also indirectly, each with its direction. */

@@ -6,7 +6,7 @@
 import type { Answer } from '@tidemark/client';
 import type { Json } from '@tidemark/core';
 import { describeEvent, ENDINGS } from '@tidemark/core/timeline';
-import { checksumOf, handoffSchema, type NamedHandoff, stepRecordIn } from '@tidemark/sdk';
+import { checksumOf, type DoneRecord, handoffSchema, type NamedHandoff, stepRecordIn } from '@tidemark/sdk';
 import { actionEntry, type Effect, type LogEntry, toolCallIds } from './actions.ts';
 import type { LogLine, RunState } from './formats.ts';
 
@@ -14,6 +14,13 @@ export type Workflow = Answer<'GET /v1/workflows'>['workflows'][number];
 export type Checkpoint = Answer<'GET /v1/workflows/{workflow}/checkpoints'>['checkpoints'][number];
 export type Note = Answer<'GET /v1/workflows/{workflow}/notes'>['events'][number];
 export type Task = Answer<'GET /v1/workflows/{workflow}/tasks'>['tasks'][number];
+
+/** What others did of the run before it was imported. */
+export interface Imported {
+  /** It skips these, each in its turn. */
+  readonly steps: readonly (DoneRecord & { readonly at: string })[];
+  readonly tokens: number;
+}
 
 export interface RunParts {
   readonly row: Workflow;
@@ -25,14 +32,18 @@ export interface RunParts {
   readonly effects: ReadonlyMap<string, readonly Effect[]>;
   /** All steps of its definition in order, where it is known. */
   readonly stepNames?: readonly string[] | undefined;
+  /** Digest of its input, while rows have its opening. */
+  readonly input: string | undefined;
+  readonly imported: Imported;
 }
 
-/** One committed step. */
+/** One committed step, or one that the run will skip. */
 export interface DoneStep {
   /** Unique in the run: the step, with its task where the step was done before. */
   readonly name: string;
   readonly step: string;
-  readonly key: string;
+  /** Null: it is known only when the run skips it. */
+  readonly key: string | null;
   readonly output: Json;
   readonly checksum: string;
   /** Digest of the run's input; undefined for a step of no pipeline. */
@@ -56,7 +67,9 @@ export interface RunView {
   readonly failedStep: string | undefined;
   readonly updatedAtMs: number;
   readonly tokens: number;
-  /** Tokens that others say they spent on the pipeline before this run. */
+  /** Digest of its input. */
+  readonly input: string | undefined;
+  /** Tokens that others say they spent on it before it was imported. */
   readonly importedTokens: number;
   readonly stepNames: readonly string[];
   readonly done: readonly DoneStep[];
@@ -69,14 +82,20 @@ export interface RunView {
 /** A signal of this name is a hand-over from outside. */
 export const HANDOFF_SIGNAL = 'handoff';
 
-export function runView({ row, checkpoints, notes, tasks, effects, stepNames }: RunParts): RunView {
+export function runView({ row, checkpoints, notes, tasks, effects, stepNames, input, imported }: RunParts): RunView {
   const seen = checkpoints.filter(({ position }) => position <= row.position);
-  const done = doneSteps(row, seen);
+  const committed = doneSteps(row, seen);
   const doneTasks = new Set(seen.map(({ task }) => task));
-  const pending = tasks.filter(({ task }) => !doneTasks.has(task)).map(pendingStep);
-  const failure = done.find((step) => step.failure !== null)?.step;
+  const failure = committed.find((step) => step.failure !== null)?.step;
   const status = failure === undefined ? statusOf(row) : 'failed';
-  const failedStep = failure ?? (status === 'failed' ? failedIn(seen, done, stepNames) : undefined);
+  const failedStep = failure ?? (status === 'failed' ? failedIn(seen, committed, stepNames) : undefined);
+  const skips = importedSteps(imported, committed);
+  const done = [...committed, ...skips];
+  const isSkipped = (name: string): boolean => skips.some(({ step }) => step === name);
+  const pending = tasks.filter(({ task, step }) => !doneTasks.has(task) && !isSkipped(step)).map(pendingStep);
+  const toDo = pending.find(({ isReady }) => isReady) ?? pending[0];
+  const afterSkips =
+    skips.length === 0 ? undefined : stepNames?.find((name) => !done.some(({ step }) => step === name));
   const stepOf = new Map([
     ...checkpoints.map((one) => [one.task, one.step_definition_ref] as const),
     ...tasks.map((one) => [one.task, one.step] as const),
@@ -96,12 +115,13 @@ export function runView({ row, checkpoints, notes, tasks, effects, stepNames }: 
     definition: row.definition,
     tenant: row.tenant,
     position: row.position,
-    status,
-    currentStep: failedStep ?? pending.find(({ isReady }) => isReady)?.step ?? pending[0]?.step ?? null,
+    status: skips.length > 0 && status === 'new' ? 'running' : status,
+    currentStep: failedStep ?? toDo?.step ?? afterSkips ?? null,
     failedStep,
     updatedAtMs: Date.parse(row.updated_at),
     tokens: row.tokens,
-    importedTokens: done.reduce((sum, { importedTokens }) => sum + importedTokens, 0),
+    input: input ?? committed[0]?.input,
+    importedTokens: imported.tokens,
     stepNames: [
       ...new Set([...(stepNames ?? []), ...done.map(({ step }) => step), ...pending.map(({ step }) => step)]),
     ],
@@ -118,10 +138,15 @@ export function runView({ row, checkpoints, notes, tasks, effects, stepNames }: 
   };
 }
 
-function doneSteps(
-  row: Workflow,
-  checkpoints: readonly Checkpoint[],
-): readonly (DoneStep & { readonly importedTokens: number })[] {
+const importedSteps = ({ steps }: Imported, committed: readonly DoneStep[]): readonly DoneStep[] =>
+  steps
+    .filter(({ step }) => !committed.some((one) => one.step === step))
+    .map(({ step, output, checksum, input, at }) => ({
+      ...{ name: step, step, key: null, output: output as Json, checksum, input },
+      ...{ startedAtMs: Date.parse(at), finishedAtMs: Date.parse(at), failure: null, isSkipped: true },
+    }));
+
+function doneSteps(row: Workflow, checkpoints: readonly Checkpoint[]): readonly DoneStep[] {
   const names = new Set<string>();
   let beforeMs = Date.parse(row.opened_at);
   return checkpoints.map((checkpoint) => {
@@ -145,7 +170,6 @@ function doneSteps(
       finishedAtMs,
       failure: record?.failure ?? null,
       isSkipped: record?.skipped != null,
-      importedTokens: record?.skipped == null ? 0 : record.tokens,
     };
   });
 }

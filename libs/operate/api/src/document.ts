@@ -1,5 +1,7 @@
 /** Owns the shape of the API's description: the part of OpenAPI 3.1 that ours uses. */
 
+import type { Edges } from './edges.ts';
+
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
@@ -31,6 +33,8 @@ export interface ApiOperation {
   };
   /** By status, `4XX` for all of a kind. */
   readonly responses: Readonly<Record<string, ApiResponse>>;
+  /** How it reads where it is only passed on. */
+  readonly 'x-edges'?: Edges;
   /** For a stream: what each event holds, by the event's name. */
   readonly 'x-events'?: ApiSchemas;
 }
@@ -67,6 +71,8 @@ export interface ApiSchema {
   readonly default?: unknown;
   readonly minimum?: number;
   readonly maximum?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
   readonly format?: string;
   readonly description?: string;
   /** Given only to callers who may see content. */

@@ -66,6 +66,7 @@ export function openApiOf(
       ...('needs' in route &&
         route.needs !== undefined && { 'x-needs': route.needs.map(({ of, why }) => ({ of, why })) }),
       ...(route.problems !== undefined && { 'x-problems': route.problems }),
+      ...('edges' in route && route.edges !== undefined && { 'x-edges': route.edges }),
       parameters: [...parametersOf('path', route.params), ...parametersOf('query', route.query)],
       ...('body' in route &&
         route.body !== undefined && {

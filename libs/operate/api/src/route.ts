@@ -9,6 +9,7 @@ import type { TenantId } from '@tidemark/core';
 import type { Principal, Right } from '@tidemark/ports';
 import type { z } from 'zod';
 import type { Backend } from './backend.ts';
+import type { Edges } from './edges.ts';
 import type { Fleet } from './fleet.ts';
 import type { Redaction } from './redaction.ts';
 
@@ -74,7 +75,11 @@ export interface RouteFacts {
   readonly problems?: readonly string[] | undefined;
   /** Its targets, where the address doesn't name the only one: each has an entry in the audit. */
   readonly reports?: ((asked: RequestParts) => readonly Reported[]) | undefined;
+  /** Where it is only passed on. */
+  readonly edges?: Edges | undefined;
 }
+
+type FieldsOf<S> = S extends z.ZodType ? Extract<keyof z.output<S>, string> : never;
 
 export interface Route<
   P extends Shape | undefined = Shape | undefined,
@@ -90,7 +95,8 @@ export interface Route<
 }
 
 /** A declaration without the optional parts. */
-type Declared<P, Q, B, A extends Answers, M, L> = Omit<RouteFacts, 'method' | 'path'> & {
+type Declared<P, Q, B, A extends Answers, M, L> = Omit<RouteFacts, 'method' | 'path' | 'edges'> & {
+  readonly edges?: Edges<FieldsOf<P> | FieldsOf<Q> | FieldsOf<B>> | undefined;
   readonly method: M;
   readonly path: L;
   readonly params?: P;
@@ -109,8 +115,8 @@ export function route<
   Q extends Shape | undefined = undefined,
   B extends Shape | undefined = undefined,
 >(declared: Declared<P, Q, B, A, M, L>): Route<P, Q, B, A> & { readonly method: M; readonly path: L } {
-  const { params, query, body } = declared;
-  return { ...declared, params: params as P, query: query as Q, body: body as B };
+  const { params, query, body, edges } = declared;
+  return { ...declared, params: params as P, query: query as Q, body: body as B, edges: edges as Edges | undefined };
 }
 
 /** Whether an operation changes nothing: one that a right to read allows, whatever its method. */

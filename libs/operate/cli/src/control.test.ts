@@ -114,7 +114,7 @@ it('holds a queue and lets it go', async () => {
   expect((await json('fleet')).queues).toMatchObject([{ queue: 'quick', ready_count: 1, held: [{ tenant: null }] }]);
   expect((await call('fleet')).out).toMatch(/live[\s\S]*PAUSED by ana/);
   expect((await call('queues', 'resume', 'quick', '--by', 'ana', '--why', 'it is back')).out).toBe(
-    'quick is resumed.\n',
+    'quick of all tenants is resumed.\n',
   );
   await expect.poll(() => idsOf('--status', 'completed', '--definition', 'quick')).toEqual(['q1']);
   const misspelt = ['queues', 'pause', 'qiuck', '--by', 'ana', '--why', 'x'];
@@ -127,6 +127,22 @@ it('holds a queue and lets it go', async () => {
   const ended = ['jobs', 'start', 'cancel', '--definition', 'quick', '--dry-run'];
   expect(await json(...ended)).toMatchObject({ count: 1, acted_count: 0, statuses: { completed: 1 } });
   expect((await call(...ended)).out).toMatch(/^0 open of 1 found would be asked to cancel/);
+});
+
+it('lists the signals that no step has read, also after the end', async () => {
+  const say = ['--by', 'ana', '--why', 'a test'];
+  await held.host.client.start(patient, {}, { id: 'deaf' });
+  await json('pause', 'deaf', ...say);
+  expect((await call('signals', 'deaf')).out).toBe(
+    'Every signal that deaf accepted was read by a step, or none came.\n',
+  );
+  await json('signal', 'deaf', 'go', '--key', 'k1');
+  await json('signal', 'deaf', 'go', '--key', 'k2');
+  await expect.poll(() => json('signals', 'deaf')).toMatchObject({ signals: [{ name: 'go' }, { name: 'go' }] });
+  // Its task is gone with what was for it; what no task awaited stays.
+  await json('terminate', 'deaf', ...say);
+  await expect.poll(async () => (await json('show', 'deaf')).status).toBe('failed');
+  expect((await call('signals', 'deaf')).out).toMatch(/^SIGNAL +EVENT\ngo +\S+\n$/);
 });
 
 it('lists children, questions, rejected events and definitions', async () => {

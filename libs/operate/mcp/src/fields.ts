@@ -35,9 +35,9 @@ export function userOf(context: ToolContext, given: string | undefined): string 
   throw new InvalidError('user-fixed', 'user: this server serves one user; leave the field out.', { field: 'user' });
 }
 
-interface About {
-  readonly user: string | undefined;
-  readonly about: string | undefined;
+export interface About {
+  readonly user?: string | undefined;
+  readonly about?: string | undefined;
 }
 
 /** The subject of a call, as the API names it. Throws as `userOf`, and `InvalidError` (`about-twice`). */

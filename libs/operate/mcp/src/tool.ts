@@ -59,14 +59,28 @@ export interface Tool {
   call(given: unknown, context: ToolContext, signal: AbortSignal): Promise<CallToolResult>;
 }
 
-export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(spec: ToolSpec<Input, Output>): Tool {
+export const defineTool = <Input extends z.ZodObject, Output extends z.ZodObject>(
+  spec: ToolSpec<Input, Output>,
+): Tool => toolOf({ ...spec, output: jsonSchema(spec.output, 'output') });
+
+/** The tool whose answer has this JSON schema. */
+export function toolOf<Input extends z.ZodObject>(
+  spec: Omit<ToolSpec<Input, never>, 'output' | 'run'> & {
+    readonly output: object;
+    run(
+      given: z.output<Input>,
+      context: ToolContext,
+      signal: AbortSignal,
+    ): Promise<{ readonly data: object; readonly text: string }>;
+  },
+): Tool {
   const { name, title, description, input, output, hints, run } = spec;
   return {
     listed: {
       ...{ name, title, description },
       annotations: { title, ...hints },
       inputSchema: jsonSchema(input, 'input'),
-      outputSchema: jsonSchema(output, 'output'),
+      outputSchema: output as ListedTool['outputSchema'],
     },
     async call(given, context, signal) {
       try {

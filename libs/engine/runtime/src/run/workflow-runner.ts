@@ -329,8 +329,6 @@ export class WorkflowRunner {
       result,
       notes,
       content,
-      workflow: state.workflow,
-      user: state.user,
       state,
       isLast: state.frontier.tasks.size === 1,
       checkpoint: current.reserved ?? this.#newCheckpoint(),

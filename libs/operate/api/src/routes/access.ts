@@ -198,6 +198,24 @@ export const listTenants = route({
   problems: ['cursor-invalid'],
   query: z.object({ limit: limitSchema, cursor: cursorSchema.optional() }),
   answers: { 200: z.object({ tenants: z.array(tenantView), next_cursor: nextCursorSchema }) },
+  edges: {
+    commands: [
+      {
+        name: 'access tenants',
+        about: 'the tenants that were created or suspended',
+        rows: {
+          of: 'tenants',
+          none: 'No tenant was created; any name may be used.',
+          columns: [
+            ['TENANT', '{tenant}'],
+            ['SINCE', '{created_at}'],
+            ['BY', '{by}'],
+            ['STATE', [['suspended', 'suspended by {suspended.by}: {suspended.why}'], 'let in'], 16],
+          ],
+        },
+      },
+    ],
+  },
   async handle({ query: { limit, cursor }, principal, backend }) {
     if (principal.tenant !== null) {
       const own = await backend.access.tenant(principal.tenant);
@@ -234,6 +252,18 @@ export const createTenant = route({
   path: '/v1/tenants/{tenant}',
   summary: 'Create a tenant',
   description: 'One that exists is not changed. For callers of all tenants.',
+  edges: {
+    commands: [
+      {
+        name: 'access create-tenant',
+        about: 'create a tenant',
+        creates: true,
+        signs: true,
+        takes: { tenant: ['<name>', 'its name'] },
+        says: 'Tenant {tenant} stands, created {created_at}.',
+      },
+    ],
+  },
   handle: async ({ params, principal, backend }) =>
     ok(tenantJson(await backend.access.createTenant(ruledTenant(principal, params.tenant), principal.subject))),
 });
@@ -252,6 +282,18 @@ export const suspendTenant = route({
   summary: 'Suspend a tenant',
   description:
     'Within seconds nobody of it is let in, by key or by token; its workflows keep running. For callers of all tenants.',
+  edges: {
+    commands: [
+      {
+        name: 'access suspend-tenant',
+        about: 'suspend a tenant: nobody of it is let in; its workflows keep running',
+        creates: true,
+        takes: { tenant: ['<name>', 'its name'] },
+        options: { why: 'it' },
+        says: 'Nobody of {tenant} is let in over HTTP any more, within seconds. Its workflows keep running.',
+      },
+    ],
+  },
   body: askSchema,
   handle: (call) => suspended(call, true),
 });
@@ -261,6 +303,18 @@ export const resumeTenant = route({
   method: 'POST',
   path: '/v1/tenants/{tenant}/resume',
   summary: 'Lift the suspension of a tenant',
+  edges: {
+    commands: [
+      {
+        name: 'access resume-tenant',
+        about: 'lift the suspension of a tenant',
+        creates: true,
+        takes: { tenant: ['<name>', 'its name'] },
+        options: { why: 'it' },
+        says: '{tenant} is let in again.',
+      },
+    ],
+  },
   body: askSchema,
   handle: (call) => suspended(call, false),
 });

@@ -110,6 +110,40 @@ export const pinWorkflow = route({
       .object({ workflow: z.string(), definition: z.string(), definition_version: z.int(), pinned: z.boolean() })
       .meta({ id: 'Pinned' }),
   },
+  edges: {
+    commands: [
+      {
+        name: 'pin',
+        about: 'keep a workflow to the version that it has',
+        takes: { workflow: ['<id>', 'id of the run'] },
+        sends: { pinned: true },
+        says: '{workflow} stays with {definition} v{definition_version}.',
+      },
+      {
+        name: 'unpin',
+        about: 'let a pinned workflow use newer versions',
+        takes: { workflow: ['<id>', 'id of the run'] },
+        sends: { pinned: false },
+        says: '{workflow} may use versions after {definition} v{definition_version}.',
+      },
+    ],
+    forms: [
+      {
+        on: 'workflow',
+        title: 'Keep it to version {definition_version}?',
+        verb: 'Pin',
+        sends: { pinned: true },
+        when: '!pinned',
+      },
+      {
+        on: 'workflow',
+        title: 'Let it use newer versions?',
+        verb: 'Unpin',
+        sends: { pinned: false },
+        when: 'pinned',
+      },
+    ],
+  },
   async handle({ params, body, principal, backend }) {
     const workflow = await backend.check(principal, params.workflow);
     await backend.client.pin(workflow, { ...body, by: principal.subject });
@@ -155,6 +189,19 @@ export const revokeLease = route({
       workflow: z.string(),
       lease: z.object({ epoch: z.int(), holder: z.string() }).nullable(),
     }),
+  },
+  edges: {
+    forms: [
+      {
+        on: 'workflow',
+        title: 'Revoke its lease?',
+        verb: 'Revoke its lease',
+        isDangerous: true,
+        follows:
+          'Another worker resumes from the last checkpoint. Whatever the present holder still writes is rejected.',
+        when: 'holder',
+      },
+    ],
   },
   async handle({ params, principal, backend }) {
     const workflow = await backend.check(principal, params.workflow);

@@ -101,6 +101,27 @@ export const listQuestions = route({
       next_cursor: nextCursorSchema,
     }),
   },
+  edges: {
+    commands: [
+      {
+        name: 'questions',
+        about: 'workflows that wait for a person, newest first',
+        options: { tenant: 'of this tenant only' },
+        rows: {
+          of: 'questions',
+          none: 'No workflow waits for a person.',
+          columns: [
+            ['WORKFLOW', '{workflow.workflow}'],
+            ['OF', '{workflow.definition} v{workflow.definition_version}', 10],
+            ['ASKS', '{workflow.reason}'],
+            ['SINCE', '{workflow.updated_at}'],
+            ['SAYS', '{question.message}', 20],
+          ],
+          note: 'tidemark show ID shows the evidence, and the commands that answer it.',
+        },
+      },
+    ],
+  },
   async handle({ query, principal, backend }) {
     const { limit, cursor } = query;
     const rows = await backend.reads.search({
@@ -148,6 +169,27 @@ export const listRejected = route({
       ),
       next_cursor: nextCursorSchema,
     }),
+  },
+  edges: {
+    commands: [
+      {
+        name: 'rejected',
+        about: 'events that changed nothing, and why, newest first',
+        rows: {
+          of: 'rejected',
+          none: 'Nothing was rejected.',
+          columns: [
+            ['AT', '{at|–}'],
+            ['PARTITION', '{partition}', 'right'],
+            ['OFFSET', '{offset}', 'right'],
+            ['WORKFLOW', '{workflow|–}', 12],
+            ['TYPE', '{type|–}'],
+            ['REASON', '{reason}'],
+          ],
+          note: 'They changed nothing and are kept for audit; most follow from take-overs.',
+        },
+      },
+    ],
   },
   async handle({ query: { limit, cursor }, principal, backend }) {
     // The tenants of workflows alone are known; events of no workflow belong to the whole fleet.

@@ -141,6 +141,26 @@ export const getJob = route({
   params: z.object({ job: nameSchema }),
   query: ofTenant.extend({ content: contentQuerySchema }),
   answers: { 200: jobSchema },
+  edges: {
+    commands: [
+      {
+        name: 'jobs show',
+        about: 'how far a job is, and what refused',
+        takes: { job: ['<id>', 'id of the job'] },
+        options: { tenant: 'of this tenant only' },
+        says: '{job}  {act}  {status}  {done_count} done, {refused_count} refused; begun {begun_at} by {by}: {why}',
+        rows: {
+          of: 'refused',
+          none: 'Nothing refused it.',
+          columns: [
+            ['REFUSED BY', '{workflow}'],
+            ['CODE', '{code}'],
+            ['MESSAGE', '{message}', 20],
+          ],
+        },
+      },
+    ],
+  },
   handle: async ({ params, query, principal, backend }) =>
     ok(jobJson(await jobOf(backend, principal, params.job, query.tenant))),
 });
@@ -157,6 +177,17 @@ export const cancelJob = route({
   body: z.strictObject({ ...byWhy }).meta({ id: 'CancelJob' }),
   answers: {
     200: z.object({ job: z.string(), changed: z.boolean().meta({ description: 'False: it was requested before.' }) }),
+  },
+  edges: {
+    commands: [
+      {
+        name: 'jobs cancel',
+        about: 'stop a job; what it has done stays done',
+        takes: { job: ['<id>', 'id of the job'] },
+        options: { tenant: 'of this tenant only' },
+        says: [['changed', 'Job {job} stops; what it has done stays done.'], 'Job {job} was cancelled before.'],
+      },
+    ],
   },
   async handle({ params, query, body, principal, backend }) {
     const { id, tenant } = await jobOf(backend, principal, params.job, query.tenant);
@@ -191,6 +222,30 @@ export const listJobs = route({
     cursor: cursorSchema.optional(),
   }),
   answers: { 200: z.object({ jobs: z.array(jobSchema), next_cursor: nextCursorSchema }).meta({ id: 'Jobs' }) },
+  edges: {
+    commands: [
+      {
+        name: 'jobs list',
+        about: 'jobs, newest first',
+        isDefault: true,
+        options: { tenant: 'of this tenant only' },
+        rows: {
+          of: 'jobs',
+          none: 'No jobs.',
+          columns: [
+            ['JOB', '{job}'],
+            ['ACT', '{act}'],
+            ['STATUS', '{status}'],
+            ['DONE', '{done_count}', 'right'],
+            ['REFUSED', '{refused_count}', 'right'],
+            ['BEGUN', '{begun_at}'],
+            ['BY', '{by}', 8],
+            ['WHY', '{why}', 8],
+          ],
+        },
+      },
+    ],
+  },
   async handle({ query: { tenant, limit, cursor }, principal, backend }) {
     const of = tenantFor(principal, tenant, undefined);
     const after = BY_OPENING.placeOf(cursor);

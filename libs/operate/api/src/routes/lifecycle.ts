@@ -40,6 +40,29 @@ export const cancelWorkflow = route({
   summary: 'Cancel a workflow',
   description:
     'No further task starts; what was done is compensated where that is registered, and it ends as `compensated` or `failed`. Answered once the request is recorded.',
+  edges: {
+    commands: [
+      {
+        name: 'cancel',
+        about:
+          'end a workflow in good order: no further task starts, and what it did is compensated where that is registered',
+        takes: { workflow: ['<id>', 'id of the run'] },
+        says: [
+          ['changed', '{workflow} is being cancelled: {holder} compensates what it can of it, and ends it.'],
+          '{workflow} was cancelled before.',
+        ],
+      },
+    ],
+    forms: [
+      {
+        on: 'workflow',
+        title: 'Cancel it?',
+        verb: 'Cancel',
+        isDangerous: true,
+        follows: 'No further task starts. What was done is compensated where that is registered, and it ends.',
+      },
+    ],
+  },
   handle: (call) => asked(call, 'cancel'),
 });
 
@@ -49,6 +72,29 @@ export const terminateWorkflow = route({
   path: '/v1/workflows/{workflow}/terminate',
   summary: 'End a workflow at once',
   description: 'Even while a worker holds it; nothing is compensated.',
+  edges: {
+    commands: [
+      {
+        name: 'terminate',
+        about: 'end a workflow at once, wherever it runs, without compensating anything',
+        takes: { workflow: ['<id>', 'id of the run'] },
+        says: [['changed', '{workflow} has ended: nothing was compensated.'], '{workflow} was ended before.'],
+        warns: [
+          'open_effects',
+          '{operation} ({idempotency_key}) may have been called, and Tidemark no longer finds out whether it happened.',
+        ],
+      },
+    ],
+    forms: [
+      {
+        on: 'workflow',
+        title: 'Terminate it?',
+        verb: 'Terminate',
+        isDangerous: true,
+        follows: 'It ends at once, even while a worker holds it, and nothing is compensated.',
+      },
+    ],
+  },
   answers: {
     200: changed
       .extend({
@@ -86,6 +132,28 @@ export const pauseWorkflow = route({
   path: '/v1/workflows/{workflow}/pause',
   summary: 'Pause a workflow',
   description: 'No further task starts until it is resumed; what comes meanwhile is kept.',
+  edges: {
+    commands: [
+      {
+        name: 'pause',
+        about: 'start no further task of a workflow until it is resumed',
+        takes: { workflow: ['<id>', 'id of the run'] },
+        says: [
+          ['changed', '{workflow} is paused: steps under way finish, and nothing further starts.'],
+          '{workflow} is paused already.',
+        ],
+      },
+    ],
+    forms: [
+      {
+        on: 'workflow',
+        title: 'Pause it?',
+        verb: 'Pause',
+        when: '!is_paused',
+        follows: 'Steps under way finish, and nothing further starts until it is resumed.',
+      },
+    ],
+  },
   handle: (call) => asked(call, 'pause'),
 });
 
@@ -94,6 +162,25 @@ export const resumeWorkflow = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/resume',
   summary: 'Resume a paused workflow',
+  edges: {
+    commands: [
+      {
+        name: 'resume',
+        about: 'resume a paused workflow',
+        takes: { workflow: ['<id>', 'id of the run'] },
+        says: [['changed', '{workflow} is resumed.'], "{workflow} isn't paused."],
+      },
+    ],
+    forms: [
+      {
+        on: 'workflow',
+        title: 'Resume it?',
+        verb: 'Resume',
+        when: 'is_paused',
+        follows: 'It continues with the tasks that are ready, and with what arrived meanwhile.',
+      },
+    ],
+  },
   handle: (call) => asked(call, 'resume'),
 });
 

@@ -28,6 +28,7 @@ const ofUser = {
 const aboutSchema = nameSchema
   .regex(/^(?:(?:user|domain):.|tenant$)/su, "say 'user:NAME', 'domain:NAME' or 'tenant'")
   .meta({
+    format: 'subject',
     description: 'Whom or what it is about: `user:NAME`, `domain:NAME`, or `tenant` for what holds for everybody.',
   });
 const aboutParams = z.object({ about: aboutSchema });
@@ -123,6 +124,36 @@ export const listFacts = route({
     limit: z.coerce.number().int().min(1).max(MEMORIES_MAX_COUNT).default(MEMORIES_DEFAULT_COUNT),
   }),
   answers: { 200: z.object({ facts: z.array(factSchema) }) },
+  edges: {
+    commands: [
+      {
+        name: 'memory list',
+        about: 'list facts, newest first',
+        options: { about: '', tenant: 'whose it is (default: default)', limit: 'at most this many (default: 50)' },
+        rows: {
+          of: 'facts',
+          none: 'No facts are known about {about}.',
+          columns: [
+            ['FACT', '{text}', 16],
+            ['SOURCE', '{source}', 6],
+            ['SINCE', '{at}'],
+            ['KEY', '{key}'],
+          ],
+        },
+      },
+    ],
+    tools: [
+      {
+        name: 'facts',
+        title: 'List the facts about a user, a domain or the tenant',
+        about: 'Lists the facts that are remembered, the newest first.',
+        hints: 'reads',
+        takes: ['about', 'limit'],
+        says: [['facts', ''], 'No facts are known about {about}.'],
+        each: ['facts', '- {text|(not shown to you)} ({source}, {at}; key {key})'],
+      },
+    ],
+  },
   async handle(call) {
     const { params, query, backend } = call;
     const tenant = tenantOf(call);
@@ -141,6 +172,33 @@ export const rememberFact = route({
   problems: ['tenant-unknown', 'tenant-invalid', 'fact-text', 'memory-secret'],
   body: z.strictObject({ text: z.string().min(1).max(4_000), source }).meta({ id: 'NewFact' }),
   answers: FACT_CHANGED,
+  edges: {
+    commands: [
+      {
+        name: 'memory remember',
+        about: 'remember a fact; the same text is the same fact',
+        creates: true,
+        takes: { text: ['<text>', 'the fact, a sentence'] },
+        options: {
+          about: '',
+          tenant: 'whose it is (default: default)',
+          source: 'where it is from (default: who you are)',
+        },
+        says: 'Remembered of {about}, as {key}.',
+      },
+    ],
+    tools: [
+      {
+        name: 'remember',
+        title: 'Remember a fact about a user, a domain or the tenant',
+        about:
+          'Remembers one fact, a sentence that later sessions should know. The same text is the same fact. Secrets are refused.',
+        hints: 'adds-once',
+        takes: ['text', 'about', 'source'],
+        says: 'Remembered of {about}, as {key}.',
+      },
+    ],
+  },
   async handle(call) {
     const { params, body, principal, backend } = call;
     const tenant = tenantOfChange(call);
@@ -159,6 +217,28 @@ export const forgetFact = route({
   problems: ['tenant-unknown', 'tenant-invalid', 'fact-unknown'],
   params: aboutParams.extend({ key: nameSchema }),
   answers: FACT_CHANGED,
+  edges: {
+    commands: [
+      {
+        name: 'memory forget',
+        about: 'forget a fact',
+        creates: true,
+        takes: { key: ['<key>', 'its key, as list prints it'] },
+        options: { about: '', tenant: 'whose it is (default: default)' },
+        says: 'Forgot {key} of {about}.',
+      },
+    ],
+    tools: [
+      {
+        name: 'forget_fact',
+        title: 'Forget a fact',
+        about: 'Forgets one fact about a user, a domain or the tenant, by its key (of remember or facts).',
+        hints: 'replaces',
+        takes: ['key', 'about'],
+        says: 'Forgot {key} of {about}.',
+      },
+    ],
+  },
   async handle(call) {
     const { params, backend } = call;
     const { about, key } = params;
@@ -180,6 +260,37 @@ export const listPreferences = route({
   problems: ['tenant-unknown'],
   query: whose.extend({ prefix: nameSchema.optional().meta({ description: 'Those whose keys begin so.' }) }),
   answers: { 200: z.object({ preferences: z.array(preferenceSchema) }) },
+  edges: {
+    commands: [
+      {
+        name: 'user list',
+        about: 'list the preferences',
+        takes: { prefix: ['[prefix]', 'only keys that begin so'] },
+        options: { user: 'whose memory', tenant: 'whose it is (default: default)' },
+        rows: {
+          of: 'preferences',
+          none: '{user} has no preferences.',
+          columns: [
+            ['KEY', '{key}'],
+            ['VALUE', '{value}', 12],
+            ['SOURCE', '{source}', 6],
+            ['SINCE', '{at}'],
+          ],
+        },
+      },
+    ],
+    tools: [
+      {
+        name: 'user_state_list',
+        title: 'List the preferences of a user',
+        about: 'Lists the standing preferences of a user by key, or those whose keys begin with `prefix`.',
+        hints: 'reads',
+        takes: ['user', 'prefix'],
+        says: [['preferences', ''], '{user} has no preferences.'],
+        each: ['preferences', '{key}: {value}'],
+      },
+    ],
+  },
   async handle(call) {
     const { params, query, backend } = call;
     const found = await backend.client.memory.userState(tenantOf(call), params.user).list(query.prefix);
@@ -212,6 +323,19 @@ export const setPreference = route({
   params: entryParams,
   body: z.strictObject({ value: givenJson, source }).meta({ id: 'NewPreference' }),
   answers: ENTRY_CHANGED,
+  edges: {
+    tools: [
+      {
+        name: 'user_state_set',
+        title: 'Set a preference of a user',
+        about:
+          'Sets a standing preference of a user (language, tone, time zone …): a small JSON value, in force until it is changed or forgotten. Secrets are refused.',
+        hints: 'replaces',
+        takes: ['user', 'key', 'value', 'source'],
+        says: '{key} of {user} is {value} now.',
+      },
+    ],
+  },
   async handle(call) {
     const { params, body, principal, backend } = call;
     const { user, key } = params;
@@ -226,6 +350,27 @@ export const forgetPreference = route({
   method: 'DELETE',
   path: '/v1/users/{user}/preferences/{key}',
   summary: 'Forget a standing preference of a user',
+  edges: {
+    commands: [
+      {
+        name: 'user forget',
+        about: 'forget a preference',
+        takes: { key: ['<key>', 'its name'] },
+        options: { user: 'whose memory', tenant: 'whose it is (default: default)' },
+        says: 'Forgot {key} of {user}.',
+      },
+    ],
+    tools: [
+      {
+        name: 'user_state_forget',
+        title: 'Forget a preference of a user',
+        about: 'Forgets one standing preference of a user.',
+        hints: 'replaces',
+        takes: ['user', 'key'],
+        says: 'Forgot {key} of {user}.',
+      },
+    ],
+  },
   problems: ['tenant-unknown', 'tenant-invalid', 'state-key-unknown'],
   params: entryParams,
   answers: ENTRY_CHANGED,

@@ -36,6 +36,27 @@ export const listQueues = route({
   problems: ['tenant-unknown'],
   query: z.object({ tenant: tenantSchema.optional(), content: contentQuerySchema }),
   answers: { 200: z.object({ queues: z.array(queueSchema) }).meta({ id: 'Queues' }) },
+  edges: {
+    commands: [
+      {
+        name: 'queues list',
+        about: 'what is ready, running and paused',
+        isDefault: true,
+        options: { tenant: 'of this tenant only' },
+        rows: {
+          of: 'queues',
+          none: 'Nothing waits for a worker, and nothing is paused.',
+          columns: [
+            ['WORKFLOW', '{queue}', 12],
+            ['TENANT', '{tenant|(all)}', 8],
+            ['READY', '{ready_count}', 'right'],
+            ['RUNNING', '{running_count}', 'right'],
+            ['PAUSED', [['held', '{held.since} by {held.by} for {held.tenant|all}: {held.why}'], ''], 12],
+          ],
+        },
+      },
+    ],
+  },
   async handle({ query, principal, backend }) {
     const queues = await backend.client.queues.list(tenantFor(principal, query.tenant, undefined) ?? null);
     return ok({
@@ -107,6 +128,31 @@ export const pauseQueue = route({
   description:
     'From the answer on nothing of it is claimed until it is resumed. Steps under way finish; starts are accepted and wait; compensations are paused too, schedules are not. A definition that is neither loaded here nor that of a workflow that you may see is unknown.',
   problems: [...shared.problems, 'definition-unknown', 'right-missing'],
+  edges: {
+    commands: [
+      {
+        name: 'queues pause',
+        about: 'claim nothing of a workflow until it is resumed; steps under way finish, starts wait',
+        creates: true,
+        takes: { queue: ['<workflow>', 'name of the workflow'] },
+        options: { tenant: 'of this tenant only', future: 'also of one that nothing is known of yet' },
+        says: [
+          ['changed', '{queue} of {tenant|all tenants} is paused: nothing of it is claimed, steps under way finish.'],
+          '{queue} of {tenant|all tenants} is paused already.',
+        ],
+      },
+    ],
+    forms: [
+      {
+        on: 'queue',
+        title: 'Pause all work of it?',
+        verb: 'Pause',
+        follows:
+          'Steps under way finish, and nothing of it is claimed until it is resumed. Starts are accepted, and wait.',
+        when: '!held',
+      },
+    ],
+  },
   async handle(call) {
     const { body, principal, backend } = call;
     if (body.future === true && principal.tenant !== null) {
@@ -126,6 +172,23 @@ export const resumeQueue = route({
   body: ask,
   path: '/v1/queues/{queue}/resume',
   summary: 'Resume a paused queue',
+  edges: {
+    commands: [
+      {
+        name: 'queues resume',
+        about: 'resume a paused queue',
+        creates: true,
+        takes: { queue: ['<workflow>', 'name of the workflow'] },
+        options: { tenant: 'of this tenant only' },
+        says: [
+          ['held', '{queue} of {tenant|all tenants} is still paused, for all tenants.'],
+          ['changed', '{queue} of {tenant|all tenants} is resumed.'],
+          "{queue} of {tenant|all tenants} isn't paused.",
+        ],
+      },
+    ],
+    forms: [{ on: 'queue', title: 'Resume it?', verb: 'Resume', when: 'held' }],
+  },
   async handle(call) {
     const { body, principal, backend } = call;
     return changedJson(await backend.client.queues.resume(named(call), { by: principal.subject, why: body.why }));

@@ -81,6 +81,21 @@ export const holdHistory = route({
     })
     .meta({ id: 'NewHold' }),
   answers: { 200: holdSchema },
+  edges: {
+    commands: [
+      {
+        name: 'retention hold',
+        about: 'keep the history of a run (--workflow), or else all of the tenant’s, whatever its policy says',
+        takes: { hold: ['<name>', 'name of the hold'] },
+        options: {
+          tenant: 'whose it is (default: default)',
+          workflow: 'the run; without it all of the tenant’s',
+          why: 'the hold',
+        },
+        says: 'Nothing of {workflow|the tenant} is deleted until tidemark retention release {hold}.',
+      },
+    ],
+  },
   async handle({ query, body, principal, backend }) {
     const tenant = tenantToChange(principal, query.tenant, DEFAULT_TENANT);
     const workflow = body.workflow === undefined ? null : await backend.check(principal, body.workflow);
@@ -99,6 +114,17 @@ export const releaseHold = route({
   params: z.object({ hold: nameSchema }),
   reports: (request) => reported(request.params.hold, request),
   answers: { 200: z.object({ hold: z.string() }) },
+  edges: {
+    commands: [
+      {
+        name: 'retention release',
+        about: 'let the policy decide again',
+        takes: { hold: ['<name>', 'name of the hold'] },
+        options: { tenant: 'whose it is (default: default)' },
+        says: 'Hold {hold} is released.',
+      },
+    ],
+  },
   async handle({ params: { hold }, query, principal, backend }) {
     const tenant = tenantToChange(principal, query.tenant, DEFAULT_TENANT);
     await backend.client.memory.release(tenant, hold);

@@ -108,6 +108,34 @@ export const setSchedule = route({
   params,
   body: scheduleBody,
   answers: { 200: z.object({ schedule: z.string(), created: z.boolean() }).meta({ id: 'ScheduleSet' }) },
+  edges: {
+    commands: [
+      {
+        name: 'schedule set',
+        about: 'make a schedule, or change the one of this id',
+        creates: true,
+        loads: true,
+        takes: {
+          schedule: ['<id>', 'id of the schedule: its runs are named ID@TIME'],
+          definition: ['<workflow>', 'name of the workflow'],
+        },
+        options: {
+          cron: "minute hour day month weekday, such as '0 9 * * 1-5'; six fields begin with seconds",
+          time_zone: 'IANA name, such as Europe/Berlin (default: UTC)',
+          input: 'input of each run: JSON, @file, or - for standard input (default: {})',
+          overlap: 'while an earlier run is live (default: skip)',
+          catch_up: 'missed slots that are made up for (default: 1)',
+          slot_field: 'field of the input that is given the time of the slot',
+          tenant: 'whose runs they are (default: default)',
+          user: 'the user they are for',
+        },
+        says: [
+          ['created', '{schedule} is made; tidemark schedule shows when it is due.'],
+          '{schedule} is changed; tidemark schedule shows when it is due.',
+        ],
+      },
+    ],
+  },
   async handle({ params: { schedule }, body, principal, backend }) {
     const { definition, input, time_zone, catch_up, slot_field, tenant, ...options } = body;
     const of = definitionNamed(backend.definitions, definition);
@@ -149,6 +177,34 @@ export const listSchedules = route({
   answers: {
     200: z.object({ schedules: z.array(scheduleSchema), next_cursor: nextCursorSchema }).meta({ id: 'Schedules' }),
   },
+  edges: {
+    commands: [
+      {
+        name: 'schedule list',
+        about: 'schedules, newest first, with their next slots',
+        isDefault: true,
+        options: { tenant: 'of this tenant only' },
+        rows: {
+          of: 'schedules',
+          none: 'No schedules. tidemark schedule set makes one.',
+          columns: [
+            ['SCHEDULE', '{schedule}'],
+            ['STATUS', '{status}'],
+            ['NEXT', '{next.0}'],
+            ['WORKFLOW', '{definition}', 8],
+            ['PATTERN', '{cron} {time_zone}', 9],
+            ['STARTED', '{started_count}', 'right'],
+            ['SKIPPED', '{skipped_count}', 'right'],
+            ['MISSED', '{missed_count}', 'right'],
+          ],
+          each: [
+            'taken_count',
+            "{schedule}: slots that didn't begin, for their ids are other workflows': {taken_count}",
+          ],
+        },
+      },
+    ],
+  },
   async handle({ query: { tenant, limit, cursor }, principal, backend }) {
     const of = tenantFor(principal, tenant, undefined);
     const after = BY_OPENING.placeOf(cursor);
@@ -169,6 +225,17 @@ export const fireSchedule = route({
   params,
   body: z.strictObject({ key: nameSchema.optional() }).meta({ id: 'Fire' }),
   answers: { 200: z.object({ schedule: z.string() }).meta({ id: 'Fired' }) },
+  edges: {
+    commands: [
+      {
+        name: 'schedule fire',
+        about: 'have a schedule begin a run now, by its overlap policy',
+        takes: { schedule: ['<id>', 'id of the schedule'] },
+        makes: 'key',
+        says: '{schedule} begins a run, unless its overlap policy says otherwise.',
+      },
+    ],
+  },
   async handle({ params: { schedule }, body, principal, backend }) {
     try {
       await backend.client.schedules.fire(await backend.check(principal, schedule), { key: body.key });

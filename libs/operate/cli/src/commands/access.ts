@@ -5,6 +5,7 @@ import type { Answer } from '@tidemark/client';
 import { InvalidError, isoTime } from '@tidemark/core';
 import { duration, tenantName, wholeNumber } from '../arguments.ts';
 import { UsageError } from '../failures.ts';
+import { addDeclared } from '../program/declared.ts';
 import { type KeyOptions, keyOptions } from '../program/key-options.ts';
 import { group, list, type ProgramKit } from '../program/program-kit.ts';
 import { by, places, why } from '../program/shared-options.ts';
@@ -24,7 +25,7 @@ type Key = Answer<'GET /v1/keys/{key}'>;
 export function addAccess(kit: ProgramKit): void {
   const sub = group(kit, 'access', 'who is let in over HTTP: API keys and tenants');
   addKeys(kit, sub);
-  addTenants(kit, sub);
+  addDeclared(kit, 'access', sub);
   addAudit(kit);
 }
 
@@ -106,48 +107,6 @@ function bareId(id: string): string {
     'Give the id of the key alone, the part between tmk_ and the next underscore: the rest is its secret.',
   );
 }
-
-function addTenants({ asks }: ProgramKit, sub: ReturnType<typeof group>): void {
-  sub('tenants', 'the tenants that were created or suspended').action(
-    asks('read', () => async (asked) => {
-      const ask = (query: object) => asked.client.ask('GET /v1/tenants', { query });
-      const none = 'No tenant was created; any name may be used.';
-      await list(asked, 'tenants', ACCESS_LIST_MAX_COUNT, ask, { columns: TENANTS, none });
-    }),
-  );
-  by(sub('create-tenant', 'create a tenant'))
-    .argument('<name>', 'its name')
-    .action(
-      asks('write', (tenant) => async ({ client, report }) => {
-        const done = await client.ask('PUT /v1/tenants/{tenant}', { params: { tenant } }, { isRepeatable: true });
-        report(done, `Tenant ${printable(tenant)} was created at ${timeOf(done.created_at)}.`);
-      }),
-    );
-  const changes = [
-    ['suspend', 'suspend a tenant: nobody of it is let in; its workflows keep running'],
-    ['resume', 'lift the suspension of a tenant'],
-  ] as const;
-  for (const [act, what] of changes) {
-    why(sub(`${act}-tenant`, what), 'it')
-      .argument('<name>', 'its name')
-      .action(
-        asks('write', (tenant, { why }) => async ({ client, report }) => {
-          const input = { params: { tenant }, body: { why } };
-          const done = await client.ask(`POST /v1/tenants/{tenant}/${act}`, input, { isRepeatable: true });
-          const name = printable(tenant);
-          const suspended = `Nobody of ${name} is let in over HTTP any more, within seconds. Its workflows keep running.`;
-          report(done, act === 'suspend' ? suspended : `${name} is let in again.`);
-        }),
-      );
-  }
-}
-
-const TENANTS: Columns<Answer<'GET /v1/tenants'>['tenants'][number]> = [
-  ['TENANT', ({ tenant }) => tenant],
-  ['SINCE', ({ created_at: at }) => timeOf(at)],
-  ['BY', ({ by }) => by],
-  ['STATE', ({ suspended: of }) => (of === null ? 'let in' : `suspended by ${of.by}: ${of.why}`), 16],
-];
 
 function addAudit({ command, asks }: ProgramKit): void {
   places(command('audit', 'who read and did what over HTTP, the newest first'))

@@ -9,12 +9,12 @@ import { nameText } from '../arguments.ts';
 import { readJson } from '../input.ts';
 import { JOB_POLL_MS } from '../limits.ts';
 import { continuesWith } from '../place/next-holder.ts';
+import { addDeclared } from '../program/declared.ts';
 import { type FilterOptions, queryOf, withFilters } from '../program/filter-options.ts';
-import { type Asked, group, list, type ProgramKit, type Work } from '../program/program-kit.ts';
-import { limited, ofTenant, why } from '../program/shared-options.ts';
+import { type Asked, group, type ProgramKit, type Work } from '../program/program-kit.ts';
+import { ofTenant } from '../program/shared-options.ts';
 import { takeInterrupts } from '../session.ts';
-import type { Columns } from '../text/table.ts';
-import { ago, count, counted } from '../text/units.ts';
+import { count, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
 type Job = Answer<'GET /v1/jobs/{job}'>;
@@ -23,12 +23,7 @@ type JobCount = Answer<'POST /v1/jobs/count'>;
 export function addJobs(kit: ProgramKit): void {
   const { asks } = kit;
   const sub = group(kit, 'jobs', 'do one thing to many workflows, durably, with progress');
-  limited(ofTenant(sub('list', 'jobs, newest first', true))).action(
-    asks('read', ({ tenant, limit }) => async (asked) => {
-      const ask = (page: object) => asked.client.ask('GET /v1/jobs', { query: { ...page, tenant } });
-      await list(asked, 'jobs', limit, ask, { columns: JOBS, none: 'No jobs.' });
-    }),
-  );
+  addDeclared(kit, 'jobs', sub);
   withFilters(sub('start', 'begin a job over all workflows that the filters find now'))
     .addArgument(new Argument('<act>', 'what is done to each').choices([...BULK_ACTS]))
     .option('--everything', 'all workflows are meant')
@@ -40,41 +35,17 @@ export function addJobs(kit: ProgramKit): void {
     .option('--why <text>', 'the reason, kept with each event')
     .option('--watch', 'print its progress until it has ended')
     .action(asks('read', (act, options) => startJob(kit, act, options)));
-  const one = (usage: string, what: string) => ofTenant(sub(usage, what)).argument('<id>', 'id of the job');
-  one('show', 'how far a job is, and what refused').action(
-    asks('read', (job, { tenant }) => async ({ client, report }) => {
-      const found = await client.ask('GET /v1/jobs/{job}', { params: { job }, query: { tenant } });
-      report(found, ...jobLines(found));
-    }),
-  );
-  one('watch', 'the same, until it has ended').action(
-    asks(
-      'read',
-      (id, { tenant }) =>
-        (asked) =>
-          follow(asked, id, tenant),
-    ),
-  );
-  why(one('cancel', 'stop a job; what it has done stays done')).action(
-    asks('read', (job, { why, tenant }) => async ({ client, report }) => {
-      const input = { params: { job }, query: { tenant }, body: { why } };
-      const done = await client.ask('POST /v1/jobs/{job}/cancel', input, { isRepeatable: true });
-      const then = done.changed ? 'stops; what it has done stays done.' : 'was cancelled before.';
-      report(done, `Job ${printable(job)} ${then}`);
-    }),
-  );
+  ofTenant(sub('watch', 'how far a job is, until it has ended'))
+    .argument('<id>', 'id of the job')
+    .action(
+      asks(
+        'read',
+        (id, { tenant }) =>
+          (asked) =>
+            follow(asked, id, tenant),
+      ),
+    );
 }
-
-const JOBS: Columns<Answer<'GET /v1/jobs'>['jobs'][number]> = [
-  ['JOB', ({ job }) => job],
-  ['ACT', ({ act }) => act],
-  ['STATUS', ({ status }) => status],
-  ['DONE', ({ done_count: done }) => count(done), 'right'],
-  ['REFUSED', ({ refused_count: refused }) => count(refused), 'right'],
-  ['BEGUN', ({ begun_at: at }) => ago(Date.parse(at), Date.now())],
-  ['BY', ({ by }) => by, 8],
-  ['WHY', ({ why }) => why ?? '', 8],
-];
 
 interface StartOptions extends FilterOptions {
   readonly why?: string;
@@ -180,13 +151,6 @@ async function follow({ session, client }: Asked, job: string, tenant: string | 
 
 const progressOf = ({ done_count: done, refused_count: refused }: Job): string =>
   `${count(done)} done, ${count(refused)} refused`;
-
-const jobLines = (job: Job): readonly string[] => [
-  `${printable(job.job)}  ${job.act}  ${job.status}${job.reason === null ? '' : ` (${printable(job.reason)})`}`,
-  `begun ${ago(Date.parse(job.begun_at), Date.now())} by ${printable(job.by)}: ${printable(job.why ?? '')}`,
-  progressOf(job),
-  ...refusedLines(job),
-];
 
 const refusedLines = ({ refused }: Job): readonly string[] =>
   refused.map(({ workflow, code, message }) => `  ${printable(workflow)}  ${code}: ${printable(message)}`);

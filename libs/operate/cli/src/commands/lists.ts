@@ -1,11 +1,11 @@
 /** Owns `tidemark fleet`, and the commands that list children, questions, rejected events and definitions. */
 
 import type { Answer } from '@tidemark/client';
-import { WAITING_PAGE_COUNT } from '../limits.ts';
-import { type Asked, list, type ProgramKit } from '../program/program-kit.ts';
+import { addDeclared } from '../program/declared.ts';
+import { list, type ProgramKit } from '../program/program-kit.ts';
 import { limited, modules, ofTenant, places } from '../program/shared-options.ts';
 import { type Columns, tableOr } from '../text/table.ts';
-import { ago, count, dateTime } from '../text/units.ts';
+import { ago, count } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 import { lastWords } from '../views/activity.ts';
 
@@ -29,21 +29,8 @@ export function addLists(kit: ProgramKit): void {
         await list(asked, 'children', limit, ask, { columns: CHILDREN, none });
       }),
     );
-  limited(ofTenant(places(command('questions', 'workflows that wait for a person, newest first')))).action(
-    asks('read', ({ tenant, limit }) => async (asked) => {
-      const ask = (page: object) => asked.client.ask('GET /v1/questions', { query: { ...page, tenant } });
-      const how = { columns: QUESTIONS, none: 'No workflow waits for a person.', pageMax: WAITING_PAGE_COUNT };
-      const found = await list(asked, 'questions', limit, ask, how);
-      if (found > 0) dim(asked, 'tidemark show ID shows the evidence, and the commands that answer it.');
-    }),
-  );
-  limited(places(command('rejected', 'events that changed nothing, and why, newest first'))).action(
-    asks('read', ({ limit }) => async (asked) => {
-      const ask = (query: object) => asked.client.ask('GET /v1/rejected', { query });
-      const found = await list(asked, 'rejected', limit, ask, { columns: REJECTED, none: 'Nothing was rejected.' });
-      if (found > 0) asked.terminal.note('They changed nothing and are kept for audit; most follow from take-overs.');
-    }),
-  );
+  addDeclared(kit, 'questions');
+  addDeclared(kit, 'rejected');
   modules(kit, places(command('definitions', 'workflows that can be started here'))).action(
     asks('write', () => async ({ client, terminal, report }) => {
       const answer = await client.ask('GET /v1/definitions', {});
@@ -54,8 +41,6 @@ export function addLists(kit: ProgramKit): void {
   );
 }
 
-const dim = ({ terminal }: Asked, text: string): void => terminal.note(terminal.paintNote('dim', text));
-
 const since = (at: string): string => ago(Date.parse(at), Date.now());
 
 const CHILDREN: Columns<Answer<'GET /v1/workflows/{workflow}/children'>['children'][number]> = [
@@ -65,23 +50,6 @@ const CHILDREN: Columns<Answer<'GET /v1/workflows/{workflow}/children'>['childre
   ['CHECKPOINTS', (row) => count(row.sequence_number), 'right'],
   ['CHANGED', (row) => since(row.updated_at)],
   ['LAST ACTION', lastWords, 11],
-];
-
-const QUESTIONS: Columns<Answer<'GET /v1/questions'>['questions'][number]> = [
-  ['WORKFLOW', ({ workflow }) => workflow.workflow],
-  ['OF', ({ workflow: row }) => `${row.definition} v${row.definition_version}`, 10],
-  ['ASKS', ({ workflow }) => workflow.reason ?? ''],
-  ['SINCE', ({ workflow }) => since(workflow.updated_at)],
-  ['SAYS', ({ question }) => question.message ?? '', 20],
-];
-
-const REJECTED: Columns<Answer<'GET /v1/rejected'>['rejected'][number]> = [
-  ['AT', ({ at }) => (at === null ? '–' : dateTime(Date.parse(at)))],
-  ['PARTITION', ({ partition }) => String(partition), 'right'],
-  ['OFFSET', ({ offset }) => String(offset), 'right'],
-  ['WORKFLOW', ({ workflow }) => workflow ?? '–', 12],
-  ['TYPE', ({ type }) => type ?? '–'],
-  ['REASON', ({ reason }) => reason],
 ];
 
 const namesOf = (of: object | null): string => (of === null ? '–' : Object.keys(of).join(', '));

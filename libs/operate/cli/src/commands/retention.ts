@@ -4,11 +4,11 @@ import { Option } from '@commander-js/extra-typings';
 import type { Answer } from '@tidemark/client';
 import { duration } from '../arguments.ts';
 import { UsageError } from '../failures.ts';
+import { addDeclared } from '../program/declared.ts';
 import { group, type ProgramKit } from '../program/program-kit.ts';
-import { ofOwner, why } from '../program/shared-options.ts';
+import { ofOwner } from '../program/shared-options.ts';
 import { type Columns, tableOf } from '../text/table.ts';
 import { duration as durationText } from '../text/units.ts';
-import { printable } from '../text/width.ts';
 
 type Retention = Answer<'GET /v1/retention'>;
 
@@ -47,29 +47,7 @@ export function addRetention(kit: ProgramKit): void {
         };
       }),
     );
-  const hold = sub(
-    'hold',
-    'keep the history of a run (--workflow), or else all of the tenant’s, whatever its policy says',
-  )
-    .argument('<name>', 'name of the hold')
-    .option('--workflow <id>', 'the run; without it all of the tenant’s');
-  why(hold, 'the hold').action(
-    asks('read', (hold, { tenant, workflow, why }) => async ({ client, report }) => {
-      const input = { query: { tenant }, body: { hold, workflow, why } };
-      const done = await client.ask('POST /v1/retention/holds', input, { isRepeatable: true });
-      const what = done.workflow === null ? 'Nothing of the tenant' : `Nothing of ${printable(done.workflow)}`;
-      const of = tenant === undefined ? '' : ` --tenant ${printable(tenant)}`;
-      report(done, `${what} is deleted until tidemark retention release ${printable(hold)}${of}.`);
-    }),
-  );
-  sub('release', 'let the policy decide again')
-    .argument('<name>', 'name of the hold')
-    .action(
-      asks('read', (hold, { tenant }) => async ({ client, report }) => {
-        const done = await client.ask('DELETE /v1/retention/holds/{hold}', { params: { hold }, query: { tenant } });
-        report(done, `Hold ${printable(hold)} is released.`);
-      }),
-    );
+  addDeclared(kit, 'retention', inGroup);
 }
 
 function policyLine({ policy }: Retention): string {

@@ -1,7 +1,6 @@
 /** Owns how the fleet looks on a terminal: what is live, waits, is stuck or recovers, the workers, speed and cost. Pure. */
 
 import type { Answer, Client } from '@tidemark/client';
-import type { Queue } from '../commands/queues.ts';
 import type { Painter } from '../terminal.ts';
 import { cost, count, counted } from '../text/units.ts';
 import { cut, printable } from '../text/width.ts';
@@ -16,6 +15,7 @@ export interface FleetNumbers {
 }
 
 export type Fleet = Answer<'GET /v1/fleet'>;
+type Queue = Answer<'GET /v1/queues'>['queues'][number];
 
 /** One view of all workflows. */
 export interface FleetView {

@@ -1,4 +1,5 @@
 import { Command } from '@commander-js/extra-typings';
+import { InvalidError } from '@tidemark/core';
 import { expect, it } from 'vitest';
 import { inWordsOf, withShortValues } from './own-words.ts';
 
@@ -27,7 +28,13 @@ it.each([
   ['nothing that the command does not have', 'colour: is wrong', 'colour: is wrong'],
   ['nothing in the middle of a message', 'w1 stopped: limit: 5', 'w1 stopped: limit: 5'],
 ])('a message names %s', (_, message, shown) => {
-  expect(inWordsOf(set as never, message)).toBe(shown);
+  const [, list] = /^The request is wrong: (.*)\.$/.exec(message) ?? [];
+  const fields = list?.split('; ').map((each) => {
+    const [field, ...problem] = each.split(': ');
+    return { field, problem: problem.join(': ') };
+  });
+  const error = new InvalidError('request-invalid', message, { fields });
+  expect(inWordsOf(set as never, error)).toBe(shown);
 });
 
 it('cuts what was typed, however it was given, and nothing else', () => {

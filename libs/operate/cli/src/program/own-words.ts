@@ -4,6 +4,7 @@
  */
 
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { TidemarkError } from '@tidemark/core';
 import { cut } from '../text/width.ts';
 
 /** Longest argument that a failure quotes whole, in characters. */
@@ -19,26 +20,18 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   observe_ms: 'observe',
 };
 
-const WRONG_REQUEST = 'The request is wrong: ';
-const FIELD = /(^|; )(path|query|body)\.([a-z_\d.]+)(?=:)/g;
-
 /** The message in the words of the command: `--tag: …` and `<id>: …` for the fields `body.tags.0` and `path.workflow`. */
-export function inWordsOf(command: CommandUnknownOpts | undefined, message: string): string {
+export function inWordsOf(command: CommandUnknownOpts | undefined, { message, details }: TidemarkError): string {
   if (command === undefined) return message;
-  if (!message.startsWith(WRONG_REQUEST)) {
-    return message.replace(/^[a-z][A-Za-z_\d.]*(?=: )/, (field) => nameOf(command, field, '') ?? field);
-  }
-  return message
-    .slice(WRONG_REQUEST.length)
-    .replace(
-      FIELD,
-      (_, before: string, part: string, field: string) => before + (nameOf(command, field, part) ?? field),
-    );
+  const fields = (details.fields ?? []) as readonly { readonly field: string; readonly problem: string }[];
+  if (fields.length === 0) return message.replace(/^[a-z][A-Za-z_\d.]*(?=: )/, (field) => nameOf(command, field));
+  return `${fields.map(({ field, problem }) => `${nameOf(command, field)}: ${problem}`).join('; ')}.`;
 }
 
-/** `field`: its names from outside in, with dots between; the innermost that the command has is the one that was typed. */
-function nameOf(command: CommandUnknownOpts, field: string, part: string): string | undefined {
-  const names = field
+/** `field`: its part of the request, and its names from outside in, with dots between; the innermost that the command has was typed. */
+function nameOf(command: CommandUnknownOpts, field: string): string {
+  const [, part, own = field] = /^(path|query|body)\.(.+)$/.exec(field) ?? [];
+  const names = own
     .split('.')
     .reverse()
     .flatMap((name) => [name, OTHER_NAMES[name] ?? []].flat());
@@ -49,7 +42,7 @@ function nameOf(command: CommandUnknownOpts, field: string, part: string): strin
   }
   // A route's parameter that goes by another name is the thing that the command is about.
   const [first] = command.registeredArguments;
-  return part === 'path' && first !== undefined ? `<${first.name()}>` : undefined;
+  return part === 'path' && first !== undefined ? `<${first.name()}>` : own;
 }
 
 const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());

@@ -16,19 +16,18 @@ import { addDecisions } from '../commands/decide.ts';
 import { addDu } from '../commands/du.ts';
 import { addFork } from '../commands/fork.ts';
 import { addJobs } from '../commands/jobs.ts';
-import { addLifecycle, addPinning } from '../commands/lifecycle.ts';
+import { addJudging } from '../commands/judging.ts';
 import { addLists } from '../commands/lists.ts';
 import { addMemory, addUser } from '../commands/memory.ts';
-import { addQueues } from '../commands/queues.ts';
 import { addRecover } from '../commands/recover.ts';
 import { addRetention } from '../commands/retention.ts';
-import { addSchedule } from '../commands/schedule.ts';
 import { addSession } from '../commands/session.ts';
 import { addShadow } from '../commands/shadow.ts';
 import { reportFailure, UsageError } from '../failures.ts';
 import type { Session } from '../session.ts';
 import { addAdmin } from './admin-program.ts';
 import { completion, SHELLS } from './completion.ts';
+import { addDeclared, declaredGroup } from './declared.ts';
 import { fileCommands } from './files-options.ts';
 import { loginCommands } from './login-options.ts';
 import { mcpCommands } from './mcp-options.ts';
@@ -86,7 +85,7 @@ export async function runCli(args: readonly string[], session: Session): Promise
     const words = (message: string): string => withShortValues(message, args);
     if (!(error instanceof CommanderError)) {
       return reportFailure(error, session, (message) =>
-        words(error instanceof InvalidError ? inWordsOf(command, message) : message),
+        words(error instanceof InvalidError ? inWordsOf(command, error) : message),
       );
     }
     if (error.exitCode === 0) return EXIT.ok;
@@ -197,7 +196,8 @@ export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal,
   addRunning(kit);
   addRecover(kit);
   addDecisions(kit);
-  addPinning(kit);
+  addDeclared(kit, 'pin');
+  addDeclared(kit, 'unpin');
   addShadow(kit);
   addRepoState(kit);
   addFiles(kit);
@@ -206,7 +206,8 @@ export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal,
     .action(work.does(async () => ({ completion: completion(program) }), 'completion'));
   addLogin(kit);
   addBundle(kit);
-  addLifecycle(kit);
+  for (const name of ['cancel', 'terminate', 'pause', 'resume']) addDeclared(kit, name);
+  addJudging(kit);
   addApprovals(kit);
   addSession(kit);
   addMemory(kit);
@@ -214,10 +215,15 @@ export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal,
   addBudget(kit);
   mcpCommands(kit).mcp.action(work.does(() => import('../commands/mcp.ts'), 'mcp'));
   addFork(kit);
-  addSchedule(kit);
+  declaredGroup(
+    kit,
+    'schedule',
+    'start runs of a workflow at the times of a cron pattern; tidemark pause, resume and cancel work on a schedule as on a run',
+  );
   addJobs(kit);
-  addQueues(kit);
+  declaredGroup(kit, 'queues', 'work that waits, by workflow; pause and resume all of one');
   addLists(kit);
+  addDeclared(kit, 'signals');
   addTrace(kit);
   addRetention(kit);
   addAccess(kit);

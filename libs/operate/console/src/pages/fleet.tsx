@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import '../styles/fleet.css';
 import { Answer } from '../parts/answers.tsx';
 import { Card } from '../parts/card.tsx';
+import { DeclaredForms } from '../parts/declared-forms.tsx';
 import { type Column, DataTable } from '../parts/table.tsx';
 import { Ago, Chip, Fact, State, Worker } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
@@ -17,6 +18,7 @@ import { SpentChart } from './spent-chart.tsx';
 const ENDING = ['compensating', 'completed', 'failed', 'compensated'] as const;
 const RECENT_COUNT = 15;
 const WORKERS_SHOWN_COUNT = 12;
+const QUEUES_SHOWN_COUNT = 8;
 
 const useFleet = () =>
   useQuery({
@@ -43,7 +45,7 @@ export function FleetPage() {
           <div className="cards-column">
             <Workers fleet={fleet.data} />
             <Pace fleet={fleet.data} />
-            <Queues fleet={fleet.data} />
+            <Queues />
           </div>
         )}
       </div>
@@ -164,17 +166,34 @@ function Pace({ fleet }: { readonly fleet: Fleet }) {
   );
 }
 
-function Queues({ fleet: { queued } }: { readonly fleet: Fleet }) {
-  const waiting = queued.filter((each) => each.count > 0).toSorted((a, b) => b.count - a.count);
-  if (waiting.length === 0) return null;
+function Queues() {
+  const queues = useQuery({
+    queryKey: ['queues'],
+    queryFn: ({ signal }) => api.ask('GET /v1/queues', { query: { content: 'false' } }, { signal }),
+    refetchInterval: LIST_PERIOD_MS,
+  });
+  const found = queues.data?.queues ?? [];
+  if (found.length === 0) return null;
   return (
-    <Card title="Queued" note="by definition">
+    <Card title="Queues" note="by definition: ready, running">
       <table>
         <tbody>
-          {waiting.slice(0, 8).map(({ definition, count: jobs }) => (
-            <tr key={definition}>
-              <td>{plain(definition)}</td>
-              <td className="num">{count(jobs)}</td>
+          {found.slice(0, QUEUES_SHOWN_COUNT).map((each) => (
+            <tr key={`${each.queue} ${each.tenant}`}>
+              <td>
+                <bdi>{plain(each.queue)}</bdi> {each.tenant === null ? null : <Chip>{plain(each.tenant)}</Chip>}
+              </td>
+              <td className="num">{count(each.ready_count)}</td>
+              <td className="num">{count(each.running_count)}</td>
+              <td>{each.held.length === 0 ? null : <Chip tone="warn">paused</Chip>}</td>
+              <td className="num">
+                <DeclaredForms
+                  on="queue"
+                  view={each}
+                  given={{ queue: each.queue, tenant: each.tenant ?? undefined }}
+                  onDone={() => void queues.refetch()}
+                />
+              </td>
             </tr>
           ))}
         </tbody>

@@ -2,6 +2,7 @@
 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { DeclaredForms } from '../parts/declared-forms.tsx';
 import { Ask, Field, isJson } from '../parts/dialog.tsx';
 import { api } from '../shell/client.ts';
 import { useMay } from '../shell/rights.ts';
@@ -9,73 +10,25 @@ import { useShortcuts } from '../shell/shortcuts.ts';
 import { plain } from '../text/format.ts';
 import type { WorkflowView } from './workflow-view.ts';
 
-type Action = 'pause' | 'resume' | 'cancel' | 'terminate' | 'pin' | 'unpin' | 'revoke';
-
-interface ActionTexts {
-  readonly title: string;
-  readonly verb: string;
-  readonly follows?: string;
-  readonly danger?: true;
-  readonly isReasoned: boolean;
-}
-
-const saidOf = ({ definition_version: version }: WorkflowView): Readonly<Record<Action, ActionTexts>> => ({
-  pause: {
-    ...{ title: 'Pause it?', verb: 'Pause', isReasoned: true },
-    follows: 'Steps under way finish, and nothing further starts until it is resumed.',
-  },
-  resume: {
-    ...{ title: 'Resume it?', verb: 'Resume', isReasoned: true },
-    follows: 'It continues with the tasks that are ready, and with what arrived meanwhile.',
-  },
-  cancel: {
-    ...{ title: 'Cancel it?', verb: 'Cancel', isReasoned: true, danger: true },
-    follows: 'No further task starts. What was done is compensated where that is registered, and it ends.',
-  },
-  terminate: {
-    ...{ title: 'Terminate it?', verb: 'Terminate', isReasoned: true, danger: true },
-    follows: 'It ends at once, even while a worker holds it, and nothing is compensated.',
-  },
-  pin: { title: `Keep it to version ${version}?`, verb: 'Pin', isReasoned: true },
-  unpin: { title: 'Let it use newer versions?', verb: 'Unpin', isReasoned: true },
-  revoke: {
-    ...{ title: 'Revoke its lease?', verb: 'Revoke it', isReasoned: false, danger: true },
-    follows: 'Another worker resumes from the last checkpoint. Whatever the present holder still writes is rejected.',
-  },
-});
-
 export function Actions({ view }: { readonly view: WorkflowView }) {
-  const [asked, setAsked] = useState<Action | 'signal' | null>(null);
+  const [isAsked, setAsked] = useState(false);
   const may = useMay();
+  const done = useDone(view.workflow);
   const isOpen = may('operate') && ['open', 'parked'].includes(view.status);
-  useShortcuts('Actions', isOpen ? [{ keys: 's', what: 'Send a signal', run: () => setAsked('signal') }] : []);
+  useShortcuts('Actions', isOpen ? [{ keys: 's', what: 'Send a signal', run: () => setAsked(true) }] : []);
   if (!isOpen) return null;
-  const said = saidOf(view);
-  const acts: readonly Action[] = [
-    ...([view.reason === 'paused' ? 'resume' : 'pause', 'cancel', 'terminate'] as const),
-    view.pinned ? 'unpin' : 'pin',
-    ...(view.holder === null ? [] : (['revoke'] as const)),
-  ];
   return (
     <span className="end">
-      <button type="button" onClick={() => setAsked('signal')}>
+      <button type="button" onClick={() => setAsked(true)}>
         Signal
       </button>
-      {acts.map((act) => (
-        <button
-          key={act}
-          type="button"
-          className={act === 'terminate' ? 'danger' : undefined}
-          onClick={() => setAsked(act)}
-        >
-          {act === 'revoke' ? 'Revoke its lease' : said[act].verb}
-        </button>
-      ))}
-      {asked === null ? null : asked === 'signal' ? (
-        <SignalDialog view={view} onClose={() => setAsked(null)} />
-      ) : (
-        <ActDialog view={view} act={asked} onClose={() => setAsked(null)} />
-      )}
+      <DeclaredForms
+        on="workflow"
+        view={{ ...view, is_paused: view.reason === 'paused' }}
+        given={{ workflow: view.workflow }}
+        onDone={done}
+      />
+      {isAsked ? <SignalDialog view={view} onClose={() => setAsked(false)} /> : null}
     </span>
   );
 }
@@ -146,25 +99,4 @@ function useSignals({ definition, definition_version }: WorkflowView) {
     ({ name, version }) => name === definition && version === definition_version,
   );
   return own?.signals ?? null;
-}
-
-function ActDialog({ view, act, onClose }: Props & { readonly act: Action }) {
-  const done = useDone(view.workflow);
-  const { title, verb, follows, danger, isReasoned } = saidOf(view)[act];
-  const perform = async (why: string): Promise<void> => {
-    const run = api.run(view.workflow);
-    if (act === 'revoke') await run.revoke();
-    else if (act === 'pin' || act === 'unpin') await run.pin(act === 'pin', why);
-    else await run[act](why);
-    done();
-  };
-  return (
-    <Ask
-      {...{ title, verb, danger, onClose }}
-      why={isReasoned ? 'Kept in the history, with your name.' : undefined}
-      onDo={perform}
-    >
-      {follows === undefined ? null : <p>{follows}</p>}
-    </Ask>
-  );
 }
