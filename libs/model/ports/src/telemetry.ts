@@ -43,6 +43,7 @@ export type MetricName =
   | 'phase_prompts_total'
   | 'phase_prompt_tokens_total'
   | 'secrets_found_total'
+  | 'secret_search_events_total'
   | 'session_summaries_missing_total'
   | 'trace_spans_exported_total'
   | 'trace_spans_dropped_total'
