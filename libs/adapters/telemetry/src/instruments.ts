@@ -114,7 +114,6 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
     ['reason'],
   ),
   log_size_bytes: gauge('Size of the checkpoint log.', 'By'),
-  blobs_collected_total: counter('Large payloads that were deleted because nothing refers to them any more.'),
   storage_bytes: gauge(
     'Size of history, by tenant and form: rows, segments, and segments as the log held them.',
     'By',

@@ -33,7 +33,6 @@ export type MetricName =
   | 'pool_oldest_age_ms'
   | 'workflows_parked'
   | 'log_size_bytes'
-  | 'blobs_collected_total'
   | 'segments_written_total'
   | 'segment_bytes_total'
   | 'archived_bytes_total'
