@@ -49,7 +49,7 @@ it('are told, shown and proved', async () => {
   expect(await json('admin', 'verify')).toMatchObject({ problems: [] });
 
   const folder = path.join(cwd, 'state/blobs');
-  const [name] = (await readdir(folder, { recursive: true })).filter((each) => /[0-9a-f]{64}$/.test(each));
+  const [name] = (await readdir(folder, { recursive: true })).filter((each) => /[0-9a-f]{64}.[0-9a-f]{64}$/.test(each));
   const bytes = await readFile(path.join(folder, name!));
   bytes[bytes.length >> 1]! ^= 1;
   await writeFile(path.join(folder, name!), bytes);

@@ -350,8 +350,10 @@ describe('a segment that is no longer kept', () => {
       expect(first).toBeDefined();
       expect(others.length).toBeGreaterThan(1);
       // Tombstones that no event of the log stands for, which anyone with access to the bucket could write (D1).
-      for (const { partition, from } of others)
-        await at.objects.create(tombstoneName(partition, from), Buffer.from('{}'));
+      for (const { partition, from, to, object, digest } of others) {
+        const note = { partition, from, to, object, digest, reason: 'retention' };
+        await at.objects.create(tombstoneName(partition, from), Buffer.from(`${JSON.stringify(note)}\n`));
+      }
       let leftCount = 2;
       at.beforeDeletion = async () => {
         if (leftCount-- === 0) throw new UnavailableError('log-unavailable', 'The log is away.');
