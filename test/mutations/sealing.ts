@@ -187,7 +187,7 @@ export const SEALING_MUTATIONS: Mutations = {
   },
   'reports-hold-up-steps': {
     file: 'libs/engine/runtime/src/worker/worker.ts',
-    edits: [['const viewed = isReported ? withSealedFields : withSecrets;', 'const viewed = withSecrets;']],
+    edits: [['const viewed = guard === undefined ? withSealedFields : withSecrets;', 'const viewed = withSecrets;']],
     caughtBy: 'libs/testkit/src/secret-policy.test.ts',
     test: 'in closure',
     breaks: 'No step waits for a search whose finds are only reported.',

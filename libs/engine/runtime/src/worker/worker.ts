@@ -41,6 +41,7 @@ import {
   onSecretOf,
   type Ports,
   progressCheck,
+  type SecretGuard,
   startLoop,
   whileUnavailable,
   workerHolder,
@@ -280,8 +281,7 @@ export class Worker {
   /** Claims, runs, releases. Throws `FencedError` when another worker was first, or when the lease is lost. */
   async #lease(known: Definition, snapshot: StreamSnapshot, state: StreamState): Promise<void> {
     const { ports, lamport } = this.#options;
-    const isReported = onSecretOf(known, ports) === 'report';
-    const definition = await this.#withSecrets(known, state, isReported);
+    const { definition, guard } = await this.#withSecrets(known, state);
     const content = StreamContent.from(snapshot, state, ports.digest);
     const { partition } = snapshot;
     let runner: WorkflowRunner | undefined;
@@ -294,7 +294,7 @@ export class Worker {
         content.apply(envelope, payload);
         runner?.onControlChanged();
       },
-      onAccepted: isReported ? (event, payload) => this.#sample.offer(known.name, event, payload) : undefined,
+      onAccepted: guard ? undefined : (event, payload) => this.#sample.offer(known.name, event, payload),
       onFenced: (error) => runner?.cancel(error),
     });
     if (!isRunnable(state)) await stream.catchUp();
@@ -347,7 +347,7 @@ export class Worker {
       readHead: () => leased.head(),
       replay: leased.replay(content),
       drain: this.#drain,
-      guard: isReported ? undefined : guardOf(known.name, [known], ports),
+      guard,
       callEffect: this.#options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
     });
     const end = await this.#orRelease(stream, runner);
@@ -361,12 +361,14 @@ export class Worker {
   }
 
   /** Runs before the claim: a worker that may not use the key leaves the workflow to others. */
-  async #withSecrets(definition: Definition, state: StreamState, isReported: boolean): Promise<Definition> {
+  async #withSecrets(known: Definition, state: StreamState): Promise<Viewed> {
     const { ports } = this.#options;
-    const viewed = isReported ? withSealedFields : withSecrets;
-    return whileUnavailable(ports.clock, this.#stopping.signal, () =>
-      viewed(definition, ports, () => ownerOf(ports, state)),
+    const guard = onSecretOf(known, ports) === 'report' ? undefined : guardOf(known.name, [known], ports);
+    const viewed = guard === undefined ? withSealedFields : withSecrets;
+    const definition = await whileUnavailable(ports.clock, this.#stopping.signal, () =>
+      viewed(known, ports, () => ownerOf(ports, state)),
     );
+    return { definition, guard };
   }
 
   /**
@@ -412,6 +414,12 @@ export class Worker {
       this.#report(`hand-over of ${confirmed.workflow}`, error);
     }
   }
+}
+
+/** A definition as a run uses it. Without a guard secrets are only reported: the worker looks at a sample of what it has committed. */
+interface Viewed {
+  readonly definition: Definition;
+  readonly guard: SecretGuard | undefined;
 }
 
 const BUILD = /^[!-~]{1,128}$/;
