@@ -162,7 +162,7 @@ export class Host {
       ports: { ...this.ports, log: this.tiers.hot },
       archive: this.tiers.archive,
       deletions: this.client.memory,
-      blobs: this.tiers.blobs?.stores,
+      blobs: this.tiers.blobs,
       policy: this.#retention === undefined ? policy : { retention: this.#retention, ...policy },
       pace: new Pace(clock, paceBytesPerSecond),
       name: `compactor-${uuidv7(clock.nowMs(), prng.bytes(10))}`,

@@ -44,8 +44,8 @@ export function rebuildOver(
   return { rows, close };
 }
 
-/** With the existing keys and blobs. */
+/** With the existing keys. */
 function contentsOf({ archive: _, ...below }: Omit<Below, 'store'>): RowsRebuildOptions['contents'] {
-  if (below.keys === undefined && below.blobs === undefined) return undefined;
+  if (below.keys === undefined) return undefined;
   return contentsThrough((store) => viewsOver({ ...below, store }).store);
 }

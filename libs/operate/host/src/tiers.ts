@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { openFsBlobs, openFsObjects } from '@tidemark/blob-fs';
 import type { S3ObjectsOptions } from '@tidemark/blob-s3';
 import { ConfigError } from '@tidemark/core';
-import type { BlobStore, Clock, EventLog, ObjectStore, ProjectionStore, RowStore } from '@tidemark/ports';
+import type { Clock, EventLog, ObjectStore, ProjectionStore, RowStore } from '@tidemark/ports';
 import {
   Archive,
   BlobLog,
@@ -21,8 +21,6 @@ import {
   Restorer,
   SealedLog,
   sealedStore,
-  storeWithBlobs,
-  systemClock,
   TieredLog,
   tieredStore,
   wordlessStore,
@@ -57,28 +55,16 @@ export async function openObjects(address: string, setting: string): Promise<Obj
 /** Opens the large payloads beside the archive of the address. Throws as `openObjects` does. */
 export async function openBlobs(address: string, setting: string): Promise<Blobs> {
   const place = placeIn(address, setting);
-  if ('folder' in place) return openBlobFolders(place.folder);
+  if ('folder' in place) return openBlobFolder(place.folder);
   const { openS3Blobs } = await import('@tidemark/blob-s3');
-  const below = (name: string) => openS3Blobs({ ...place, prefix: `${place.prefix}${name}/` });
-  return blobsIn(below);
+  return new Blobs(await openS3Blobs({ ...place, prefix: `${place.prefix}${BLOBS}/` }));
 }
 
-/** The same in subfolders of that folder. */
-export const openBlobFolders = (folder: string): Promise<Blobs> =>
-  blobsIn((name) => openFsBlobs({ folder: path.join(folder, name) }));
+/** The same in a subfolder of that folder. */
+export const openBlobFolder = async (folder: string): Promise<Blobs> =>
+  new Blobs(await openFsBlobs({ folder: path.join(folder, BLOBS) }));
 
-const LIVE_BLOBS = 'blobs';
-const BLOBS_ASIDE = 'blobs-aside';
-
-async function blobsIn(open: (name: string) => Promise<BlobStore>): Promise<Blobs> {
-  const live = await open(LIVE_BLOBS);
-  try {
-    return new Blobs({ live, aside: await open(BLOBS_ASIDE) }, systemClock);
-  } catch (error) {
-    await live.close();
-    throw error;
-  }
-}
+const BLOBS = 'blobs';
 
 function placeIn(
   address: string,
@@ -136,7 +122,7 @@ export interface Below {
 
 /**
  * Returns views that read every tier, load large payloads, and open sealed ones. Below them, log, segments and compactors see names and
- * sealed bytes alone; blobs hold sealed bytes.
+ * sealed bytes alone; blobs hold sealed bytes. Rows hold texts of any size themselves, since they outlive the history that blobs belong to.
  */
 export function viewsOver(below: Below): Views {
   const { log: hot, clock, archive: stores, keys, blobs, inlineMaxBytes } = below;
@@ -146,8 +132,7 @@ export function viewsOver(below: Below): Views {
   const plain = below.isKeyless === true ? new KeylessLog(named) : named;
   const log = keys === undefined ? plain : new SealedLog(named, keys.workflows, { refusesPlain: below.refusesPlain });
   const logged = loggedStore(below.store, log);
-  const store = blobs === undefined ? logged : storeWithBlobs(logged, { blobs, inlineMaxBytes });
-  const sealed = keys === undefined ? store : sealedStore(store, keys.workflows);
+  const sealed = keys === undefined ? logged : sealedStore(logged, keys.workflows);
   const rows = below.memoryWords === 'off' ? wordlessStore(sealed) : sealed;
   if (archive === undefined) return { log, store: rows };
   const restorer = new Restorer({ log, store: rows, clock }, archive);

@@ -18,7 +18,7 @@ import {
 } from '@tidemark/codec';
 import { CorruptError, invariant, type WorkflowId } from '@tidemark/core';
 import type { EventLog, LogRecord, ReadRequest, ReadResult, StoredRecord } from '@tidemark/ports';
-import { type Prepared, TransformingLog } from '../views/index.ts';
+import { TransformingLog } from '../views/index.ts';
 import { OpeningKeys, type WorkflowKeys } from './workflow-keys.ts';
 
 /** Bytes of a read that names no bound, and how many times its bound the opened records of one read may have: the last one may exceed it. */
@@ -73,7 +73,7 @@ export class SealedLog extends TransformingLog {
     return sealed;
   }
 
-  protected override async prepare(records: readonly LogRecord[]): Promise<Prepared> {
+  protected override async prepare(records: readonly LogRecord[]): Promise<readonly LogRecord[]> {
     const sealed = records.map(async (record) => {
       const { owner, type } = record;
       if (owner === undefined || !hasPayload(record)) return record;
@@ -84,7 +84,7 @@ export class SealedLog extends TransformingLog {
       });
       return { ...record, value };
     });
-    return { records: await Promise.all(sealed) };
+    return Promise.all(sealed);
   }
 
   override async read(

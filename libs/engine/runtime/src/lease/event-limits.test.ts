@@ -21,7 +21,7 @@ let inner: SimulatedLog;
 let log: BlobLog;
 beforeEach(() => {
   inner = new SimulatedLog(1);
-  const blobs = new Blobs({ live: new MemoryBlobs(), aside: new MemoryBlobs() }, new SimulatedClock());
+  const blobs = new Blobs(new MemoryBlobs());
   log = new BlobLog(inner, { blobs, clock: new SimulatedClock() });
 });
 

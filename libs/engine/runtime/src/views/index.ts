@@ -1,7 +1,7 @@
 /** The entry point of the room: what other rooms of the engine may use. */
-export { type BlobStores, Blobs } from './blobs.ts';
+export { Blobs } from './blobs.ts';
 export { EVENT_MAX_BYTES } from './limits.ts';
 export { LogView } from './log-view.ts';
 export type { TransformText } from './row-texts.ts';
 export { type ContentTransform, type Owners, transformedStore } from './transformed-store.ts';
-export { type Prepared, TransformingLog } from './transforming-log.ts';
+export { TransformingLog } from './transforming-log.ts';

@@ -7,15 +7,6 @@ import type { Offset, Partition } from '@tidemark/core';
 import type { AppendOptions, LogRecord, ReadRequest, ReadResult } from '@tidemark/ports';
 import { LogView } from './log-view.ts';
 
-/** An append in its transformed form. */
-export interface Prepared {
-  readonly records: readonly LogRecord[];
-  /** Runs when the append's turn has come, before it goes to the log. */
-  readonly confirm?: () => Promise<void>;
-  /** Runs once it is stored. */
-  readonly stored?: () => Promise<void>;
-}
-
 export abstract class TransformingLog extends LogView {
   /** The last append of each partition that is being prepared. */
   readonly #waiting = new Map<Partition, Promise<unknown>>();
@@ -23,7 +14,11 @@ export abstract class TransformingLog extends LogView {
   /** The records for the log if nothing must be awaited; undefined: they must be prepared. */
   protected abstract atOnce(records: readonly LogRecord[]): readonly LogRecord[] | undefined;
 
-  protected abstract prepare(records: readonly LogRecord[], options: AppendOptions | undefined): Promise<Prepared>;
+  /** The records for the log. */
+  protected abstract prepare(
+    records: readonly LogRecord[],
+    options: AppendOptions | undefined,
+  ): Promise<readonly LogRecord[]>;
 
   /** The results of the log below, without records that the request does not want. */
   protected async readInner(
@@ -45,19 +40,15 @@ export abstract class TransformingLog extends LogView {
     // Passed on in the order of the calls; an append that can't be prepared fails alone.
     const handedOn = Promise.allSettled([before, preparing]).then(async () => {
       const prepared = await preparing;
-      await prepared.confirm?.();
       options?.signal?.throwIfAborted();
-      return { prepared, appended: this.inner.append(partition, prepared.records, options) };
+      // In an object, so that the next append doesn't wait for this one's offset.
+      return { appended: this.inner.append(partition, prepared, options) };
     });
     const turn = handedOn.catch(() => {});
     this.#waiting.set(partition, turn);
     void turn.then(() => {
       if (this.#waiting.get(partition) === turn) this.#waiting.delete(partition);
     });
-    return handedOn.then(async ({ prepared, appended }) => {
-      const offset = await appended;
-      await prepared.stored?.();
-      return offset;
-    });
+    return handedOn.then(({ appended }) => appended);
   }
 }
