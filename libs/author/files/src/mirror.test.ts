@@ -317,7 +317,9 @@ describe('what others write', () => {
       const day = '20260521';
       const run = await begun('shared-2', day);
       await python(`p.mark_done(p.key('first'), 'by hand'); p.mark_done(p.key('second'), 'by hand')`, day);
-      await eventually(() => expect(world.reported).toContain(`taken: key "first_${day}" is done`));
+      for (const key of ['first', 'second']) {
+        await eventually(() => expect(world.reported).toContain(`taken: key "${key}_${day}" is done`));
+      }
       gate.resolve();
       await run.result();
       await eventually(async () => expect(await status()).toBe('completed'));
