@@ -12,14 +12,13 @@ import { checkImports, checkManifest } from './boundaries/import-rules.ts';
 import { checkRooms } from './boundaries/rooms.ts';
 import { readTree } from './boundaries/tree.ts';
 import type { Violation } from './boundaries/violation.ts';
-import { checkWords } from './boundaries/words.ts';
 
 /** Every violation in the tree below `rootFolder`, by file. */
 export function checkBoundaries(rootFolder: string): { readonly violations: Violation[]; readonly fileCount: number } {
   const tree = readTree(rootFolder);
   const violations = [
     ...tree.packages.flatMap((info) => checkManifest(tree, info)),
-    ...tree.files.flatMap((file) => [...checkFile(file), ...checkImports(tree, file), ...checkWords(file)]),
+    ...tree.files.flatMap((file) => [...checkFile(file), ...checkImports(tree, file)]),
     ...checkCycles(tree),
     ...checkRooms(tree),
     ...checkFolders(tree),

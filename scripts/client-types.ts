@@ -12,9 +12,12 @@ import { clientTypeFiles } from './client-types/files.ts';
 
 const FOLDER = fileURLToPath(new URL('../libs/operate/client/src/api', import.meta.url));
 
+/** The types of what routes declare of their edges: the client has the same. */
+const DECLARATIONS = new URL('../libs/operate/api/src/edges.ts', import.meta.url);
+
 /** Touches only what differs, since others may be reading. */
 export function writeClientTypes(): void {
-  const made = clientTypeFiles(documentOf());
+  const made = new Map([...clientTypeFiles(documentOf()), ['declarations.ts', readFileSync(DECLARATIONS, 'utf8')]]);
   mkdirSync(FOLDER, { recursive: true });
   for (const name of readdirSync(FOLDER)) if (!made.has(name)) rmSync(path.join(FOLDER, name));
   for (const [name, text] of made) {

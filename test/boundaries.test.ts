@@ -18,6 +18,7 @@ const rules = [
   'default-export',
   'direction',
   'door',
+  'event-words',
   'file-size',
   'folder-size',
   'function-size',
@@ -29,7 +30,6 @@ const rules = [
   'testkit-in-product',
   'undeclared',
   'unknown-layer',
-  'word',
 ] as const;
 
 describe('a fixture that must fail', () => {

@@ -14,6 +14,11 @@ const suites = `${testkitFolder}/src/contracts/`;
 /** vitest and vite read their configuration from a default export. */
 const defaultExportFiles = /(^|\/)(vitest|vite)\.config\.ts$/;
 
+/** Packages by which people read what happened to a workflow. Traces draw spans from the states before and after an event instead. */
+const readerFolders = new Set(['console', 'cli', 'mcp'].map((name) => `libs/operate/${name}`)).add('libs/author/files');
+const EVENT_CASE =
+  /case '(?:Workflow|Lease|Effect|Checkpoint|Step|Signal|Timer|Approval|Retry|Cancel|Pause|Resume|Compensation|Child|Budget|Record|Version|Memory|Rules)[A-Z][a-z]+'/g;
+
 export function checkFile(file: SourceFile): Violation[] {
   return [
     ...checkSyntax(file),
@@ -21,7 +26,16 @@ export function checkFile(file: SourceFile): Violation[] {
     ...(file.isTest || file.file.startsWith(suites) ? [] : checkFunctions(file)),
     ...checkExports(file),
     ...(file.owner.folder === pureFolder && !file.isTest ? checkGlobals(file) : []),
+    ...(readerFolders.has(file.owner.folder) && !file.isTest ? checkEventWords(file) : []),
   ];
+}
+
+/** A switch over types of events here would say a second time what core's timeline says of them. */
+function checkEventWords({ file, source }: SourceFile): Violation[] {
+  const message = "take what it says from '@tidemark/core/timeline', which describes every type of event";
+  return [...source.matchAll(EVENT_CASE)].map(({ index }) => ({
+    ...{ rule: 'event-words', file, line: lineOf(source, index), message },
+  }));
 }
 
 function checkSyntax(file: SourceFile): Violation[] {

@@ -26,7 +26,7 @@ export const ROOMS = [
   ['control', 'what schedules and bulk jobs run; paused queues; preflight'],
   ['worker', 'jobs in, claims, drain'],
   ['coordinator', 'dispatch, leases of the dead, timers, demand'],
-  ['archive', 'segments, retention, tiers, blobs that nobody names'],
+  ['archive', 'segments, retention, tiers'],
   ['rebuild', 'rows from the log again'],
   ['forks', 'a second history from a checkpoint'],
   ['shadow', 'agents that run elsewhere'],

@@ -7,6 +7,7 @@ export type Rule =
   | 'default-export'
   | 'direction'
   | 'door'
+  | 'event-words'
   | 'file-size'
   | 'folder-size'
   | 'function-size'
@@ -17,8 +18,7 @@ export type Rule =
   | 'syntax'
   | 'testkit-in-product'
   | 'undeclared'
-  | 'unknown-layer'
-  | 'word';
+  | 'unknown-layer';
 
 export interface Violation {
   readonly rule: Rule;

@@ -158,12 +158,16 @@ export const life: Dashboard = {
         },
         {
           title: 'Secrets in state',
-          says: 'Suspected secrets in what workflows store, by the place; masked and refused ones too. Without what only looks random.',
+          says: 'Suspected secrets in what workflows store, by the place; masked and refused ones too. Without what only looks random. Under report, of the events that are searched, and how many a second are skipped.',
           unit: 'ops',
           queries: [
             {
               expr: 'sum by (place) (rate(secrets_found_total{kind!="high-entropy"}[$__rate_interval]))',
               legend: '{{place}}',
+            },
+            {
+              expr: 'sum(rate(secret_search_events_total{outcome="skipped"}[$__rate_interval]))',
+              legend: 'events skipped',
             },
           ],
         },

@@ -95,12 +95,6 @@ export const storage: Dashboard = {
             { expr: 'sum(rate(segment_bytes_total{tenant=~"$tenant"}[$__rate_interval]))', legend: 'in segments' },
           ],
         },
-        {
-          title: 'Large payloads collected',
-          says: 'Blobs that nothing named any more.',
-          unit: 'ops',
-          queries: [{ expr: 'sum(rate(blobs_collected_total[$__rate_interval]))', legend: 'deleted' }],
-        },
       ],
     },
     {

@@ -84,6 +84,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   listCheckpoints: { right: 'read', showsContent: true },
   listEffects: { right: 'read' },
   listTasks: { right: 'read' },
+  listUnreadSignals: { right: 'read' },
   listNotes: { right: 'read', showsContent: true },
   listPhaseHandovers: { right: 'read' },
   getTimeline: { right: 'read' },
@@ -171,7 +172,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   fireSchedule: { right: 'operate', body: {}, theirs: [404, 'schedule-unknown'] },
   // Callers of one tenant are told nothing of the runs of all.
   getShadow: { right: 'read', letIn: ['right-missing'], theirs: null },
-  routeShadow: { right: 'read', letIn: ['right-missing'], theirs: null },
+  routeShadow: { right: 'operate', letIn: ['right-missing'], theirs: null },
   promoteShadow: { right: 'operate', body: { to: 1 }, letIn: ['right-missing', 'rollout-changed'], theirs: null },
   getFleet: { right: 'read' },
   whoAmI: { right: 'read' },

@@ -57,23 +57,32 @@ it('is run by Tidemark for a share of the ids, once that was observed, and by th
       params: of,
       body: { ...body, observe_ms: 0, runs: 1 },
     });
+  const observe = async (prefix: string) => {
+    const runs = ids.map((id) => shadows.shadow({ name: of.definition, version: 1 }, { id: `${prefix}-${id}` }));
+    for (const run of runs) run.done(null);
+    for (const run of runs) expect(await run.flushed(30_000)).toBe(true);
+  };
   const ids = Array.from({ length: 40 }, (_, n) => `new-${n}`);
-  const routes = async () => {
+  const routes = async (prefix: string) => {
     const asked = ids.map((id) =>
-      client('viewer').ask('GET /v1/shadows/{definition}/routes/{id}', { params: { ...of, id } }),
+      client('operator').ask('POST /v1/shadows/{definition}/routes/{id}', { params: { ...of, id: `${prefix}-${id}` } }),
     );
     return Map.groupBy(await Promise.all(asked), ({ route }) => route);
   };
   await ask({ to: 50 });
-  expect((await ask({ mode: 'active', to: 50 })).refusals).toMatchObject([{ code: 'too-few' }]);
-  const runs = ids.map((id) => shadows.shadow({ name: of.definition, version: 1 }, { id: `old-${id}` }));
-  for (const run of runs) run.done(null);
-  for (const run of runs) expect(await run.flushed(30_000)).toBe(true);
-  expect([...(await routes()).keys()].sort()).toEqual(['agent', 'observed']);
-  expect(await ask({ mode: 'active', to: 50 })).toMatchObject({ promoted: true, from: 0, to: 50 });
-  expect([...(await routes()).keys()].sort()).toEqual(['agent', 'tidemark']);
+  expect((await ask({ mode: 'active', to: 10 })).refusals).toMatchObject([{ code: 'too-few' }]);
+  await observe('one');
+  const begun = await routes('first');
+  expect([...begun.keys()].sort()).toEqual(['agent', 'observed']);
+  expect((await ask({ mode: 'active', to: 50 })).refusals).toMatchObject([{ code: 'not-next' }]);
+  expect(await ask({ mode: 'active', to: 10 })).toMatchObject({ promoted: true, from: 0, to: 10 });
+  await observe('two');
+  expect(await ask({ mode: 'active', to: 50 })).toMatchObject({ promoted: true, from: 10, to: 50 });
+  // What the agent was told to run stays with it.
+  expect(await routes('first')).toEqual(begun);
+  expect([...(await routes('second')).keys()].sort()).toEqual(['agent', 'tidemark']);
   expect(await ask({ mode: 'observe' })).toMatchObject({ promoted: true, from: 50, to: 50, shadow: { active: 50 } });
-  expect([...(await routes()).keys()].sort()).toEqual(['agent', 'observed']);
+  expect([...(await routes('second')).keys()].sort()).toEqual(['agent', 'observed']);
   await expect(ask({ mode: 'active' })).rejects.toMatchObject({ status: 400, code: 'shadow-share-invalid' });
 });
 
@@ -84,7 +93,7 @@ it.each([
   ['the share for one tenant', () => promote('operator acme', 1)],
   [
     'who runs an id, for one tenant',
-    () => client('viewer acme').ask('GET /v1/shadows/{definition}/routes/{id}', { params: { ...params, id: 'x' } }),
+    () => client('operator acme').ask('POST /v1/shadows/{definition}/routes/{id}', { params: { ...params, id: 'x' } }),
   ],
 ])('nobody is given %s', async (_, ask) => {
   await expect(ask()).rejects.toMatchObject({ status: 403, code: 'right-missing' });

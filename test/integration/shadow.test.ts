@@ -182,9 +182,16 @@ it('finds the run that was tampered with, and stays', { timeout: TIMEOUT_MS }, a
   expect([promote.code, promote.out]).toEqual([1, expect.stringContaining('outside stays at 50 %')]);
   const again = await call('promote', 'outside', '--to', '50', '--by', 'eve', '--state', '.', '--json');
   expect(JSON.parse(again.out)).toMatchObject({ promoted: true, from: 50, to: 50, by: 'eve' });
-  const none = ['--observe', '0s', '--runs', '0'];
-  expect((await call('promote', 'outside', '--to', '50', '--mode', 'active', ...none, '--state', '.')).out).toContain(
-    '50 % of its workflows are run by Tidemark from now on (before: 0 %).',
+  const active = ['promote', 'outside', '--mode', 'active', '--observe', '0s', '--state', '.'];
+  expect((await call(...active, '--to', '10', '--runs', '0')).code).toBe(64);
+  expect((await call(...active, '--to', '10', '--runs', '1')).out).toContain('0 runs ended and agree, 1 are needed');
+  const third = await open();
+  const late = third.shadow(AGENT, { id: 'late-0' });
+  late.done(null);
+  expect(await late.flushed(30_000)).toBe(true);
+  await close(third);
+  expect((await call(...active, '--to', '10', '--runs', '1')).out).toContain(
+    '10 % of its workflows are run by Tidemark from now on (before: 0 %).',
   );
   expect((await call('route', 'outside', 'new-7', '--state', '.')).out).toBe('tidemark\n');
   expect((await call('promote', 'outside', '--mode', 'observe', '--state', '.')).out).toBe(

@@ -109,6 +109,12 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     caughtBy: FS_BLOBS_TEST,
     breaks: 'A damaged blob is never given to a reader.',
   },
+  'blobs-of-all-in-one-prefix': {
+    file: OBJECT_BLOBS,
+    edits: [["const of = hash('sha256', workflow);", "const of = hash('sha256', '');"]],
+    caughtBy: FS_BLOBS_TEST,
+    breaks: 'The payloads of a workflow are its own, and go without those of others.',
+  },
   'damaged-blob-is-kept': {
     file: FS_OBJECTS,
     edits: [['existing !== undefined && Buffer.compare(existing, bytes) === 0', 'existing !== undefined']],

@@ -109,4 +109,33 @@ export const ARCHIVE_MUTATIONS: Mutations = {
     caughtBy: 'libs/engine/segments/src/row-groups.test.ts',
     breaks: 'A forged segment unpacks to no more than a segment may hold.',
   },
+  'blobs-outlive-their-workflow': {
+    file: RETENTION,
+    edits: [['    await this.#removeBlobs(segment);\n', '']],
+    caughtBy: RETENTION_TEST,
+    breaks: 'What a policy deletes leaves no large payload behind.',
+  },
+  'blobs-go-with-the-first-segment': {
+    file: RETENTION,
+    edits: [['isProvedDeleted(archive, ports.store, await this.#manifestOf(other))', 'Promise.resolve(true)']],
+    caughtBy: RETENTION_TEST,
+    breaks: 'A large payload stays as long as a segment has events of its workflow.',
+  },
+  'blobs-go-for-a-forged-tombstone': {
+    file: RETENTION,
+    edits: [
+      [
+        'isProvedDeleted(archive, ports.store, await this.#manifestOf(other))',
+        'archive.isDeleted(await this.#manifestOf(other))',
+      ],
+    ],
+    caughtBy: RETENTION_TEST,
+    breaks: 'No large payload is removed for a tombstone that the log does not confirm.',
+  },
+  'blobs-go-by-half-an-index': {
+    file: RETENTION,
+    edits: [[' && (await ports.store.recordedEvents(partition, end)) === end;', ';']],
+    caughtBy: RETENTION_TEST,
+    breaks: 'Where the index lacks segments no large payload is removed.',
+  },
 };

@@ -7,6 +7,8 @@ const KEY_AUTHENTICATOR = 'libs/operate/access/src/key-authenticator.ts';
 const OIDC_AUTHENTICATOR_TEST = 'libs/operate/access/src/oidc-authenticator.test.ts';
 const OIDC_AUTHENTICATOR = 'libs/operate/access/src/oidc-authenticator.ts';
 const SHADOW_ACCOUNT_TEST = 'libs/engine/runtime/src/shadow/shadow-account.test.ts';
+const STEP_BY_STEP =
+  'no more to Tidemark than is observed, step by step, not without a share, and not without a run that agrees';
 
 export const EDGE_MUTATIONS: Mutations = {
   'scrape-renames-counters': {
@@ -327,7 +329,7 @@ export const EDGE_MUTATIONS: Mutations = {
   'turns-are-not-kept': {
     file: 'libs/operate/cli/src/place/turn.ts',
     edits: [
-      ['isWaiting(earlier, Number(TURN.exec(other)?.[1]))) return false;', 'isWaiting(earlier, 0)) return true;'],
+      ['isWaiting(earlier, Number(TURN.exec(other)?.[1]))) return true;', 'isWaiting(earlier, 0)) return false;'],
     ],
     caughtBy: 'libs/operate/cli/src/place/turn.test.ts',
     breaks: 'A command that waits for a folder is not overtaken by later ones.',
@@ -389,9 +391,20 @@ export const EDGE_MUTATIONS: Mutations = {
   },
   'waiting-stages-finish-another-state': {
     file: 'libs/author/repo-state/src/waiting.ts',
-    edits: [['if (parsed.created_at !== before.created_at) {', 'if (parsed.checkpoints.length === 0) {']],
+    edits: [['if (!continues(base, now, place === read.place)) {', 'if (checkpoints.length === 0) {']],
     caughtBy: 'libs/author/repo-state/src/repo-state.test.ts',
     breaks: 'A checkpoint that waits finishes no stage of the next state.',
+  },
+  'waiting-stages-beat-newer-ones': {
+    file: 'libs/author/repo-state/src/waiting.ts',
+    edits: [
+      [
+        'if (isDeepStrictEqual(stageIn(base, id), stageIn(now, id))) return true;',
+        'if (stageIn(now, id)) return true;',
+      ],
+    ],
+    caughtBy: 'libs/author/repo-state/src/repo-state.test.ts',
+    breaks: 'What another program said of a stage since, or what was applied, counts over what waits.',
   },
   'state-goes-back-in-time': {
     file: 'libs/author/repo-state/src/store.ts',
@@ -447,7 +460,7 @@ export const EDGE_MUTATIONS: Mutations = {
     file: 'libs/engine/runtime/src/shadow/shadow-account.ts',
     edits: [["if (mode === 'active' && to > observed)", "if (mode === 'active' && to > 100)"]],
     caughtBy: SHADOW_ACCOUNT_TEST,
-    test: 'no more to Tidemark than is observed, and not without a share',
+    test: STEP_BY_STEP,
     breaks: 'Tidemark runs no larger share of an agent’s workflows than was observed.',
   },
   'active-without-observation': {
@@ -459,16 +472,51 @@ export const EDGE_MUTATIONS: Mutations = {
   },
   'active-outlasts-observe': {
     file: 'libs/engine/runtime/src/shadow/shadow-account.ts',
-    edits: [['{ share: to, active: 0 as const }', '{ share: to, active }']],
+    edits: [['options.to === undefined ? 0 :', 'options.to === undefined ? active :']],
     caughtBy: SHADOW_ACCOUNT_TEST,
     test: 'to Tidemark itself what was observed, by id: a larger share holds the smaller one, and all is back at once',
     breaks: 'Going back to observing gives all further workflows to their agent at once.',
   },
   'route-forgets-what-began': {
     file: 'libs/engine/runtime/src/shadow/shadows.ts',
-    edits: [['if (stream !== undefined) return streamFromJson', 'if (stream === null) return streamFromJson']],
+    edits: [['if (stream !== undefined) {\n      const { shadow }', 'if (stream === null) {\n      const { shadow }']],
     caughtBy: SHADOW_ACCOUNT_TEST,
     test: 'nothing that has begun elsewhere: what the agent began it ends, and so does Tidemark',
     breaks: 'A workflow ends where it began: a changed share never has it run by two.',
+  },
+  'route-forgets-its-answer': {
+    file: 'libs/engine/runtime/src/shadow/shadows.ts',
+    edits: [["if (route !== 'tidemark' && !isRecorded) await", "if (route === 'tidemark' && !isRecorded) await"]],
+    caughtBy: SHADOW_ACCOUNT_TEST,
+    test: 'to the agent for good what it was once told to run, whatever the shares become, and for every process',
+    breaks: 'What an agent was told to run stays with it after every raise of the share that Tidemark runs.',
+  },
+  'active-observed-too': {
+    file: 'libs/engine/runtime/src/shadow/shadows.ts',
+    edits: [['if (!isInShare(workflow, shares.active, digest)) return true;', 'if (workflow) return true;']],
+    caughtBy: SHADOW_ACCOUNT_TEST,
+    test: 'what Tidemark runs is not observed, unless the agent began it',
+    breaks: 'An observation never takes the id of a workflow that Tidemark is to run.',
+  },
+  'active-share-jumps': {
+    file: 'libs/engine/runtime/src/shadow/shadow-account.ts',
+    edits: [['if (to !== next) refuse', "if (mode === 'observe' && to !== next) refuse"]],
+    caughtBy: SHADOW_ACCOUNT_TEST,
+    test: STEP_BY_STEP,
+    breaks: 'Tidemark runs 10, then 50, then all of an agent’s workflows.',
+  },
+  'promoted-uncompared': {
+    file: 'libs/engine/runtime/src/shadow/shadow-account.ts',
+    edits: [['|| !(workflowsMin >= 1)', '|| !(workflowsMin >= 0)']],
+    caughtBy: SHADOW_ACCOUNT_TEST,
+    test: STEP_BY_STEP,
+    breaks: 'No share is raised without a run that was compared and agrees.',
+  },
+  'share-ends-takeover': {
+    file: 'libs/engine/runtime/src/shadow/shadow-account.ts',
+    edits: [['options.to === undefined ? 0 : (Math.min(active, to)', '0 as ShadowShare; void (Math.min(active, to)']],
+    caughtBy: SHADOW_ACCOUNT_TEST,
+    test: 'keeps what Tidemark runs when another share is observed, but for what is observed no more',
+    breaks: 'Observing more ends nothing that Tidemark runs.',
   },
 };

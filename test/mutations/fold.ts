@@ -9,6 +9,8 @@ const FOLD_INBOX = 'libs/model/core/src/fold-inbox.ts';
 const FOLD_OUTCOMES_TEST = 'libs/model/core/src/fold-outcomes.test.ts';
 const FOLD_TEST = 'libs/model/core/src/fold.test.ts';
 const FOLD = 'libs/model/core/src/fold.ts';
+const TIMELINE = 'libs/model/core/src/timeline/timeline.ts';
+const TIMELINE_TEST = 'libs/model/core/src/timeline/transcripts.test.ts';
 const FRONTIER_TEST = 'libs/model/core/src/frontier.test.ts';
 const FRONTIER = 'libs/model/core/src/frontier.ts';
 const RECOVERY_TEST = 'libs/model/core/src/recovery.test.ts';
@@ -373,5 +375,28 @@ export const FOLD_MUTATIONS: Mutations = {
     edits: [['recentCount > RECOVERY_ATTEMPTS_MAX', 'recentCount > RECOVERY_ATTEMPTS_MAX + 1']],
     caughtBy: RECOVERY_TEST,
     breaks: 'A workflow that keeps dying within an hour is handed to a person.',
+  },
+  'people-see-an-event-twice': {
+    file: TIMELINE,
+    edits: [['    if (event.position <= this.position) return undefined;\n', '']],
+    caughtBy: TIMELINE_TEST,
+    breaks: 'What comes again is on the timeline once (T1).',
+  },
+  'call-under-way-without-a-holder': {
+    file: TIMELINE,
+    edits: [
+      [
+        "    for (const effect of this.#effects.values()) if (effect.status === 'running') effect.status = 'lost';\n",
+        '',
+      ],
+    ],
+    caughtBy: TIMELINE_TEST,
+    breaks: 'A call that a lease left without an answer is not shown as under way.',
+  },
+  'answered-call-stays-open': {
+    file: TIMELINE,
+    edits: [['        this.#decided(event.control.resolution, atMs);\n', '']],
+    caughtBy: TIMELINE_TEST,
+    breaks: 'A call that a person answered for is shown with that outcome.',
   },
 };

@@ -161,6 +161,13 @@ export const ROWS_MUTATIONS: Mutations = {
     test: 'of the control arm sees nothing that is recalled, only its hand-over; each arm is recorded, and each bundle rebuilt',
     breaks: 'Nothing is recalled into bundles of the control arm, or the arms compare nothing.',
   },
+  'children-leave-their-arm': {
+    file: 'libs/engine/runtime/src/run/opening.ts',
+    edits: [['tags: recallTagsOf(tags), parent', 'parent']],
+    caughtBy: 'libs/testkit/src/sessions.test.ts',
+    test: 'of the control arm has its children and forks in it too, whichever step began them',
+    breaks: 'What a session of the control arm begins recalls nothing either.',
+  },
   'arm-of-callers': {
     file: 'libs/engine/runtime/src/lease/workflow-name.ts',
     edits: [['    !tag.startsWith(OWN_TAG_PREFIX) &&\n', '']],

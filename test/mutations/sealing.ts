@@ -185,6 +185,19 @@ export const SEALING_MUTATIONS: Mutations = {
     caughtBy: 'libs/engine/runtime/src/kernel/secret-guard.test.ts',
     breaks: 'What looks like a secret is masked or refused before it is stored, where the policy says so.',
   },
+  'reports-hold-up-steps': {
+    file: 'libs/engine/runtime/src/worker/worker.ts',
+    edits: [['const viewed = guard === undefined ? withSealedFields : withSecrets;', 'const viewed = withSecrets;']],
+    caughtBy: 'libs/testkit/src/secret-policy.test.ts',
+    test: 'in closure',
+    breaks: 'No step waits for a search whose finds are only reported.',
+  },
+  'reports-without-bound': {
+    file: 'libs/engine/runtime/src/worker/secret-sample.ts',
+    edits: [['if (this.#isFull || payload', 'if (payload']],
+    caughtBy: 'libs/engine/runtime/src/worker/secret-sample.test.ts',
+    breaks: 'A worker searches a sample of what it commits, and says how much it left out.',
+  },
   'calls-are-given-the-mask': {
     file: 'libs/engine/runtime/src/effects/journaled-call.ts',
     edits: [['this.#parts.callEffect(effect, effect.asked ?? request, {', 'this.#parts.callEffect(effect, request, {']],

@@ -4,16 +4,16 @@
  */
 
 import { hash } from 'node:crypto';
-import { CorruptError, UnavailableError } from '@tidemark/core';
-import { type BlobStore, blobPath } from '@tidemark/ports';
+import { CorruptError, InvalidError, UnavailableError, type WorkflowId } from '@tidemark/core';
+import type { BlobStore } from '@tidemark/ports';
 
-export type BlobOperation = 'put' | 'get' | 'has' | 'delete' | 'list';
+export type BlobOperation = 'put' | 'get' | 'removeAll';
 
 export class MemoryBlobs implements BlobStore {
   readonly #blobs = new Map<string, Uint8Array>();
   readonly #failing: { times: number; readonly operation: BlobOperation | undefined }[] = [];
   /** Calls of each operation, refused ones included. */
-  readonly calls: Record<BlobOperation, number> = { put: 0, get: 0, has: 0, delete: 0, list: 0 };
+  readonly calls: Record<BlobOperation, number> = { put: 0, get: 0, removeAll: 0 };
   /** Runs before each call, and may wait. */
   onCall: ((operation: BlobOperation) => Promise<void>) | undefined;
 
@@ -27,60 +27,46 @@ export class MemoryBlobs implements BlobStore {
     this.#failing.length = 0;
   }
 
-  /** Changes its last byte from now on; a blob put again is whole. */
-  damage(digest: string): void {
-    const bytes = Uint8Array.from(this.#blobs.get(digest)!);
+  /** Changes the last byte of the workflow's blob; a blob put again is whole. */
+  damage(workflow: WorkflowId, digest: string): void {
+    const bytes = Uint8Array.from(this.#blobs.get(nameOf(workflow, digest))!);
     bytes[bytes.length - 1]! ^= 1;
-    this.#blobs.set(digest, bytes);
+    this.#blobs.set(nameOf(workflow, digest), bytes);
   }
 
   /** Loses the blob behind everybody's back. */
-  lose(digest: string): void {
-    this.#blobs.delete(digest);
+  lose(workflow: WorkflowId, digest: string): void {
+    this.#blobs.delete(nameOf(workflow, digest));
   }
 
-  /** Its content, whatever the faults. */
-  digests(): string[] {
+  /** Its content as `WORKFLOW/DIGEST`, whatever the faults. */
+  names(): string[] {
     return [...this.#blobs.keys()].sort();
   }
 
-  async put(bytes: Uint8Array): Promise<string> {
+  async put(workflow: WorkflowId, bytes: Uint8Array): Promise<string> {
     // A copy, taken at once: `slice` of a Buffer would be a view.
     const copy = new Uint8Array(bytes);
     await this.#enter('put');
     const digest = hash('sha256', copy);
-    this.#blobs.set(digest, copy);
+    this.#blobs.set(nameOf(workflow, digest), copy);
     return digest;
   }
 
-  async get(digest: string): Promise<Uint8Array> {
-    blobPath(digest);
+  async get(workflow: WorkflowId, digest: string): Promise<Uint8Array> {
+    const name = nameOf(workflow, digest);
     await this.#enter('get');
-    const bytes = this.#blobs.get(digest);
-    if (bytes === undefined) throw new CorruptError('blob-missing', `The blob ${digest} is not in memory`, { digest });
+    const bytes = this.#blobs.get(name);
+    if (bytes === undefined) throw new CorruptError('blob-missing', `The blob ${name} is not in memory`, { digest });
     if (hash('sha256', bytes) !== digest) {
-      throw new CorruptError('blob-damaged', `The blob ${digest} is damaged: its bytes have another digest`, {
-        digest,
-      });
+      throw new CorruptError('blob-damaged', `The blob ${name} is damaged: its bytes have another digest`, { digest });
     }
     return new Uint8Array(bytes);
   }
 
-  async has(digest: string): Promise<boolean> {
-    blobPath(digest);
-    await this.#enter('has');
-    return this.#blobs.has(digest);
-  }
-
-  async delete(digest: string): Promise<void> {
-    blobPath(digest);
-    await this.#enter('delete');
-    this.#blobs.delete(digest);
-  }
-
-  async *list(): AsyncIterable<string> {
-    await this.#enter('list');
-    yield* this.digests();
+  async removeAll(workflow: WorkflowId): Promise<void> {
+    await this.#enter('removeAll');
+    for (const name of this.names()) if (name.slice(0, name.lastIndexOf('/')) === workflow) this.#blobs.delete(name);
   }
 
   async close(): Promise<void> {}
@@ -93,4 +79,10 @@ export class MemoryBlobs implements BlobStore {
     failing.times--;
     throw new UnavailableError('blobs-unavailable', `The blobs in memory: ${operation} fails`);
   }
+}
+
+/** Throws `InvalidError` (`digest-invalid`). */
+function nameOf(workflow: WorkflowId, digest: string): string {
+  if (/^[0-9a-f]{64}$/.test(digest)) return `${workflow}/${digest}`;
+  throw new InvalidError('digest-invalid', 'A digest is 64 lower-case hex digits', { length: digest.length });
 }

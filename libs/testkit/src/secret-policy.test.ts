@@ -73,8 +73,12 @@ const PLACES = [
   ...(['answer', 'fragment', 'memory', 'note', 'approval', 'error'] as const),
 ];
 type Place = (typeof PLACES)[number];
-/** A workflow's own output is an output as well. */
-const metricOf = (place: Place): string => (place === 'result' ? 'output' : place);
+/** A workflow's own output is an output as well; committed events say no more than what was asked and answered. */
+const metricOf = (place: Place, onSecret: OnSecret): string => {
+  if (place === 'result') return 'output';
+  const isAnswer = place === 'closure' || place === 'answer';
+  return onSecret === 'report' && isAnswer ? 'response' : place;
+};
 
 const saying = z.object({ text: z.string() });
 
@@ -171,11 +175,15 @@ describe.each(['report', 'mask', 'refuse'] as const)('a secret, by the policy %s
   afterAll(() => world.close());
 
   it.each(PLACES)('in %s', async (place) => {
-    expect([...counts.keys()]).toContain(`${metricOf(place)} github-token`);
+    const where = metricOf(place, onSecret);
     expect(log.includes(tokenOf(place))).toBe(onSecret === 'report');
-    const found = stored.filter((secret) => secret.definition === `leaky-${place}`);
-    expect(found.some(({ where }) => where === metricOf(place))).toBe(onSecret === 'report');
-    expect(JSON.stringify(found)).not.toContain(tokenOf(place));
+    const found = () => stored.filter((secret) => secret.definition === `leaky-${place}`);
+    // What is reported is searched after the commit.
+    await expect.poll(() => found().some((each) => each.where === where)).toBe(onSecret === 'report');
+    expect([...counts.keys()]).toContain(`${where} github-token`);
+    // Nothing is searched twice, and nothing reported before the log has it.
+    if (where !== place && place !== 'result') expect(counts.has(`${place} github-token`)).toBe(false);
+    expect(JSON.stringify(found())).not.toContain(tokenOf(place));
     if (onSecret !== 'refuse') {
       const said = onSecret === 'mask' ? MASKED : saidIn(place);
       const isRead = ['input', 'belief', 'task', 'output', 'result'].includes(place);

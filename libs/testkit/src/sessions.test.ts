@@ -1,6 +1,7 @@
 import { noTelemetry } from '@tidemark/ports';
 import {
   agentMessage,
+  child,
   defineEffect,
   defineWorkflow,
   FatalError,
@@ -109,6 +110,47 @@ describe('a session', () => {
     await expect(ask('s-2', 0.5, { tags: ['tidemark:recall=control'] })).rejects.toMatchObject({
       code: 'tags-invalid',
     });
+  });
+
+  it('of the control arm has its children and forks in it too, whichever step began them', async () => {
+    const model = testModel(() => 'No idea.');
+    const helper = assistant(model);
+    const desk = defineWorkflow({
+      name: 'desk',
+      version: 1,
+      input: z.object({}),
+      belief: z.object({}),
+      output: z.object({}),
+      tasks: { first: z.object({}), second: z.object({}) },
+      flow: { first: ['second'], second: [] },
+      children: { assistant: helper },
+      recall: { controlShare: 0.5 },
+      begin: () => ({ belief: {}, next: [task('first', {}, { when: child('assistant', { question: 'One?' }) })] }),
+      steps: {
+        first: () => ({ next: [task('second', {}, { when: child('assistant', { question: 'Two?' }) })] }),
+        second: () => ({ done: {} }),
+      },
+    });
+    await open({ workflows: [helper, desk] });
+    await world.client.memory.facts(TENANT, 'user:ana').remember('Ana is allergic to nuts.', { source: 'Ana' });
+    const ask = async (session: string) => {
+      const before = model.prompts.length;
+      const run = await world.start(desk, {}, { session, user: 'ana' });
+      await run.result();
+      const { workflow } = await world.client.fork(`${run.id}~1.0`, {
+        at: 0,
+        effects: 'live',
+        by: 'ana',
+        definitions: [helper],
+      } as never);
+      await world.client.run(workflow).result();
+      const ids = [`${run.id}~0.0`, `${run.id}~1.0`, workflow];
+      const tags = await Promise.all(ids.map(async (id) => (await world.client.run(id).summary())?.tags));
+      return [tags, model.prompts.slice(before).map((_, n) => seen(model, before + n).includes('nuts'))];
+    };
+    const all = (each: unknown) => Array(3).fill(each);
+    expect(await ask('s-0')).toEqual([all(['tidemark:recall=control']), all(false)]);
+    expect(await ask('s-4')).toEqual([all(['tidemark:recall=injected']), all(true)]);
   });
 
   it('runs one workflow at a time, and says which one goes on', async () => {

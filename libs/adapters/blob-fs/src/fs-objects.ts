@@ -24,7 +24,7 @@ import { removeAbandoned, temporaryName } from './temporary-files.ts';
 
 /** Blobs or objects written or read at once; more wait. Bounds open files and memory. */
 const FILES_OPEN_MAX = 32;
-/** Folders whose names are remembered as durable; any others are synced again. Blobs have 65,792. */
+/** Folders whose names are remembered as durable; any others are synced again. */
 const FOLDERS_KNOWN_MAX = 100_000;
 
 export interface FsObjectsOptions {
@@ -42,7 +42,7 @@ const ABSENT = ['ENOENT', 'ENOTDIR', 'EISDIR'];
  */
 export const openFsObjects = (options: FsObjectsOptions): Promise<ObjectStore> => open(options, 'object');
 
-/** Blobs as files `ab/cd/abcd…`. Throws as `openFsObjects` does (`blob-folder-invalid`). */
+/** Blobs as files `ab/abcd…/DIGEST` (object-blobs.ts of the codec). Throws as `openFsObjects` does (`blob-folder-invalid`). */
 export const openFsBlobs = async (options: FsObjectsOptions): Promise<BlobStore> =>
   new ObjectBlobs(await open(options, 'blob'));
 

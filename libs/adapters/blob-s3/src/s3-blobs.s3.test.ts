@@ -4,6 +4,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, createServer as createRelay, type Socket } from 'node:net';
 import { CreateBucketCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { workflowId } from '@tidemark/core';
 import { blobStoreContract } from '@tidemark/testkit/contracts/blob-store';
 import { describeServers } from '@tidemark/testkit/suites';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -11,6 +12,7 @@ import type { S3BucketOptions } from './s3-bucket.ts';
 import { PROBE_NAME } from './s3-conditions.ts';
 import { ASKED_FIRST_BYTES, openS3Blobs } from './s3-objects.ts';
 
+const W = workflowId('w');
 const text = (value: string): Uint8Array => new TextEncoder().encode(value);
 
 function partsOf(address: string) {
@@ -29,15 +31,20 @@ describeServers('blobs on S3', ['s3'], ({ s3 }) => {
     await client.send(new CreateBucketCommand({ Bucket: bucket }));
     return { ...place, bucket, prefix: 'tidemark/blobs/' };
   }
-  const keyOf = (digest: string): string => `tidemark/blobs/${digest.slice(0, 2)}/${digest.slice(2, 4)}/${digest}`;
+  const keyOf = (digest: string, workflow = W): string => {
+    const of = hash('sha256', workflow);
+    return `tidemark/blobs/${of.slice(0, 2)}/${of}/${digest}`;
+  };
 
   blobStoreContract('s3', async () => {
     const options = await freshBucket();
     const blobs = await openS3Blobs(options);
     return {
       blobs,
-      damage: async (digest) => {
-        await client.send(new PutObjectCommand({ Bucket: bucket, Key: keyOf(digest), Body: 'something else' }));
+      damage: async (workflow, digest) => {
+        await client.send(
+          new PutObjectCommand({ Bucket: bucket, Key: keyOf(digest, workflow), Body: 'something else' }),
+        );
       },
       again: () => openS3Blobs(options),
       close: () => blobs.close(),
@@ -47,42 +54,41 @@ describeServers('blobs on S3', ['s3'], ({ s3 }) => {
   test('a large blob is seen when it is whole, and once only', async () => {
     const blobs = await openS3Blobs(await freshBucket());
     const large = randomBytes(2 * ASKED_FIRST_BYTES + 12_345);
-    const [digest, again] = await Promise.all([blobs.put(large), blobs.put(large)]);
+    const [digest, again] = await Promise.all([blobs.put(W, large), blobs.put(W, large)]);
     expect([digest, again]).toEqual([hash('sha256', large), digest]);
-    expect(Buffer.compare(await blobs.get(digest), large)).toBe(0);
-    await blobs.put(large);
+    expect(Buffer.compare(await blobs.get(W, digest), large)).toBe(0);
+    await blobs.put(W, large);
     const { Contents } = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
     const stored = Contents!.filter(({ Key }) => !Key!.endsWith(PROBE_NAME));
     expect(stored.map(({ Key, Size }) => [Key, Size])).toEqual([[keyOf(digest), large.length]]);
     await client.send(new PutObjectCommand({ Bucket: bucket, Key: keyOf(digest), Body: 'cut' }));
-    await expect(blobs.get(digest)).rejects.toMatchObject({ code: 'blob-damaged', details: { digest, bytes: 3 } });
-    await blobs.put(large);
-    expect(Buffer.compare(await blobs.get(digest), large)).toBe(0);
+    await expect(blobs.get(W, digest)).rejects.toMatchObject({ code: 'blob-damaged', details: { digest, bytes: 3 } });
+    await blobs.put(W, large);
+    expect(Buffer.compare(await blobs.get(W, digest), large)).toBe(0);
     await blobs.close();
   });
 
-  test('more than a page of blobs is listed, and foreign objects are not', async () => {
+  test('more than a page of blobs of a workflow is removed, and nothing else', async () => {
     const blobs = await openS3Blobs(await freshBucket());
-    const made = await Promise.all(Array.from({ length: 1_050 }, (_, index) => blobs.put(text(`blob ${index}`))));
-    for (const Key of ['tidemark/blobs/README', 'other/aa/bb/cc', `tidemark/blobs/00/00/${made[0]}`]) {
-      await client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: 'foreign' }));
-    }
-    const listed: string[] = [];
-    for await (const digest of blobs.list()) listed.push(digest);
-    expect(listed.sort()).toEqual(made.sort());
+    await Promise.all(Array.from({ length: 1_050 }, (_, index) => blobs.put(W, text(`blob ${index}`))));
+    const kept = await blobs.put(workflowId('other'), text('blob 0'));
+    await blobs.removeAll(W);
+    const { Contents } = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
+    const stored = Contents!.filter(({ Key }) => !Key!.endsWith(PROBE_NAME));
+    expect(stored.map(({ Key }) => Key)).toEqual([keyOf(kept, workflowId('other'))]);
     await blobs.close();
   });
 
   test('a server that goes away is unavailable, and serves again when it is back', async () => {
     const way = await relayTo(s3);
     const blobs = await openS3Blobs({ ...(await freshBucket()), endpoint: way.endpoint, attemptsMax: 1 });
-    const digest = await blobs.put(text('precious'));
+    const digest = await blobs.put(W, text('precious'));
     await way.cut();
-    for (const call of [() => blobs.get(digest), () => blobs.put(text('other')), () => blobs.has(digest)]) {
+    for (const call of [() => blobs.get(W, digest), () => blobs.put(W, text('other')), () => blobs.removeAll(W)]) {
       await expect(call()).rejects.toMatchObject({ name: 'UnavailableError', code: 'blobs-unavailable' });
     }
     await way.mend();
-    expect(Buffer.from(await blobs.get(digest)).toString()).toBe('precious');
+    expect(Buffer.from(await blobs.get(W, digest)).toString()).toBe('precious');
     await blobs.close();
     await way.cut();
   });
@@ -167,7 +173,7 @@ test.each([
 ])('an answer of %i %s is told as what it is', async (status, code, reported, said) => {
   answer = refusal(status, code);
   const blobs = await openS3Blobs({ endpoint, credentials, bucket: 'b', attemptsMax: 1 });
-  for (const call of [() => blobs.put(text('x')), () => blobs.get(hash('sha256', 'x'))]) {
+  for (const call of [() => blobs.put(W, text('x')), () => blobs.get(W, hash('sha256', 'x'))]) {
     await expect(call()).rejects.toMatchObject({
       name: 'UnavailableError',
       code: reported,
@@ -184,9 +190,9 @@ test('a server that lies is found out, and one that hangs is not waited for', as
     else response.writeHead(200).end(request.method === 'GET' ? 'other bytes' : undefined);
   };
   const blobs = await openS3Blobs({ endpoint, credentials, bucket: 'b', attemptsMax: 1, requestTimeoutMs: 300 });
-  await expect(blobs.get(hash('sha256', 'x'))).rejects.toMatchObject({ name: 'CorruptError', code: 'blob-damaged' });
+  await expect(blobs.get(W, hash('sha256', 'x'))).rejects.toMatchObject({ name: 'CorruptError', code: 'blob-damaged' });
   answer = (request) => void request.resume();
-  await expect(blobs.get(hash('sha256', 'x'))).rejects.toMatchObject({ code: 'blobs-unavailable' });
+  await expect(blobs.get(W, hash('sha256', 'x'))).rejects.toMatchObject({ code: 'blobs-unavailable' });
   await blobs.close();
 });
 
@@ -203,7 +209,7 @@ test('a request that is refused for a moment is made again', async () => {
     response.writeHead(isProbe ? 412 : 200).end();
   };
   const blobs = await openS3Blobs({ endpoint, credentials, bucket: 'b' });
-  expect(await blobs.put(text('x'))).toBe(hash('sha256', 'x'));
+  expect(await blobs.put(W, text('x'))).toBe(hash('sha256', 'x'));
   expect(refused).toBe(2);
   await blobs.close();
 });

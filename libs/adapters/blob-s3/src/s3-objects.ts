@@ -55,7 +55,7 @@ export const openS3Objects = ({ storageClass, ...options }: S3ObjectsOptions): P
   open(options, 'object', storageClass);
 
 /**
- * Blobs as objects `ab/cd/abcd…`, in the bucket's own class. Throws as `openS3Objects` does (`blob-prefix-invalid`, `blob-bucket-invalid`,
+ * Blobs as objects `ab/abcd…/DIGEST`, in the bucket's own class. Throws as `openS3Objects` does (`blob-prefix-invalid`, `blob-bucket-invalid`,
  * `blobs-unavailable`).
  */
 export const openS3Blobs = async (options: S3BucketOptions): Promise<BlobStore> =>

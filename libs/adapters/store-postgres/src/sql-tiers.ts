@@ -14,7 +14,6 @@ import type {
   TierStore,
 } from '@tidemark/ports';
 import { historyStatements } from './apply-batch.ts';
-import { FIND_NAMING_BESIDE, namingColumnOf, readBlobReferences } from './sql/blob-references.ts';
 import * as history from './sql/history-rows.ts';
 import * as segments from './sql/segments.ts';
 import { BEGIN, booleanAt, COMMIT, numberAt, type Rows, textAt } from './sql-client.ts';
@@ -105,12 +104,6 @@ export abstract class SqlTiers extends SqlSearch implements TierStore {
       await runner.run([...(workflows.length === 0 ? [] : history.deleteHistory(workflows)), COMMIT]);
       return workflows.length;
     });
-  }
-
-  /** Fails while rebuilt rows are being switched or thrown away. */
-  async blobReferences(after: string | null, limit: number): Promise<readonly string[]> {
-    const beside = await this.readAll(FIND_NAMING_BESIDE, namingColumnOf);
-    return this.readAll(readBlobReferences(after, limit, beside), (row) => textAt(row, 0));
   }
 
   async storage(

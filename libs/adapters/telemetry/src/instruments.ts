@@ -71,6 +71,10 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
     'Suspected secrets in what workflows store, by the place and the kind; masked and refused ones too.',
     ['place', 'kind'],
   ),
+  secret_search_events_total: counter(
+    'Committed events under the policy report by outcome: searched for secrets, or skipped because more came than a small share of the time allows.',
+    ['outcome'],
+  ),
   session_summaries_missing_total: counter('Failed workflows whose session got no summary.'),
   checkpoint_resumes_total: counter(
     'Interrupted workflows by outcome: resumed, with a new checkpoint; stopped: parked, compensated or ended before one. Of all in workflows_interrupted_total.',
@@ -110,7 +114,6 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
     ['reason'],
   ),
   log_size_bytes: gauge('Size of the checkpoint log.', 'By'),
-  blobs_collected_total: counter('Large payloads that were deleted because nothing refers to them any more.'),
   storage_bytes: gauge(
     'Size of history, by tenant and form: rows, segments, and segments as the log held them.',
     'By',

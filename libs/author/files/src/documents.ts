@@ -82,15 +82,11 @@ function stepStatus(view: RunView, step: string, isDone: boolean, pending: RunVi
 
 const dedupe = (view: RunView, pathOf: PathOf): DedupeIndex =>
   Object.fromEntries(
-    view.done
-      .filter(({ failure }) => failure === null)
-      .map((step) => [
-        step.key,
-        {
-          ...{ executed_at: isoTime(step.finishedAtMs), output: pathOf(step), checksum: step.checksum },
-          ...(step.input !== undefined && { input: step.input }),
-        },
-      ]),
+    view.done.flatMap((step) => {
+      if (step.failure !== null || step.key === null) return [];
+      const entry = { executed_at: isoTime(step.finishedAtMs), output: pathOf(step), checksum: step.checksum };
+      return [[step.key, { ...entry, ...(step.input !== undefined && { input: step.input }) }]];
+    }),
   );
 
 function success(view: RunView, pathOf: PathOf): LastSuccessFile | undefined {

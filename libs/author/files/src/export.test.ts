@@ -182,7 +182,7 @@ it('names what is a name on every system', () => {
 it('says of each checkpoint what became of it and what memory held, also to who read it before', async () => {
   const run = await world.host.client.start(mindful, {}, { id: 'mindful-1' });
   // One reader, as a mirror has it: what it knows of checkpoints is not asked again.
-  const reader = new RunReader(world.client);
+  const reader = new RunReader({ client: world.client });
   const statuses = async () => {
     const { log } = await reader.view((await reader.newest({ workflow: 'mindful-1' }))!);
     return log.flatMap(({ line }) => (line.action === 'done' ? line.status : []));
@@ -426,12 +426,17 @@ describe('a folder that is not as it should be', () => {
     ] as const) {
       const ours = await read(name);
       await put(name, text);
+      // Nothing else is written either.
+      const lost = path.join(world.folder, 'dedupe_index.json');
+      if (name === 'last_success.json') await rm(lost, { force: true });
       await expect(exportFiles({ ...common, shown })).rejects.toMatchObject({
         code: 'files-foreign',
         details: { file: name },
       });
       expect(await read(name)).toBe(text);
+      if (name === 'last_success.json') await expect(readFile(lost)).rejects.toThrow('ENOENT');
       await put(name, ours);
+      if (name === 'last_success.json') await exportFiles({ ...common, shown });
     }
     expect((await readdir(world.folder)).filter((name) => name.includes('corrupt'))).toEqual([]);
     await exportFiles({ ...common, shown });

@@ -3,7 +3,7 @@
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { decodePayload } from '@tidemark/codec';
-import { type KeyParts, type PipelineContext, pipeline, stepRecordIn } from '@tidemark/sdk';
+import { checksumOf, inputDigestOf, type KeyParts, type PipelineContext, pipeline, stepRecordIn } from '@tidemark/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type FilesWorld, filesWorld } from '../fixtures/files-world.ts';
 import { exportFiles } from './export.ts';
@@ -24,10 +24,15 @@ const steps = {
 };
 const content = pipeline('content', steps, { key: ({ step, workflow }: KeyParts) => `${step}_${workflow}` });
 
+/** With default keys. */
+const daily = pipeline('daily', { collect: (input: string) => `made of ${input}` }, { date: () => '2026-05-20' });
+/** Nobody runs it. */
+const resting = pipeline('resting', steps);
+
 let world: FilesWorld;
 let options: ImportOptions;
 beforeAll(async () => {
-  world = await filesWorld([content]);
+  world = await filesWorld([content, daily]);
   options = world.importing(content, ['collect', 'draft', 'format']);
 });
 afterAll(() => world.close());
@@ -93,6 +98,7 @@ describe('a folder that a shell script made', () => {
     const view = await exportFiles({
       client: world.client,
       shown: { workflow: 'index-only' },
+      records: world.records,
       folder: `${world.folder}-else`,
     });
     expect([view.tokens, view.importedTokens]).toEqual([0, 8_500]);
@@ -103,6 +109,44 @@ describe('a folder that a shell script made', () => {
       const text = await readFile(path.join(`${world.folder}-else`, file), 'utf8');
       expect(JSON.parse(text)).toMatchObject({ [field]: 8_500 });
     }
+  });
+
+  it('is shown as it is before anybody runs it, with what it spent and its steps that the pipeline lacks', async () => {
+    await put('collected.json', '["from the script"]');
+    const checksum = checksumOf(['from the script']);
+    await put('dedupe_index.json', JSON.stringify({ collect_20260520: { output: 'collected.json', checksum } }));
+    const { steps: own, ...rest } = JSON.parse(state('rests', { collect: step('completed', 'collected.json') }));
+    await put('run_state.json', JSON.stringify({ ...rest, steps: own }));
+    const names = ['collect', 'draft', 'format'];
+    await importFiles(world.importing(resting, names));
+    const review = { status: 'completed', by: 'ana' };
+    await put('run_state.json', JSON.stringify({ ...rest, steps: { ...own, review } }));
+    const { client, records, back, onReport, folder } = world;
+    const common = { client, records, back, onReport, shown: { workflow: 'rests' }, stepNames: names };
+    await exportFiles({ ...common, folder });
+    const shown = JSON.parse(await readFile(path.join(folder, 'run_state.json'), 'utf8'));
+    expect(shown).toMatchObject({ status: 'running', current_step: 2, total_tokens_used: 700 });
+    expect(shown.steps).toMatchObject({ collect: { status: 'completed' }, draft: { status: 'pending' }, review });
+    const index = JSON.parse(await readFile(path.join(folder, 'dedupe_index.json'), 'utf8'));
+    expect(index.collect_20260520).toEqual({ output: 'collected.json', checksum, input: inputDigestOf({}) });
+    // Also where none of its steps was done.
+    await put('run_state.json', state('none-done', { collect: step('failed', null) }));
+    await importFiles(world.importing(resting, names));
+    const view = await exportFiles({ ...common, shown: { workflow: 'none-done' }, folder: `${folder}-none` });
+    expect([view.tokens, view.importedTokens]).toEqual([0, 700]);
+    expect(world.reported).toEqual([]);
+  });
+
+  it('is one of several with the same keys for other inputs: each is that of its own', async () => {
+    const { client } = world.host;
+    for (const input of ['one', 'two']) {
+      const entry = { executed_at: '2026-05-20T00:00:00Z', output: `by hand of ${input}` };
+      await put('run_state.json', state(input, { collect: step('running', null) }));
+      await put('dedupe_index.json', JSON.stringify({ collect_20260520: entry }));
+      await importFiles({ ...world.importing(daily, ['collect']), input, start: async () => {} });
+    }
+    const made = ['one', 'two', 'three'].map(async (input) => (await client.start(daily, input)).result());
+    expect(await Promise.all(made)).toEqual(['by hand of one', 'by hand of two', 'made of three']);
   });
 
   it('whose hand-over may be meant for several steps says so by its name', async () => {

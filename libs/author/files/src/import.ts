@@ -7,9 +7,9 @@
 import { ConfigError, CorruptError, InvalidError, type Json, parseTime } from '@tidemark/core';
 import {
   checksumOf,
-  doneKey,
   handoffKey,
   importedKey,
+  inputDigestOf,
   LAST_SUCCESS_KEY,
   type LastSuccess,
   pipelineSubject,
@@ -33,7 +33,7 @@ import {
 import { handoffDigests, readHandoffs } from './handoff-text.ts';
 import { type Made, type ReadOutput, readWithin, resolveFile, resolveOutput } from './outputs.ts';
 import { type OnReport, Reports } from './reports.ts';
-import { keysOf, type RecordWrite, stepOf, type WayBack, warnOfTarget } from './way-back.ts';
+import { doneRecords, type RecordWrite, stepOf, type WayBack, warnOfTarget } from './way-back.ts';
 import type { FindSecrets } from './withhold.ts';
 
 /** Longest name of a record's source, in characters. */
@@ -45,6 +45,8 @@ export interface ImportOptions {
   readonly pipeline: { readonly name: string; readonly stepNames: readonly string[] };
   /** Id of the new run; default: the folder's `pipeline_id`. */
   readonly id?: string | undefined;
+  /** Input of the run, for which the keys count; default: `{}`. */
+  readonly input?: Json | undefined;
   /** Further folders in which outputs may lie: paths lead nowhere else. */
   readonly outside?: readonly string[] | undefined;
   readonly back: Pick<WayBack, 'remember'>;
@@ -88,18 +90,17 @@ export async function importFiles(options: ImportOptions): Promise<Imported> {
   const digests = handoffDigests(handoffs);
   for (const handoff of handoffs) warnOfTarget(handoff, pipeline.stepNames, reports);
   const { total_tokens_used: tokens } = state;
+  const input = inputDigestOf(options.input ?? {});
   const success = await lastSuccess(last, pipeline.stepNames, read);
   const writes = [
-    ...steps.map(({ step, ...made }, at) => {
-      // The run has them with its first step.
-      const spent = at === 0 && tokens > 0 ? { tokens } : {};
-      return record(importedKey(id, step), { step, workflow: state.pipeline_id, ...made, ...spent });
+    ...(tokens > 0 ? [record(importedKey(id, ''), { tokens })] : []),
+    ...steps.map(({ step, ...made }) => record(importedKey(id, step), { step, workflow: state.pipeline_id, ...made })),
+    ...keys.flatMap(({ key, input: own, ...made }) => {
+      const step = stepOf(key, pipeline.stepNames);
+      const counts = own ?? (pipeline.stepNames.includes(step) ? input : undefined);
+      const written = doneRecords(key, counts, { step, workflow: state.pipeline_id, ...made }, reports);
+      return written.map((each) => record(each.key, each.value as object));
     }),
-    ...keys.flatMap(({ key: written, ...made }) =>
-      keysOf(written, reports).map(({ key, ...input }) =>
-        record(doneKey(key), { step: stepOf(key, pipeline.stepNames), workflow: state.pipeline_id, ...made, ...input }),
-      ),
-    ),
     ...handoffs.map((handoff, at) => record(handoffKey(id, digests[at] as string), handoff)),
     ...(success === undefined ? [] : [record(LAST_SUCCESS_KEY, success)]),
   ];

@@ -1,6 +1,7 @@
 /** Entry point of @tidemark/files: a workflow as plain files. */
 
 export { type ExportOptions, exportFiles } from './export.ts';
+export { type FilesFolder, openFolder } from './folder.ts';
 export {
   DEDUPE_INDEX,
   type DedupeEntry,
@@ -23,10 +24,9 @@ export {
 } from './formats.ts';
 export { handoffText, readHandoffs } from './handoff-text.ts';
 export { type Imported, type ImportOptions, importFiles } from './import.ts';
-export type { ReadRecords } from './keeper.ts';
 export { type Mirror, type MirrorOptions, mirrorFiles } from './mirror.ts';
 export type { FilesReport, OnReport } from './reports.ts';
 export { HANDOFF_SIGNAL, type RunView } from './run-view.ts';
-export type { Shown } from './source.ts';
+export type { ReadRecords, Shown } from './source.ts';
 export type { RecordWrite, WayBack } from './way-back.ts';
 export type { FindSecrets } from './withhold.ts';

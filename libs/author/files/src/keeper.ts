@@ -4,7 +4,7 @@
  */
 
 import { isoTime } from '@tidemark/core';
-import { doneKey, doneSchema, pipelineSubject } from '@tidemark/sdk';
+import { checksumOf, doneKey, doneSchema, pipelineSubject } from '@tidemark/sdk';
 import { pathName, type RunDocuments, runDocuments } from './documents.ts';
 import { digestOf, type FilesFolder } from './folder.ts';
 import { FOLDER_STATE, FolderState, loadState } from './folder-state.ts';
@@ -17,6 +17,7 @@ import {
   HANDOFF,
   jsonText,
   LAST_SUCCESS,
+  type LastSuccessFile,
   lastSuccessFileSchema,
   mergedLog,
   othersLines,
@@ -31,22 +32,18 @@ import { foreign, refuseOthers, unfit } from './others.ts';
 import { readWithin, resolveOutput } from './outputs.ts';
 import type { Reports } from './reports.ts';
 import type { RunView, Workflow } from './run-view.ts';
-import type { RunReader } from './source.ts';
-import { keyMark, takeHandoffs, takeKeys, type WayBack } from './way-back.ts';
+import type { ReadRecords, RunReader } from './source.ts';
+import { keyMark, stepOf, takeHandoffs, takeKeys, type WayBack } from './way-back.ts';
 import { type FindSecrets, type Withheld, withhold } from './withhold.ts';
-
-/** Records of earlier runs of the same pipeline, by key. */
-export type ReadRecords = (
-  subject: string,
-  prefix: string,
-) => Promise<readonly { readonly key: string; readonly value?: unknown; readonly at: string }[]>;
 
 export interface KeeperOptions {
   readonly folder: FilesFolder;
   readonly reader: RunReader;
   readonly reports: Reports;
+  /** Of earlier runs of the same pipeline. */
   readonly records?: ReadRecords | undefined;
   readonly back?: WayBack | undefined;
+  readonly stepNames?: readonly string[] | undefined;
   readonly outside?: readonly string[] | undefined;
   readonly find?: FindSecrets | undefined;
   /** How long an unreadable file must stay the same before it is set aside, in milliseconds. */
@@ -97,7 +94,7 @@ export class Keeper {
     const { view } = withheld;
     for (const place of withheld.places)
       reports.report('withheld', `${place}: looks like a secret; it is not written.`);
-    const documents = runDocuments(withheld);
+    const documents = await this.#withLastSuccess(runDocuments(withheld), view);
     const recorded = await this.#recorded(view);
     if (!(await this.#checkFiles(withheld, documents, recorded))) return view;
     await this.#begin(view);
@@ -110,7 +107,8 @@ export class Keeper {
   }
 
   /** False: somebody seems to be writing one. Throws `InvalidError` (`files-foreign`) before any is touched; ours that are broken are set aside. */
-  async #checkFiles({ view }: Withheld, { texts, dedupe }: RunDocuments, recorded: DedupeIndex): Promise<boolean> {
+  async #checkFiles({ view }: Withheld, documents: RunDocuments, recorded: DedupeIndex): Promise<boolean> {
+    const { texts, dedupe, lastSuccess } = documents;
     const { folder } = this.#options;
     const { run: shown } = this.#state;
     const before = shown === null || shown === view.workflow ? undefined : shown;
@@ -129,6 +127,7 @@ export class Keeper {
       else broken.push([file, found.problem]);
     }
     for (const [file, text] of texts) await this.#refuseForeign(file, text);
+    if (shown !== null && lastSuccess !== undefined) await this.#refuseOtherSuccess(lastSuccess);
     if (isWaiting) return false;
     for (const [file, problem] of broken) await this.#setAside(file, problem);
     return true;
@@ -197,27 +196,27 @@ export class Keeper {
     this.#state.wrote(HANDOFF, written);
   }
 
+  /** Where the run has not succeeded and the folder knows none that has: the newest one that did. */
+  async #withLastSuccess(own: RunDocuments, { definition, tenant }: RunView): Promise<RunDocuments> {
+    const { folder, reader, find } = this.#options;
+    if (own.lastSuccess !== undefined || (await folder.read(LAST_SUCCESS)) !== undefined) return own;
+    const view = await reader.lastSuccess(definition, tenant);
+    if (view === undefined) return own;
+    const { texts, lastSuccess } = runDocuments(withhold(view, find));
+    return { ...own, lastSuccess, texts: new Map([...texts, ...own.texts]) };
+  }
+
   async #keepRun(withheld: Withheld, documents: RunDocuments, recorded: DedupeIndex): Promise<void> {
-    const { folder, reader } = this.#options;
+    const { folder } = this.#options;
     // Outputs first: a reader of their path in another file finds them.
     for (const [file, text] of documents.texts) await this.#write(file, text);
     await this.#keepLog(withheld.view.workflow, documents.log);
     await this.#keepKeys(withheld, documents.dedupe, recorded);
-    let last = documents.lastSuccess;
-    if (last === undefined && (await folder.read(LAST_SUCCESS)) === undefined) {
-      const view = await reader.lastSuccess(withheld.view.definition, withheld.view.tenant);
-      const earlier = view && runDocuments(withhold(view, this.#options.find));
-      for (const [file, text] of earlier?.texts ?? []) {
-        await this.#refuseForeign(file, text);
-        await this.#write(file, text);
-      }
-      last = earlier?.lastSuccess;
-    }
+    const { lastSuccess: last } = documents;
     if (last !== undefined) {
       const { total_tokens_used: total } = await this.#withOthersFields(documents.runState, withheld.view);
-      const text = jsonText(last === documents.lastSuccess ? { ...last, total_tokens: total } : last);
-      await this.#refuseOtherSuccess(withheld.view.workflow, text);
-      await this.#write(LAST_SUCCESS, text);
+      const isOwn = last.pipeline_id === withheld.view.workflow;
+      await this.#write(LAST_SUCCESS, jsonText(isOwn ? { ...last, total_tokens: total } : last));
     }
     // Last, so that a reader that waits for its status finds all the others.
     await folder.locked(RUN_STATE, async () =>
@@ -255,47 +254,49 @@ export class Keeper {
   }
 
   /** One of another run than this, which was not written here. */
-  async #refuseOtherSuccess(run: string, text: string): Promise<void> {
+  async #refuseOtherSuccess(own: LastSuccessFile): Promise<void> {
     const read = readJson((await this.#options.folder.read(LAST_SUCCESS)) ?? '', lastSuccessFileSchema);
-    if (read.ok && read.value.pipeline_id !== run) await this.#refuseForeign(LAST_SUCCESS, text);
+    if (read.ok && read.value.pipeline_id !== own.pipeline_id) await this.#refuseForeign(LAST_SUCCESS, jsonText(own));
   }
 
   async #keepKeys({ view }: Withheld, own: DedupeIndex, recorded: DedupeIndex): Promise<void> {
-    const { folder, back, find, reports, outside } = this.#options;
+    const { folder, back, find, reports, outside, stepNames } = this.#options;
     const text = await folder.read(DEDUPE_INDEX);
     const read: Read<DedupeIndex> =
       text === undefined ? { ok: true, value: {}, overlooked: [] } : readJson(text, dedupeIndexSchema as never);
     // Somebody has begun to write it since it was checked.
     if (!read.ok) return void (await this.#isSettled(DEDUPE_INDEX, text as string));
-    const all = Object.entries(read.value);
+    const all = Object.entries(read.value).map(
+      ([key, entry]) => [key, countingFor(view, key, entry, stepNames)] as const,
+    );
     const isOther = ([key, { input }]: readonly [string, DedupeEntry]): boolean =>
       own[key] === undefined && this.#isOfOther(view, input);
     const others = Object.fromEntries(all.filter(isOther));
     const written = Object.fromEntries(all.filter((entry) => !isOther(entry)));
-    const known = new Set([...Object.keys(own), ...Object.keys(recorded)]);
-    await takeKeys({ folder, state: this.#state, back, find, reports, outside }, view, written, known);
-    /** Of others, in their own words: with the same output, or one that can't be read here to compare. */
-    const theirs: [string, DedupeEntry][] = [];
+    const known: DedupeIndex = { ...recorded, ...own };
+    const taken = Object.keys(known).filter((key) => others[key] === undefined);
+    const marked = Object.fromEntries(all);
+    await takeKeys({ folder, state: this.#state, back, find, reports, outside }, view, marked, new Set(taken));
+    const kept = { ...known };
     for (const [key, entry] of Object.entries(written)) {
-      const known = own[key] ?? recorded[key];
-      if (known === undefined || (known.checksum ?? '') === (entry.checksum ?? '')) continue;
-      // It says that the key is done, but not with which output.
-      if (entry.output == null && entry.checksum == null) continue;
-      if (await this.#isSame(entry, known)) theirs.push([key, entry]);
+      const made = known[key];
+      const isSilent = entry.output == null && entry.checksum == null;
+      if (made === undefined) kept[key] = entry;
+      // It says that the key is done, but not with which output; or it is that output, or our path to it.
+      else if (isSilent || isOwn(entry, made)) continue;
+      else if (await this.#isSame(entry, made)) kept[key] = entry;
       else if (!this.#state.has(keyMark(view, key, entry))) {
         reports.report('refused', `key ${JSON.stringify(key)}: it is done with another output, which is kept.`);
       }
     }
-    for (const key of view.done.length === 0 ? [] : Object.keys(others)) {
+    for (const key of Object.keys(others)) {
       reports.report(
         'refused',
         `key ${JSON.stringify(key)}: it was done for another input, so this run does its step.`,
       );
     }
-    const ours = Object.entries({ ...recorded, ...own });
-    await this.#state.take(...ours.map(([key, entry]) => keyMark(view, key, entry)));
+    await this.#state.take(...Object.entries(known).map(([key, entry]) => keyMark(view, key, entry)));
     // Somebody may have rewritten it since it was read: then the next pass takes that over first.
-    const kept = { ...recorded, ...written, ...overlap(recorded, written), ...own, ...Object.fromEntries(theirs) };
     await folder.locked(DEDUPE_INDEX, async () => {
       if ((await folder.read(DEDUPE_INDEX)) === text) await this.#write(DEDUPE_INDEX, jsonText(kept));
     });
@@ -333,9 +334,9 @@ export class Keeper {
     return Object.fromEntries(entries);
   }
 
-  /** Of which input the run is, its first step says. Until then a key with one doesn't count: their step would be skipped for good. */
-  #isOfOther({ done }: RunView, input: string | null | undefined): boolean {
-    return typeof input === 'string' && done[0]?.input?.startsWith(input) !== true;
+  /** A key that is done for another input doesn't count: their step would be skipped for good. */
+  #isOfOther({ input: own }: RunView, input: string | null | undefined): boolean {
+    return typeof input === 'string' && own?.startsWith(input) !== true;
   }
 
   async #isSettled(file: string, text: string): Promise<boolean> {
@@ -381,12 +382,24 @@ function withOthersFields(
     const times = skipped.has(name) ? { ...(started_at && { started_at }), ...(finished_at && { finished_at }) } : {};
     return [name, { ...theirs[name], ...step, ...times }] as const;
   });
+  const more = Object.entries(theirs).filter(([name, step]) => own.steps[name] === undefined && !isBare(step));
   // What others have counted is never less than what was imported of it.
   const { total_tokens_used: total, tidemark_tokens_used: counted = isShown ? tokens : 0 } = read.value;
   const total_tokens_used = Math.max(own.total_tokens_used, total - counted + tokens);
-  return { ...read.value, ...own, steps: Object.fromEntries(steps), total_tokens_used };
+  return { ...read.value, ...own, steps: Object.fromEntries([...steps, ...more]), total_tokens_used };
 }
 
-/** The log's entry contradicts the written one. */
-const overlap = (recorded: DedupeIndex, written: DedupeIndex): DedupeIndex =>
-  Object.fromEntries(Object.entries(recorded).filter(([key]) => Object.hasOwn(written, key)));
+/** A mark that says no input counts for that of the run whose folder it is in. One that is of no step of its counts for any. */
+function countingFor({ input }: RunView, key: string, entry: DedupeEntry, stepNames?: readonly string[]): DedupeEntry {
+  const isOfStep = stepNames?.includes(stepOf(key, stepNames)) ?? true;
+  return entry.input == null && isOfStep && input !== undefined ? { ...entry, input } : entry;
+}
+
+/** As it was written here: not in others' words, which stay. */
+const isOwn = ({ output, checksum }: DedupeEntry, made: DedupeEntry): boolean =>
+  checksum === made.checksum && (output == null || output === made.output || checksumOf(output) === checksum);
+
+/** A step that this run could have written, and has no more. */
+const isBare = (entry: object): boolean =>
+  JSON.stringify({ ...entry, status: '', started_at: '' }) ===
+  '{"status":"","output_file":null,"started_at":"","finished_at":null}';

@@ -292,31 +292,34 @@ describe('what others write', () => {
       await writeFile(made, 'by hand');
       await python(`p.handoff('Step1', 'Step2', 'x'); p.mark_done(p.key('second'), ${JSON.stringify(made)})`, day);
       await eventually(() => expect(world.reported).toContain(`taken: key "second_${day}" is done`));
+      // Of this run's input from then on, which its opening says, before a step of it is done.
+      await eventually(async () => expect(await read('dedupe_index.json')).toContain('"input"'));
+      await python(`p.handoff('Step1', 'Step2', 'y')`, day);
+      await eventually(() => expect(world.signals).toHaveLength(2));
+      await eventually(async () => expect(await read('execution_log.jsonl')).toMatch(/(?:"signal".*){2}/s));
+      expect(await python(`print(p.is_done(p.key('second')))`, day)).toBe('True\n');
       gate.resolve();
       expect(await run.result()).toBe('by hand');
       await eventually(async () => expect(await status()).toBe('completed'));
       expect(await python(`print([p.is_done(p.key(s)) for s in ('first', 'second', 'third', 'other')])`, day)).toBe(
         '[True, True, True, False]\n',
       );
-      // The same keys for another input: theirs count for any, the run's own for its own.
+      // The same keys for another input aren't done.
       await mirror?.close();
       gate = Promise.withResolvers();
       const other = await begun('shared-5', day, {}, { day, other: true });
-      expect(await python(`print([p.is_done(p.key(s)) for s in ('first', 'second')])`, day)).toBe('[False, True]\n');
+      expect(await python(`print([p.is_done(p.key(s)) for s in ('first', 'second')])`, day)).toBe('[False, False]\n');
       gate.resolve();
-      expect(await other.result()).toBe('by hand');
-      expect((await other.checkpoints()).map(({ lastAction }) => lastAction)).toEqual([
-        `first_${day}`,
-        `skipped, second_${day} is done`,
-        `third_${day}`,
-      ]);
+      await expect(other.result()).rejects.toThrow('done by others');
     });
 
     it('as done by both says so, and keeps what the run made', async () => {
       const day = '20260521';
       const run = await begun('shared-2', day);
       await python(`p.mark_done(p.key('first'), 'by hand'); p.mark_done(p.key('second'), 'by hand')`, day);
-      await eventually(() => expect(world.reported).toContain(`taken: key "first_${day}" is done`));
+      for (const key of ['first', 'second']) {
+        await eventually(() => expect(world.reported).toContain(`taken: key "${key}_${day}" is done`));
+      }
       gate.resolve();
       await run.result();
       await eventually(async () => expect(await status()).toBe('completed'));

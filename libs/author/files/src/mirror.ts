@@ -5,8 +5,8 @@
 
 import { TidemarkApiError } from '@tidemark/client';
 import { UnavailableError } from '@tidemark/core';
-import type { ExportOptions } from './export.ts';
-import { type FilesFolder, openFolder } from './folder.ts';
+import { type ExportOptions, openedFolder } from './export.ts';
+import type { FilesFolder } from './folder.ts';
 import { Keeper, SHARED_NAMES } from './keeper.ts';
 import { SETTLE_MS } from './limits.ts';
 import { Reports } from './reports.ts';
@@ -20,6 +20,8 @@ const REST_FACTOR = 5;
 export interface MirrorOptions extends ExportOptions {
   /** Calls the listener whenever rows may have changed; returns a function that stops it. */
   readonly subscribe?: ((listener: () => void) => Promise<() => unknown>) | undefined;
+  /** Called once all that others wrote before has been taken over. */
+  readonly onTaken?: (() => void) | undefined;
   readonly settleMs?: number | undefined;
   readonly periodMs?: number | undefined;
 }
@@ -33,9 +35,12 @@ export interface Mirror {
 
 /** Throws `ConfigError` (`files-in-use`, `files-newer`, `files-no-folder`), `UnavailableError` (`files-unavailable`). */
 export async function mirrorFiles(options: MirrorOptions): Promise<Mirror> {
-  const folder = await openFolder(options.folder, options);
+  const folder = await openedFolder(options);
+  const release = async (): Promise<void> => {
+    if (folder !== options.folder) await folder.close();
+  };
   try {
-    const reader = new RunReader(options.client, options.stepNames);
+    const reader = new RunReader(options);
     const reports = new Reports(options.onReport);
     const settleMs = options.settleMs ?? SETTLE_MS;
     const keeper = await Keeper.open({ ...options, folder, reader, reports, settleMs, nowMs: Date.now });
@@ -43,7 +48,7 @@ export async function mirrorFiles(options: MirrorOptions): Promise<Mirror> {
     const unsubscribe = await options.subscribe?.(() => following.wake());
     const ended = following.run().finally(async () => {
       await unsubscribe?.();
-      await folder.close();
+      await release();
     });
     // Callers of `ended` or `close` receive the error.
     ended.catch(() => {});
@@ -55,7 +60,7 @@ export async function mirrorFiles(options: MirrorOptions): Promise<Mirror> {
       },
     };
   } catch (error) {
-    await folder.close();
+    await release();
     throw error;
   }
 }
@@ -74,6 +79,7 @@ class Following {
   #wake: (() => void) | undefined;
   /** Of rows and folder at the last pass. */
   #seen = '';
+  #hasTaken = false;
 
   constructor(options: MirrorOptions, folder: FilesFolder, keeper: Keeper, reader: RunReader, reports: Reports) {
     this.#options = options;
@@ -101,6 +107,8 @@ class Following {
       const beganMs = performance.now();
       try {
         await this.#poll();
+        if (this.#keeper.isSettled && !this.#hasTaken) this.#options.onTaken?.();
+        this.#hasTaken ||= this.#keeper.isSettled;
         this.#reports.forget('away');
       } catch (error) {
         if (isLast || !isUnavailable(error)) throw error;

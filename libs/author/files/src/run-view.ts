@@ -5,7 +5,8 @@
 
 import type { Answer } from '@tidemark/client';
 import type { Json } from '@tidemark/core';
-import { checksumOf, handoffSchema, type NamedHandoff, stepRecordIn } from '@tidemark/sdk';
+import { describeEvent, ENDINGS } from '@tidemark/core/timeline';
+import { checksumOf, type DoneRecord, handoffSchema, type NamedHandoff, stepRecordIn } from '@tidemark/sdk';
 import { actionEntry, type Effect, type LogEntry, toolCallIds } from './actions.ts';
 import type { LogLine, RunState } from './formats.ts';
 
@@ -13,6 +14,13 @@ export type Workflow = Answer<'GET /v1/workflows'>['workflows'][number];
 export type Checkpoint = Answer<'GET /v1/workflows/{workflow}/checkpoints'>['checkpoints'][number];
 export type Note = Answer<'GET /v1/workflows/{workflow}/notes'>['events'][number];
 export type Task = Answer<'GET /v1/workflows/{workflow}/tasks'>['tasks'][number];
+
+/** What others did of the run before it was imported. */
+export interface Imported {
+  /** It skips these, each in its turn. */
+  readonly steps: readonly (DoneRecord & { readonly at: string })[];
+  readonly tokens: number;
+}
 
 export interface RunParts {
   readonly row: Workflow;
@@ -24,14 +32,18 @@ export interface RunParts {
   readonly effects: ReadonlyMap<string, readonly Effect[]>;
   /** All steps of its definition in order, where it is known. */
   readonly stepNames?: readonly string[] | undefined;
+  /** Digest of its input, while rows have its opening. */
+  readonly input: string | undefined;
+  readonly imported: Imported;
 }
 
-/** One committed step. */
+/** One committed step, or one that the run will skip. */
 export interface DoneStep {
   /** Unique in the run: the step, with its task where the step was done before. */
   readonly name: string;
   readonly step: string;
-  readonly key: string;
+  /** Null: it is known only when the run skips it. */
+  readonly key: string | null;
   readonly output: Json;
   readonly checksum: string;
   /** Digest of the run's input; undefined for a step of no pipeline. */
@@ -55,7 +67,9 @@ export interface RunView {
   readonly failedStep: string | undefined;
   readonly updatedAtMs: number;
   readonly tokens: number;
-  /** Tokens that others say they spent on the pipeline before this run. */
+  /** Digest of its input. */
+  readonly input: string | undefined;
+  /** Tokens that others say they spent on it before it was imported. */
   readonly importedTokens: number;
   readonly stepNames: readonly string[];
   readonly done: readonly DoneStep[];
@@ -68,14 +82,20 @@ export interface RunView {
 /** A signal of this name is a hand-over from outside. */
 export const HANDOFF_SIGNAL = 'handoff';
 
-export function runView({ row, checkpoints, notes, tasks, effects, stepNames }: RunParts): RunView {
+export function runView({ row, checkpoints, notes, tasks, effects, stepNames, input, imported }: RunParts): RunView {
   const seen = checkpoints.filter(({ position }) => position <= row.position);
-  const done = doneSteps(row, seen);
+  const committed = doneSteps(row, seen);
   const doneTasks = new Set(seen.map(({ task }) => task));
-  const pending = tasks.filter(({ task }) => !doneTasks.has(task)).map(pendingStep);
-  const failure = done.find((step) => step.failure !== null)?.step;
+  const failure = committed.find((step) => step.failure !== null)?.step;
   const status = failure === undefined ? statusOf(row) : 'failed';
-  const failedStep = failure ?? (status === 'failed' ? failedIn(seen, done, stepNames) : undefined);
+  const failedStep = failure ?? (status === 'failed' ? failedIn(seen, committed, stepNames) : undefined);
+  const skips = importedSteps(imported, committed);
+  const done = [...committed, ...skips];
+  const isSkipped = (name: string): boolean => skips.some(({ step }) => step === name);
+  const pending = tasks.filter(({ task, step }) => !doneTasks.has(task) && !isSkipped(step)).map(pendingStep);
+  const toDo = pending.find(({ isReady }) => isReady) ?? pending[0];
+  const afterSkips =
+    skips.length === 0 ? undefined : stepNames?.find((name) => !done.some(({ step }) => step === name));
   const stepOf = new Map([
     ...checkpoints.map((one) => [one.task, one.step_definition_ref] as const),
     ...tasks.map((one) => [one.task, one.step] as const),
@@ -95,12 +115,13 @@ export function runView({ row, checkpoints, notes, tasks, effects, stepNames }: 
     definition: row.definition,
     tenant: row.tenant,
     position: row.position,
-    status,
-    currentStep: failedStep ?? pending.find(({ isReady }) => isReady)?.step ?? pending[0]?.step ?? null,
+    status: skips.length > 0 && status === 'new' ? 'running' : status,
+    currentStep: failedStep ?? toDo?.step ?? afterSkips ?? null,
     failedStep,
     updatedAtMs: Date.parse(row.updated_at),
     tokens: row.tokens,
-    importedTokens: done.reduce((sum, { importedTokens }) => sum + importedTokens, 0),
+    input: input ?? committed[0]?.input,
+    importedTokens: imported.tokens,
     stepNames: [
       ...new Set([...(stepNames ?? []), ...done.map(({ step }) => step), ...pending.map(({ step }) => step)]),
     ],
@@ -117,10 +138,15 @@ export function runView({ row, checkpoints, notes, tasks, effects, stepNames }: 
   };
 }
 
-function doneSteps(
-  row: Workflow,
-  checkpoints: readonly Checkpoint[],
-): readonly (DoneStep & { readonly importedTokens: number })[] {
+const importedSteps = ({ steps }: Imported, committed: readonly DoneStep[]): readonly DoneStep[] =>
+  steps
+    .filter(({ step }) => !committed.some((one) => one.step === step))
+    .map(({ step, output, checksum, input, at }) => ({
+      ...{ name: step, step, key: null, output: output as Json, checksum, input },
+      ...{ startedAtMs: Date.parse(at), finishedAtMs: Date.parse(at), failure: null, isSkipped: true },
+    }));
+
+function doneSteps(row: Workflow, checkpoints: readonly Checkpoint[]): readonly DoneStep[] {
   const names = new Set<string>();
   let beforeMs = Date.parse(row.opened_at);
   return checkpoints.map((checkpoint) => {
@@ -144,7 +170,6 @@ function doneSteps(
       finishedAtMs,
       failure: record?.failure ?? null,
       isSkipped: record?.skipped != null,
-      importedTokens: record?.skipped == null ? 0 : record.tokens,
     };
   });
 }
@@ -222,54 +247,32 @@ function noteLine(step: string | null, ts: string, action: string, detail: Json 
   return { ...line, ...fields, ...line } as LogLine;
 }
 
-/** The words of people and of the system; forgotten ones are empty. */
-interface Words {
-  readonly error?: { readonly message?: string };
-  readonly why?: string;
-  readonly value?: Json;
-}
+/** The action of a line for what happened, which of its facts is the result, and which stand beside that. */
+const ACTIONS: Readonly<Record<string, readonly [action: string, result: string, ...more: string[]]>> = {
+  step_failed: ['failed', 'message', 'task', 'attempt'],
+  signal: ['signal', 'name'],
+  parked: ['waits', 'message'],
+  decided: ['decided', 'resolution', 'by'],
+  cancelling: ['cancelled', 'why', 'by'],
+  paused: ['paused', 'why', 'by'],
+  resumed_by: ['resumed', 'why', 'by'],
+  lease_lost: ['interrupted', 'reason'],
+};
 
-function noteReported({ position, at, type, control: clear, payload }: Note): Reported {
-  const control = clear as Readonly<Record<string, Json>>;
-  const { error, why = '', value } = (payload ?? {}) as Words;
-  const message = error?.message ?? '';
-  const line = (action: string, result: Json, more: Readonly<Record<string, Json>> = {}): Reported => ({
-    ...{ position, handoffs: [] },
-    lines: [entry({ ts: at, step: null, action, tokens: 0, result, ...more } as LogLine)],
-  });
-  const by = { by: control.by ?? null };
-  switch (type) {
-    case 'StepFailed':
-      return line('failed', message, { task: control.task ?? null, attempt: control.attempt ?? null });
-    case 'SignalReceived':
-      return {
-        ...line('signal', control.name ?? null),
-        handoffs: control.name === HANDOFF_SIGNAL ? named(value) : [],
-      };
-    case 'WorkflowParked':
-      return line('waits', message);
-    case 'WorkflowFailed':
-    case 'WorkflowTerminated':
-      return line('ended', `failed: ${message}`);
-    case 'WorkflowCompleted':
-      return line('ended', control.continued === undefined ? 'completed' : `continues as ${control.continued}`);
-    case 'ApprovalGiven':
-      return line('decided', control.approved === true ? 'approved' : 'rejected', by);
-    case 'CancelRequested':
-      return line('cancelled', why, by);
-    case 'PauseRequested':
-      return line('paused', why, by);
-    case 'ResumeRequested':
-      return line('resumed', why, by);
-    case 'ApprovalDecided':
-      return line('decided', control.resolution ?? null, by);
-    case 'RetryDecided':
-      return line('decided', 'retry on a new build');
-    case 'LeaseRevoked':
-      return line('interrupted', control.reason ?? null);
-    default:
-      return { position, lines: [], handoffs: [] };
-  }
+function noteReported(note: Note): Reported {
+  const { position, at: ts, payload } = note;
+  const what = describeEvent(note);
+  if (what === undefined) return { position, lines: [], handoffs: [] };
+  const { kind, facts = {}, title, words, about } = what;
+  const { value } = (payload ?? {}) as { readonly value?: Json };
+  const handoffs = kind === 'signal' && facts.name === HANDOFF_SIGNAL ? named(value) : [];
+  const [action, result = '', ...more] = ACTIONS[kind] ?? (ENDINGS.has(kind) ? ['ended'] : []);
+  if (action === undefined) return { position, lines: [], handoffs };
+  const end =
+    kind === 'failed' ? `failed: ${words}` : about === undefined ? title.toLowerCase() : `continues as ${about}`;
+  const beside = Object.fromEntries(more.map((name) => [name, facts[name] ?? null]));
+  const line = { ts, step: null, action, tokens: 0, result: facts[result] ?? end, ...beside };
+  return { position, lines: [entry(line as LogLine)], handoffs };
 }
 
 function named(detail: Json | undefined): readonly NamedHandoff[] {

@@ -2,8 +2,17 @@
 
 import { type Answer, type Client, TidemarkApiError } from '@tidemark/client';
 import { DEFAULT_TENANT, LimitError } from '@tidemark/core';
+import { doneSchema, importedKey, pipelineSubject, spentSchema } from '@tidemark/sdk';
 import type { Effect } from './actions.ts';
-import { type Checkpoint, type Note, type RunView, runView, type Task, type Workflow } from './run-view.ts';
+import {
+  type Checkpoint,
+  type Imported,
+  type Note,
+  type RunView,
+  runView,
+  type Task,
+  type Workflow,
+} from './run-view.ts';
 
 /** Most checkpoints of one run that are shown as files. */
 const CHECKPOINTS_MAX_COUNT = 20_000;
@@ -25,6 +34,12 @@ export type Shown =
   /** Default of `tenant`: the default tenant. */
   | { readonly definition: string; readonly tenant?: string | undefined };
 
+/** Records of a pipeline whose keys begin so. */
+export type ReadRecords = (
+  subject: string,
+  prefix: string,
+) => Promise<readonly { readonly key: string; readonly value?: unknown; readonly at: string }[]>;
+
 /** Records that seldom change, so each is read once. */
 interface Read {
   /** Their status is the current one: they are read again where it may have changed. */
@@ -37,19 +52,30 @@ interface Read {
   readonly effects: Map<string, readonly Effect[]>;
   /** The run has ended, and all its effects are here. */
   hasAllEffects: boolean;
+  /** What it was opened with. */
+  opened: Promise<{ readonly input: string | undefined; readonly imported: Imported }> | undefined;
 }
 
 /** Statuses in which effects of checkpoints may have been compensated since. */
 const COMPENSATING: ReadonlySet<Workflow['status']> = new Set(['compensating', 'compensated', 'failed']);
 
+export interface ReaderOptions {
+  readonly client: Client;
+  /** All steps of the definition in order; without it, those that have occurred. */
+  readonly stepNames?: readonly string[] | undefined;
+  readonly records?: ReadRecords | undefined;
+}
+
 export class RunReader {
   readonly #client: Client;
   readonly #stepNames: readonly string[] | undefined;
+  readonly #records: ReadRecords | undefined;
   readonly #read = new Map<string, Read>();
 
-  constructor(client: Client, stepNames?: readonly string[]) {
+  constructor({ client, stepNames, records }: ReaderOptions) {
     this.#client = client;
     this.#stepNames = stepNames;
+    this.#records = records;
   }
 
   /** The run to show now; undefined while there is none. */
@@ -73,7 +99,20 @@ export class RunReader {
     await this.#readNotes(row, read);
     const tasks = await this.#tasks(row);
     const effects = await this.#effects(row, read, checkpoints, tasks);
-    return runView({ row, checkpoints, notes: read.notes, tasks, effects, stepNames: this.#stepNames });
+    read.opened ??= this.#opened(row);
+    const opened = await read.opened;
+    return runView({ row, checkpoints, notes: read.notes, tasks, effects, stepNames: this.#stepNames, ...opened });
+  }
+
+  async #opened({ workflow, definition }: Workflow) {
+    const { input_state_hash: input } = await this.#client.run(workflow).get({ content: false });
+    const rows = (await this.#records?.(pipelineSubject(definition), importedKey(workflow, ''))) ?? [];
+    const steps = rows.flatMap(({ key, value, at }) => {
+      const made = doneSchema.safeParse(value).data;
+      return made !== undefined && key === importedKey(workflow, made.step) ? [{ ...made, at }] : [];
+    });
+    const spent = spentSchema.safeParse(rows.find(({ key }) => key === importedKey(workflow, ''))?.value);
+    return { input: input ?? undefined, imported: { steps, tokens: spent.data?.tokens ?? 0 } };
   }
 
   /** The newest run of the tenant's definition that succeeded. */
@@ -91,7 +130,13 @@ export class RunReader {
     if (known !== undefined) return known;
     // It follows one run at a time; the others were read once.
     this.#read.clear();
-    const read: Read = { checkpoints: [], status: undefined, notes: [], effects: new Map(), hasAllEffects: false };
+    const read: Read = {
+      checkpoints: [],
+      status: undefined,
+      notes: [],
+      effects: new Map(),
+      ...{ hasAllEffects: false, opened: undefined },
+    };
     this.#read.set(workflow, read);
     return read;
   }

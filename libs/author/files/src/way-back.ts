@@ -5,14 +5,7 @@
  */
 
 import type { Json } from '@tidemark/core';
-import {
-  type DoneRecord,
-  doneKey,
-  handoffKey,
-  handoffTargets,
-  type NamedHandoff,
-  pipelineSubject,
-} from '@tidemark/sdk';
+import { doneKey, handoffKey, handoffTargets, inputKey, type NamedHandoff, pipelineSubject } from '@tidemark/sdk';
 import { digestOf, type FilesFolder } from './folder.ts';
 import type { FolderState } from './folder-state.ts';
 import type { DedupeEntry, DedupeIndex } from './formats.ts';
@@ -58,16 +51,25 @@ export function stepOf(key: string, stepNames: readonly string[]): string {
 /** A key with a dashed date, and with the first digits of the input's digest: the form before `{step}_{yyyymmdd}`. */
 const OLD_KEY = /^(.+)_(\d{4})-(\d\d)-(\d\d)(?:_([0-9a-f]{12}))?$/s;
 
-/** The keys that a key of a file stands for: itself and, reported, the default one, where it has that one's old form. */
-export function keysOf(key: string, reports: Reports): readonly { readonly key: string; readonly input?: string }[] {
-  const [, step, year, month, day, input] = OLD_KEY.exec(key) ?? [];
-  if (step === undefined) return [{ key }];
+/** The records of a file's key: its own and, reported, that of the default key whose old form it has. With an input, they are of that one. */
+export function doneRecords(
+  key: string,
+  input: string | null | undefined,
+  made: object,
+  reports: Reports,
+): readonly RecordWrite[] {
+  const of = (each: string, digest = input): RecordWrite => ({
+    key: digest == null ? doneKey(each) : inputKey(each, digest),
+    value: { ...made, ...(digest != null && { key: each, input: digest }) } as unknown as Json,
+  });
+  const [, step, year, month, day, digest] = OLD_KEY.exec(key) ?? [];
+  if (step === undefined) return [of(key)];
   const now = `${step}_${year}${month}${day}`;
   reports.report(
     'overlooked',
     `key ${JSON.stringify(key)} has the old form of ${JSON.stringify(now)}: it counts as both.`,
   );
-  return [{ key }, { key: now, ...(input !== undefined && { input }) }];
+  return [of(key), of(now, digest)];
 }
 
 /** Reports a hand-over that several steps may be meant by. */
@@ -141,17 +143,8 @@ export async function takeKeys(
     else if ((find?.(resolved.output) ?? []).length > 0) refuse('its output holds what looks like a secret.');
     else if (back === undefined) refuse('nothing reads what is marked here; it stays in the file.');
     else {
-      const value: DoneRecord = {
-        step: stepOf(key, run.stepNames),
-        workflow: `files ${folder.path}`,
-        ...resolved,
-        ...(typeof entry.input === 'string' && { input: entry.input }),
-      } as DoneRecord;
-      const records = keysOf(key, reports).map(({ key: each, ...input }) => ({
-        key: doneKey(each),
-        value: { ...value, ...input } as unknown as Json,
-      }));
-      await back.remember(pipelineSubject(run.definition), records);
+      const made = { step: stepOf(key, run.stepNames), workflow: `files ${folder.path}`, ...resolved };
+      await back.remember(pipelineSubject(run.definition), doneRecords(key, entry.input, made, reports));
       await state.take(mark);
       reports.report('taken', `key ${JSON.stringify(key)} is done`);
     }

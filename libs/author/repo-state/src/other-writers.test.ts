@@ -3,7 +3,8 @@
 import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { nodeFiles } from './files.ts';
 import { aState, testPlace } from './place-fixture.ts';
 import { openRepoState } from './repo-state.ts';
 
@@ -140,6 +141,17 @@ describe('a new state', () => {
 });
 
 describe('outside of a repository', () => {
+  it.skipIf(process.platform === 'win32')('is where other programs look, whatever TMPDIR says', async () => {
+    vi.stubEnv('TMPDIR', (await testPlace({ onTestFinished })).temporaryFolder);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const files = {
+      ...nodeFiles,
+      stat: async () => ({ kind: 'absent', sizeBytes: 0, changedMs: 0, owner: -1, mode: 0 }) as const,
+    };
+    const { file } = await openRepoState({ folder: undefined, name: 'audit', now: () => 0, files }).show();
+    expect(file).toBe('/tmp/workflow-state/audit-state.json');
+  });
+
   it('a state lies in the system’s temporary folder, for its user alone, and each answer warns of it', async () => {
     const { temporaryFolder } = await testPlace({ onTestFinished });
     const outside = openRepoState({ folder: undefined, name: 'audit', now: () => 0, temporaryFolder });

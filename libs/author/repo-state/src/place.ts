@@ -1,11 +1,12 @@
 /**
- * Owns where a state may be, in the order in which places are tried: `.workflow-state/` in a repository or another folder; `workflow-state/`
- * in the system's temporary folder, which other programs know too; and a folder there that is Tidemark's alone. A name never leads out of a
+ * Owns where a state may be, in the order in which places are tried: `.workflow-state/` in a repository or another folder;
+ * `/tmp/workflow-state/`, which other programs know too; and a folder of the system's temporary one that is Tidemark's alone. A name never leads out of a
  * folder, and links are not followed.
  */
 
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { ConfigError, InvalidError } from '@tidemark/core';
 import { linkError, type StateFiles } from './files.ts';
@@ -13,6 +14,8 @@ import { NAME_MAX_CHARS } from './limits.ts';
 
 export const STATE_FOLDER = '.workflow-state';
 const SHARED_FOLDER = 'workflow-state';
+/** Where other programs look, whatever `TMPDIR` says. */
+const SHARED_ROOT = process.platform === 'win32' ? os.tmpdir() : '/tmp';
 
 export interface Place {
   readonly kind: 'own' | 'shared' | 'private';
@@ -44,17 +47,17 @@ export function checkName(name: string): void {
   );
 }
 
-/** `folder`: undefined outside of repositories. */
+/** `folder`: undefined outside of repositories. `temporaryFolder`: instead of the system's. */
 export function placesOf(
   folder: string | undefined,
-  temporaryFolder: string,
   name: string,
+  temporaryFolder?: string | undefined,
 ): readonly [Place, ...Place[]] {
-  const shared = placeIn('shared', temporaryFolder, name);
+  const shared = placeIn('shared', temporaryFolder ?? SHARED_ROOT, name);
   const own = folder === undefined ? shared : placeIn('own', path.resolve(folder), name);
   // The same for the same folder and user, so that the next process finds what the last one wrote.
   const digest = createHash('sha256').update(path.resolve(own.root)).digest('hex').slice(0, 16);
-  const ours = path.join(temporaryFolder, `tidemark-state-${process.getuid?.() ?? 'user'}`, digest);
+  const ours = path.join(temporaryFolder ?? os.tmpdir(), `tidemark-state-${process.getuid?.() ?? 'user'}`, digest);
   return [own, ...(own === shared ? [] : [shared]), placeIn('private', ours, name)];
 }
 

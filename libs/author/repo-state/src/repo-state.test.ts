@@ -3,6 +3,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { nodeFiles } from './files.ts';
 import { findRepository } from './place.ts';
 import { aState, START, testPlace } from './place-fixture.ts';
 import { listStates } from './repo-state.ts';
@@ -147,6 +148,72 @@ describe('the life of a state', () => {
     expect(other.warnings).toEqual([expect.stringContaining('of another state')]);
     expect(await list()).toEqual(['.gitignore', 'audit-state.json', 'audit-state.waiting.json.corrupt']);
     expect(() => open({ checkpointEvery: 0 })).toThrow(/whole number/);
+  });
+
+  it('keeps what waits beside what another program writes, whose own word about a stage counts', async (context) => {
+    const { open, state, read, write, list } = await testPlace(context);
+    const audit = open({ checkpointEvery: 9 });
+    await audit.init({ stages: ['a', 'b', 'c', 'd'] });
+    await audit.checkpoint({ stages: ['a', 'b'], status: 'done', artifacts: { a: 'a.txt', b: 'b.txt' } });
+    const statuses = async () => (await audit.show()).state?.stages.map(({ status }) => status).join(' ');
+    expect(await statuses()).toBe('done done pending pending');
+    const theirs = JSON.parse(await read());
+    // Another program knows nothing of it: it failed at one of them, and did another.
+    theirs.stages = theirs.stages.map((stage: { id: string }) => ({
+      ...stage,
+      ...({ b: { status: 'failed' }, c: { status: 'done' } } as Record<string, object>)[stage.id],
+    }));
+    await write(theirs);
+    expect(await statuses()).toBe('done failed done pending');
+    expect((await audit.show()).warnings).toEqual([
+      expect.stringMatching(/waiting\.json for b does not count: another program/),
+    ]);
+    // What waits from now on is on top of what the file says now.
+    await audit.checkpoint({ stages: ['b'], status: 'done' });
+    expect(await statuses()).toBe('done done done pending');
+    expect((await audit.resume()).stage).toMatchObject({ id: 'd' });
+    expect(await list()).toEqual(['.gitignore', 'audit-state.json']);
+    expect((await state()).artifacts).toEqual({ a: 'a.txt', b: 'b.txt' });
+  });
+
+  it('keeps what waits for a file that does not say when it was created, and not for the next one there', async (context) => {
+    const { open, write } = await testPlace(context);
+    const { created_at: _, ...undated } = aState() as { created_at: string; stages: { id: string }[] };
+    await write(undated);
+    const audit = open({ checkpointEvery: 9 });
+    await audit.checkpoint({ stages: ['test'], status: 'done' });
+    const done = async () =>
+      (await audit.show()).state?.stages.flatMap(({ id, status }) => (status === 'done' ? [id] : []));
+    await write({ ...undated, updated_at: '2026-03-01T15:00:00Z', notes: 'theirs' });
+    expect(await done()).toEqual(['scan', 'test']);
+    await write({
+      ...undated,
+      updated_at: '2026-03-01T16:00:00Z',
+      stages: undated.stages.map(({ id }) => ({ id, status: 'pending' })),
+    });
+    expect([await done(), (await audit.show()).warnings]).toEqual([[], [expect.stringContaining('of another state')]]);
+  });
+
+  it('writes what waited once, also when it is killed before it removed that', async (context) => {
+    const { open, state, read, write, list } = await testPlace(context);
+    let isKilled = false;
+    const remove = async (file: string): Promise<void> => {
+      if (isKilled && file.endsWith('.waiting.json')) throw new Error('killed');
+      await nodeFiles.remove(file);
+    };
+    const audit = open({ checkpointEvery: 2, files: { ...nodeFiles, remove } });
+    await audit.init({ stages: ['a', 'b', 'c'] });
+    await audit.checkpoint({ stages: ['a'], status: 'done', artifacts: { a: 'a.txt' } });
+    isKilled = true;
+    await expect(audit.checkpoint({ stages: ['b'], status: 'done' })).rejects.toThrow('killed');
+    const theirs = JSON.parse(await read());
+    theirs.stages[0].status = 'failed';
+    theirs.artifacts = [];
+    await write(theirs);
+    isKilled = false;
+    expect((await audit.resume()).stage).toMatchObject({ id: 'a' });
+    expect(await state()).toMatchObject({ artifacts: {}, stages: [{ status: 'failed' }, { status: 'done' }, {}] });
+    expect((await list()).filter((name) => name.endsWith('waiting.json'))).toEqual([]);
   });
 
   it('goes forward in time when the clock does not', async (context) => {

@@ -5,7 +5,6 @@
  */
 
 import { execFile } from 'node:child_process';
-import os from 'node:os';
 import path from 'node:path';
 import { ConfigError, ConflictError, InvalidError, isoTime, type Json } from '@tidemark/core';
 import {
@@ -34,7 +33,7 @@ import type { Clock } from './times.ts';
 import type { Waiting } from './waiting.ts';
 
 export interface RepoStateOptions {
-  /** The repository, or another place: it contains `.workflow-state/`. Undefined: no repository, the system's temporary folder. */
+  /** The repository, or another place: it contains `.workflow-state/`. Undefined: no repository, `/tmp/workflow-state`. */
   readonly folder: string | undefined;
   /** The workflow's name; the file is `<name>-state.json`. */
   readonly name: string;
@@ -88,7 +87,7 @@ export class RepoStateFile {
   readonly #root: string;
 
   constructor(options: RepoStateOptions) {
-    const { folder, name, now, files = nodeFiles, temporaryFolder = os.tmpdir(), lock } = options;
+    const { folder, name, now, files = nodeFiles, temporaryFolder, lock } = options;
     checkName(name);
     const { checkpointEvery = 1 } = options;
     if (!Number.isSafeInteger(checkpointEvery) || checkpointEvery < 1) {
@@ -96,7 +95,7 @@ export class RepoStateFile {
     }
     this.#options = options;
     this.#root = path.resolve(folder ?? '.');
-    const places = placesOf(folder, temporaryFolder, name);
+    const places = placesOf(folder, name, temporaryFolder);
     this.#store = new StateStore({ files, places, now, lock, lockWaitMs: options.lockWaitMs ?? LOCK_WAIT_MS });
   }
 
@@ -327,7 +326,7 @@ const isIgnored = (folder: string, file: string): Promise<boolean> =>
 
 /** Lists the states of a folder, and reads none. Names, sorted; empty where there is no folder of states. `folder`: as for `openRepoState`. Throws `InvalidError` (`state-link`). */
 export async function listStates(folder: string | undefined): Promise<readonly string[]> {
-  const places = placesOf(folder, os.tmpdir(), '');
+  const places = placesOf(folder, '');
   const place = (await whyUnsafe(nodeFiles, places[0])) === undefined ? places[0] : places.at(-1)!;
   const { folder: states } = place;
   if ((await nodeFiles.stat(states)).kind === 'link') throw linkError(states);

@@ -191,18 +191,21 @@ export interface FileForm {
   readonly artifacts: 'plain' | 'map';
   readonly notes: 'plain' | 'list';
   readonly evidence: 'plain' | 'fields';
+  /** As it says; absent: it doesn't, as another program's may not. */
+  readonly created_at?: string | undefined;
 }
 
 const PLAIN: FileForm = { artifacts: 'plain', notes: 'plain', evidence: 'plain' };
 
 /** Of what was parsed. */
 export function formOf(value: unknown): FileForm {
-  const { artifacts, notes, stages } = value as Readonly<Record<string, unknown>>;
+  const { artifacts, notes, stages, created_at } = value as Readonly<Record<string, unknown>>;
   const evidence = Array.isArray(stages) ? stages.map((each) => (each as Partial<Stage> | null)?.evidence) : [];
   return {
     artifacts: isMap(artifacts) ? 'map' : 'plain',
     notes: Array.isArray(notes) ? 'list' : 'plain',
     evidence: evidence.some(isMap) ? 'fields' : 'plain',
+    ...(typeof created_at === 'string' && { created_at }),
   };
 }
 

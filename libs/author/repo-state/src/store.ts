@@ -96,11 +96,11 @@ export class StateStore {
       if ((await whyUnsafe(files, own)) === undefined) await refuseLinks(files, own);
       const { read, having } = await this.#read();
       const { winner, losers } = judge(read.candidates, choice);
-      const applied = winner && (await withWaiting(files, having, winner.state));
+      const applied = winner && (await withWaiting(files, having, winner));
       const waiting = applied?.waiting ?? [];
       const place = winner?.place ?? having[0] ?? own;
       const isElsewhere = winner !== undefined && winner.place !== own;
-      const hasWaiting = applied !== undefined && applied.waiting.length + applied.warnings.length > 0;
+      const hasWaiting = applied?.isThere === true;
       return {
         state: applied?.state,
         needsRepair: read.damaged.length > 0 || losers.length > 0 || isElsewhere || hasWaiting,
@@ -225,7 +225,7 @@ export class StateStore {
     await this.#refuseTaken(place, read);
     const judged = judge(read.candidates, choice);
     const { winner } = judged;
-    const applied = winner && (await withWaiting(files, having, winner.state));
+    const applied = winner && (await withWaiting(files, having, winner));
     const before = applied?.state;
     const atMs = Math.max(now(), before === undefined ? 0 : parseTime(before.updated_at) + 1);
     const at = isoTime(atMs);
@@ -236,7 +236,7 @@ export class StateStore {
     if (next !== undefined) textOf(next);
     const warnings = [...read.warnings, ...(applied?.warnings ?? [])];
     if ('keep' in todo && todo.wait !== undefined && winner?.place === place) {
-      await keepWaiting(files, place, winner.state, [...waiting, todo.wait]);
+      await keepWaiting(files, place, winner, [...waiting, todo.wait]);
       return { state: next, file: shown(place, place.file), warnings, isWaiting: true };
     }
     warnings.push(...(await this.#keepDamaged(place, read, atMs)));

@@ -59,12 +59,15 @@ export {
   handoffSchema,
   handoffTargets,
   importedKey,
+  inputDigestOf,
+  inputKey,
   LAST_SUCCESS_KEY,
   type LastSuccess,
   lastSuccessSchema,
   type NamedHandoff,
   pipelineSubject,
   type StepRecord,
+  spentSchema,
   stepRecordIn,
 } from './pipeline-record.ts';
 export type {

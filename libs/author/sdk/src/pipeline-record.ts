@@ -46,7 +46,6 @@ export interface StepRecord {
   readonly checksum: string;
   /** Digest of the run's input. */
   readonly input: string;
-  /** Of a step that this run has skipped: what others say they spent on the pipeline before, which this run has not. */
   readonly tokens: number;
   readonly handoffs: readonly NamedHandoff[];
   readonly gate: { readonly name: string; readonly evidence: Json } | null;
@@ -77,16 +76,17 @@ export const doneSchema = z.object({
   checksum: z.string(),
   /** The output looks like a secret: only the checkpoint of its run has it, and this is null. */
   isWithheld: z.boolean().optional(),
-  /** The step's default key, which counts for this input alone; absent for keys of an author's own, and of others' files. */
+  /** A default key of a step, or one of others' files, which counts for this input alone; absent for keys of an author's own. */
   key: z.string().optional(),
-  /** Digest of the run's input, or its first digits; absent for files of others, which don't have it. */
+  /** Digest of the run's input, or its first digits. */
   input: z.string().optional(),
   /** Digest of the step's own input: the previous step's output, or the run's input. */
   given: z.string().optional(),
-  /** What others say they have spent until then. */
-  tokens: z.number().optional(),
 });
 export type DoneRecord = z.infer<typeof doneSchema>;
+
+/** What others say they spent on a run before it was imported. */
+export const spentSchema = z.object({ tokens: z.number() });
 
 /** The outputs of the newest run that succeeded. */
 export interface LastSuccess {
@@ -114,14 +114,19 @@ export const doneKey = (key: string): string => `done/${key}`;
 export const defaultKey = ({ step, date }: { readonly step: string; readonly date: string }): string =>
   `${step}_${/^\d{4}-\d\d-\d\d$/.test(date) ? date.replaceAll('-', '') : date}`;
 
-/** The record of a default key. Runs with other inputs have the same key, and records of their own; without an input it is that of scripts. */
-export const inputKey = (key: string, input: Json): string =>
-  isEmpty(input) ? doneKey(key) : `${doneKey(key)}/${checksumOf(input).slice(0, INPUT_DIGEST_CHARS)}`;
+/** As the run's opening has it. */
+export const inputDigestOf = (input: Json): string => sha256Digest.sha256(canonicalJson(input));
 
-const isEmpty = (input: Json): boolean => input === null || canonicalJson(input) === '{}';
+/** The record of a default key. Runs with other inputs have the same key, and records of their own; without an input it is the key's own. */
+export const inputKey = (key: string, inputDigest: string): string =>
+  inputDigest.length < INPUT_DIGEST_CHARS || NO_INPUT.has(inputDigest)
+    ? doneKey(key)
+    : `${doneKey(key)}/${inputDigest.slice(0, INPUT_DIGEST_CHARS)}`;
+
+const NO_INPUT: ReadonlySet<string> = new Set([null, {}].map(inputDigestOf));
 
 export const handoffKey = (workflow: string, digest: string): string => `handoff/${workflow}/${digest}`;
-/** A step of an imported run: done, whatever its key. */
+/** A step of an imported run: done, whatever its key. Of no step: what others say they spent on it before. */
 export const importedKey = (workflow: string, step: string): string => `import/${workflow}/${step}`;
 export const LAST_SUCCESS_KEY = 'last-success';
 

@@ -24,6 +24,7 @@ import {
   handoffSchema,
   handoffTargets,
   importedKey,
+  inputDigestOf,
   inputKey,
   LAST_SUCCESS_KEY,
   type LastSuccess,
@@ -31,6 +32,7 @@ import {
   type NamedHandoff,
   pipelineSubject,
   type StepRecord,
+  spentSchema,
   stepRecord,
   stepRecordIn,
 } from './pipeline-record.ts';
@@ -69,9 +71,9 @@ export async function performStep(step: PlacedStep, ctx: AnyContext, date: strin
   const input = ctx.input as Json;
   const parts = { pipeline, step: name, date, input, workflow: ctx.workflow };
   const key = checkKey((step.keyOf ?? defaultKey)(parts), name);
-  const record = step.keyOf === undefined ? inputKey(key, input) : doneKey(key);
+  const inputDigest = inputDigestOf(input);
+  const record = step.keyOf === undefined ? inputKey(key, inputDigest) : doneKey(key);
   const before = step.before === undefined ? undefined : await stepRecordOf(ctx, step.before);
-  const inputDigest = checksumOf(input);
   const [given, givenDigest] = before === undefined ? [input, inputDigest] : [before.output, before.checksum];
   const keys = { key, record, date, given, inputDigest, givenDigest };
   return (await skipped(step, ctx, keys)) ?? ran(step, ctx, keys);
@@ -91,8 +93,8 @@ interface Keys {
 
 /** Records of done steps: of this very run first, then of any run, then from files of others. */
 async function doneBefore({ pipeline, name, keyOf }: PlacedStep, ctx: AnyContext, keys: Keys) {
-  const { key, record, inputDigest, givenDigest } = keys;
-  for (const named of new Set([importedKey(ctx.workflow, name), record, doneKey(key)])) {
+  const { key, inputDigest, givenDigest } = keys;
+  for (const named of new Set([importedKey(ctx.workflow, name), inputKey(key, inputDigest), doneKey(key)])) {
     const found = await recordOf(ctx, pipeline, named);
     const done = doneSchema.safeParse(found?.value);
     if (found === undefined || !done.success) continue;
@@ -131,7 +133,7 @@ async function skipped(step: PlacedStep, ctx: AnyContext, keys: Keys): Promise<P
     output,
     checksum,
     input: keys.inputDigest,
-    tokens: found.tokens ?? 0,
+    tokens: 0,
     handoffs: [handoff],
     gate: null,
     skipped: { workflow, atMs: found.atMs },
@@ -212,6 +214,12 @@ export function lastSuccessWrite(step: PlacedStep, ctx: AnyContext, value: LastS
 export async function lastSuccessOf(ctx: AnyContext, pipeline: string): Promise<LastSuccess | undefined> {
   const parsed = lastSuccessSchema.safeParse((await recordOf(ctx, pipeline, LAST_SUCCESS_KEY))?.value);
   return parsed.success ? parsed.data : undefined;
+}
+
+/** Tokens that others say they spent on an imported run. */
+export async function spentBefore(ctx: AnyContext, pipeline: string): Promise<number> {
+  const found = await recordOf(ctx, pipeline, importedKey(ctx.workflow, ''));
+  return spentSchema.safeParse(found?.value).data?.tokens ?? 0;
 }
 
 /** Output of an earlier step of this run. Throws `InvalidError` (`step-not-done`). */

@@ -12,12 +12,20 @@ import { STEP_RETRY_DEFAULT } from './limits.ts';
 import {
   checksumOf,
   handoffSchema,
+  inputDigestOf,
   type LastSuccess,
   type StepRecord,
   stepRecord,
   stepRecordSchema,
 } from './pipeline-record.ts';
-import { lastSuccessOf, lastSuccessWrite, type PlacedStep, performStep, stepRecordOf } from './pipeline-step.ts';
+import {
+  lastSuccessOf,
+  lastSuccessWrite,
+  type PlacedStep,
+  performStep,
+  spentBefore,
+  stepRecordOf,
+} from './pipeline-step.ts';
 import type {
   Fed,
   Pipeline,
@@ -172,14 +180,14 @@ function stepFunction(step: PlacedStep, placed: readonly PlacedStep[], options: 
 async function done(step: PlacedStep, placed: readonly PlacedStep[], ctx: AnyContext): Promise<Change> {
   const { record, memories, costMicros, isWithheld, note } = await performStep(step, ctx, (ctx.belief as Belief).date);
   const lastAction = `${record.skipped === null ? record.key : `skipped, ${record.key} is done${note}`}${isWithheld ? ', not kept for later runs: it looks like a secret' : ''}`;
-  const made = { output: record, lastAction, tokens: record.skipped === null ? record.tokens : 0, costMicros };
+  const made = { output: record, lastAction, tokens: record.tokens, costMicros };
   if (step.after !== undefined) return { ...made, memories, next: [task(step.after, {})] };
   const all: StepRecord[] = [];
   for (const { name } of placed.slice(0, -1)) all.push(await stepRecordOf(ctx, name));
   all.push(record);
   const success: LastSuccess = {
     workflow: ctx.workflow,
-    totalTokens: all.reduce((sum, { tokens }) => sum + tokens, 0),
+    totalTokens: all.reduce((sum, { tokens }) => sum + tokens, await spentBefore(ctx, step.pipeline)),
     output: record.output,
     outputs: Object.fromEntries(placed.map(({ name }, at) => [name, all[at]!.output])),
   };
@@ -218,7 +226,7 @@ async function fallenBack(
   return {
     output: stepRecord({
       ...NOTHING_DONE,
-      ...{ output, checksum: checksumOf(output), failure: message, input: checksumOf(ctx.input as Json) },
+      ...{ output, checksum: checksumOf(output), failure: message, input: inputDigestOf(ctx.input as Json) },
     }),
     lastAction: `failed, ends with the output of ${last.workflow}`,
     belief: (belief: Belief) => ({ ...belief, fellBack: { step: step.name, error: message, to: last.workflow } }),

@@ -16,7 +16,7 @@ const MODEL_SUMMARY_MAX_CHARS = 200_000;
 
 /** The instruction that precedes the session's messages and trace. */
 export function summaryInstruction(goal: string): string {
-  return `Summarise the session for whoever goes on with it later and knows nothing of it. Its task: ${short(goal)}
+  return `Summarise the session for somebody who continues it later and knows nothing of it. Its task: ${short(goal)}
 
 Answer with one JSON object and nothing else:
 {

@@ -6,7 +6,6 @@ export { type CallRange, type RebuiltCall, type RebuiltCalls, rebuildCalls } fro
 export { sessionBrief } from './agent/session-brief.ts';
 export { sessionMemory, summaryIn } from './agent/session-memory.ts';
 export { Archive } from './archive/archive.ts';
-export type { SweepReport } from './archive/blob-sweep.ts';
 export { ColdReads } from './archive/cold-reads.ts';
 export { Compactor, type CompactorPolicy, type PassReport } from './archive/compactor.ts';
 export { type Deletion, recordedDeletions } from './archive/deletions.ts';
@@ -153,8 +152,7 @@ export type { ShadowRun } from './shadow/shadow-run.ts';
 export type { ShadowRoute } from './shadow/shadow-share.ts';
 export { SystemStream, type SystemStreamName, SystemStreams } from './shadow/system-stream.ts';
 export { BlobEncoding } from './views/blob-log.ts';
-export { BlobTexts } from './views/blob-rows.ts';
-export { type BlobStores, Blobs } from './views/blobs.ts';
+export { Blobs } from './views/blobs.ts';
 export { EncodedLog } from './views/encoded-log.ts';
 export { contentsThrough } from './views/row-contents.ts';
 export { type ContentTransform, transformedStore, wordlessStore } from './views/transformed-store.ts';

@@ -16,3 +16,4 @@ export {
 } from './kernel/names.ts';
 export { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from './shadow/shadow-limits.ts';
 export { asShare } from './shadow/shadow-share.ts';
+export { BEAT_TTL_MS } from './worker/limits.ts';

@@ -47,8 +47,6 @@ export interface SegmentManifest {
   readonly generation: Generation;
   readonly streams: readonly FoldedStream[];
   readonly workflows: readonly ArchivedWorkflow[];
-  /** Digests of the blobs that its records name, each once, ascending. */
-  readonly blobs: readonly Sha256[];
 }
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
@@ -91,7 +89,6 @@ const schema = z.object({
       ended: ended.nullable(),
     }),
   ),
-  blobs: z.array(digest),
 });
 
 export const encodeManifest = (manifest: SegmentManifest): Uint8Array =>

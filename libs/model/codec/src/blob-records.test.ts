@@ -38,7 +38,7 @@ describe.each([
         const record = made(recordOf(payload));
         const split = splitRecord(record)!;
         const short = referring(record);
-        expect(recordBlob(short)).toEqual(referenceTo(split));
+        expect(recordBlob(short)).toEqual({ ...referenceTo(split), workflow: envelope.workflow });
         expect(Buffer.compare(withPayload(short, split.payload), record)).toBe(0);
         const headBytes = record.length - split.payload.length;
         expect(short.length).toBeLessThanOrEqual(headBytes + BLOB_HEADER_MAX_BYTES + BLOB_REFERENCE_MAX_BYTES);
@@ -74,6 +74,8 @@ describe('what is no record of ours', () => {
       'x',
       '\n',
       '{"v":1,"payload":"json"} \nnull',
+      `{"v":2,"workflow":1,"payload":"blob"}\n${reference}`,
+      `{"v":2,"workflow":"w,"payload":"blob"}\n${reference}`,
       `{"payload":"blob","v":2}\n${reference}`,
       `{"v":1,"payload":"blob"}\n${reference}`,
       `{"v":2,"payload":"json"}\n${reference}`,

@@ -5,7 +5,7 @@
  * E3 Like a sealed record it has version 2: a release that doesn't know blobs leaves the stream to a newer one.
  */
 
-import { ENVELOPE_VERSION } from '@tidemark/core';
+import { ENVELOPE_VERSION, type WorkflowId } from '@tidemark/core';
 import { type BlobReference, blobReferenceOf, blobReferenceText } from '@tidemark/ports';
 import { SEALED_VERSION } from './schema.ts';
 
@@ -14,6 +14,12 @@ export interface SplitRecord {
   /** Without the line feed. */
   readonly header: Buffer;
   readonly payload: Buffer;
+  readonly workflow: WorkflowId;
+}
+
+/** The blob of a record, among those of the workflow that its header names. */
+export interface RecordBlob extends BlobReference {
+  readonly workflow: WorkflowId;
 }
 
 const LINE_FEED = 0x0a;
@@ -71,7 +77,9 @@ const otherHeader = (record: Buffer, { tailAt, form, key }: Found): Buffer =>
 export function splitRecord(value: Uint8Array): SplitRecord | undefined {
   const record = viewOf(value);
   const found = formOf(record, INLINE);
-  return found && { header: otherHeader(record, found), payload: record.subarray(found.end + 1) };
+  const workflow = found && workflowIn(record, found);
+  if (workflow === undefined) return undefined;
+  return { header: otherHeader(record, found!), payload: record.subarray(found!.end + 1), workflow };
 }
 
 /** The record that names a blob instead of its payload. `header`: from `splitRecord`. */
@@ -79,12 +87,24 @@ export const referringRecord = (header: Uint8Array, reference: BlobReference): U
   Buffer.concat([header, LINE_END, Buffer.from(blobReferenceText(reference))]);
 
 /** The blob that holds a record's payload; undefined: the record holds it itself. */
-export function recordBlob(value: Uint8Array): BlobReference | undefined {
+export function recordBlob(value: Uint8Array): RecordBlob | undefined {
   const record = viewOf(value);
   // A cheap test first, because it runs for every record that is read.
   if (record[HEAD_BYTES - 2] !== LATER_HEAD.charCodeAt(HEAD_BYTES - 2)) return undefined;
   const found = formOf(record, ELSEWHERE);
-  return found && blobReferenceOf(record.toString('latin1', found.end + 1));
+  const blob = found && blobReferenceOf(record.toString('latin1', found.end + 1));
+  const workflow = blob && workflowIn(record, found!);
+  return workflow === undefined ? undefined : { ...blob!, workflow };
+}
+
+/** Undefined: the header is none. */
+function workflowIn(record: Buffer, { end }: Found): WorkflowId | undefined {
+  try {
+    const { workflow } = JSON.parse(record.toString('utf8', 0, end)) as { readonly workflow?: unknown };
+    return typeof workflow === 'string' ? (workflow as WorkflowId) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The original record, with its payload. `value`: a record for which `recordBlob` returns a blob. */

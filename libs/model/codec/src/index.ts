@@ -1,6 +1,7 @@
 export { canonicalJson } from '@tidemark/core';
 export {
   BLOB_HEADER_MAX_BYTES,
+  type RecordBlob,
   recordBlob,
   referringRecord,
   type SplitRecord,

@@ -1,69 +1,65 @@
 /**
- * Owns blobs as objects of a store: `ab/cd/abcd…` by SHA-256. Invariants: an object under its digest was whole and durable before its name
- * existed (O1); one that `put` has returned is never missing until it is deleted, and what `get` returns has the requested digest. Several
- * processes may share the store. It does not know where that is.
+ * Owns blobs as objects of a store: `ab/abcd…/DIGEST`, the first two parts from the SHA-256 of the workflow's id, which may hold any
+ * character. Invariants: an object under its digest was whole and durable before its name existed (O1); one that `put` has returned is never
+ * missing until its workflow's are removed, and what `get` returns has the requested digest. Several processes may share the store. It does
+ * not know where that is.
  */
 
 import { hash } from 'node:crypto';
-import { CorruptError } from '@tidemark/core';
-import { type BlobStore, blobPath, digestAt, type ObjectStore } from '@tidemark/ports';
+import { CorruptError, InvalidError, type WorkflowId } from '@tidemark/core';
+import type { BlobStore, ObjectStore } from '@tidemark/ports';
 
-/** What digests begin with: a store lists a bounded number of names at once. */
-const FIRST_DIGITS = [...'0123456789abcdef'];
+const DIGEST = /^[0-9a-f]{64}$/;
 
 export class ObjectBlobs implements BlobStore {
   readonly #objects: ObjectStore;
-  /** Writes in progress: a digest is written once, however many callers store it at the same time. */
+  /** Writes in progress: bytes are written once, however many callers store them at the same time. */
   readonly #writing = new Map<string, Promise<void>>();
 
   constructor(objects: ObjectStore) {
     this.#objects = objects;
   }
 
-  async put(bytes: Uint8Array): Promise<string> {
+  async put(workflow: WorkflowId, bytes: Uint8Array): Promise<string> {
     const digest = hash('sha256', bytes);
-    let writing = this.#writing.get(digest);
+    const name = nameOf(workflow, digest);
+    let writing = this.#writing.get(name);
     if (writing === undefined) {
-      writing = this.#objects.put(blobPath(digest), bytes).finally(() => this.#writing.delete(digest));
-      this.#writing.set(digest, writing);
+      writing = this.#objects.put(name, bytes).finally(() => this.#writing.delete(name));
+      this.#writing.set(name, writing);
     }
     await writing;
     return digest;
   }
 
-  async get(digest: string): Promise<Uint8Array> {
-    const bytes = await this.#objects.read(blobPath(digest));
-    const { place } = this.#objects;
-    if (bytes === undefined) {
-      throw new CorruptError('blob-missing', `The blob ${digest} is not in ${place}`, { digest });
-    }
+  async get(workflow: WorkflowId, digest: string): Promise<Uint8Array> {
+    const name = nameOf(workflow, digest);
+    const bytes = await this.#objects.read(name);
+    const place = `${this.#objects.place} under ${name}`;
+    const details = { workflow, digest };
+    if (bytes === undefined) throw new CorruptError('blob-missing', `The blob ${digest} is not in ${place}`, details);
     if (hash('sha256', bytes) === digest) return bytes;
     const message = `The blob ${digest} in ${place} is damaged: its bytes have another digest`;
-    throw new CorruptError('blob-damaged', message, { digest, bytes: bytes.length });
+    throw new CorruptError('blob-damaged', message, { ...details, bytes: bytes.length });
   }
 
-  async has(digest: string): Promise<boolean> {
-    const name = blobPath(digest);
-    // A listing needs no more rights than `list`, and archived objects count as well.
-    for await (const each of this.#objects.list(name)) if (each === name) return true;
-    return false;
-  }
-
-  async delete(digest: string): Promise<void> {
-    await this.#objects.remove(blobPath(digest));
-  }
-
-  async *list(): AsyncIterable<string> {
-    for (const first of FIRST_DIGITS) {
-      for await (const name of this.#objects.list(first)) {
-        const digest = digestAt(name);
-        if (digest !== undefined) yield digest;
-      }
-    }
+  async removeAll(workflow: WorkflowId): Promise<void> {
+    for await (const name of this.#objects.list(prefixOf(workflow))) await this.#objects.remove(name);
   }
 
   /** Waits for writes under way, as the store does. */
   async close(): Promise<void> {
     await this.#objects.close();
   }
+}
+
+function prefixOf(workflow: WorkflowId): string {
+  const of = hash('sha256', workflow);
+  return `${of.slice(0, 2)}/${of}/`;
+}
+
+/** Throws `InvalidError` (`digest-invalid`). */
+function nameOf(workflow: WorkflowId, digest: string): string {
+  if (DIGEST.test(digest)) return `${prefixOf(workflow)}${digest}`;
+  throw new InvalidError('digest-invalid', 'A digest is 64 lower-case hex digits', { length: digest.length });
 }

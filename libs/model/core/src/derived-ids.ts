@@ -45,6 +45,9 @@ export const memoryId = (digest: string): WorkflowId => workflowId(`${MEMORY_PRE
 /** The roll-out of a definition's shadows. */
 export const rolloutId = (definition: string): WorkflowId => workflowId(`~shadow/${definition}`);
 
+/** The claim of an agent on one of its runs. `digest`: of its definition and the run's id. */
+export const claimId = (digest: string): WorkflowId => workflowId(`~claim:${digest}`);
+
 /** A stream of audit entries. `tenant`: the digest of its name; `stream`: unique. */
 export const auditId = (tenant: string, stream: string): WorkflowId => workflowId(`~audit:${tenant}:${stream}`);
 

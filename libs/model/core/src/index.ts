@@ -26,10 +26,11 @@ export { type SummaryDue, summaryDue, summaryPrompt } from './context/summary.ts
 export type { Tokenizer } from './context/tokenizer.ts';
 export type { Continues } from './continues.ts';
 export { NO_SPEND, type Spend } from './continues.ts';
-export { CONTINUED } from './continuing.ts';
+export { CONTINUED, leftOf } from './continuing.ts';
 export {
   auditId,
   childId,
+  claimId,
   continuationId,
   type DerivedForm,
   derivedFormOf,
@@ -153,7 +154,7 @@ export {
 export { LAMPORT_ZERO, tick, witness } from './lamport.ts';
 export { END_MISSING, parseLenient } from './lenient-json.ts';
 export { PARENT_CLOSED } from './lifecycle.ts';
-export { OWN_TAG_PREFIX, type RecallArm, recallArmOf, withRecallArm } from './recall-arm.ts';
+export { OWN_TAG_PREFIX, type RecallArm, recallArmOf, recallTagsOf, withRecallArm } from './recall-arm.ts';
 export {
   crashVerdict,
   POISON_CRASHES_MAX,

@@ -10,9 +10,15 @@ export type RecallArm = 'injected' | 'control';
 
 const tagOf = (arm: RecallArm): string => `${OWN_TAG_PREFIX}recall=${arm}`;
 
+const ARMS = ['injected', 'control'] as const;
+
+/** What a child or a fork inherits of a workflow's tags: it is in the arm of what began it. */
+export const recallTagsOf = (tags: readonly string[] = []): readonly string[] =>
+  tags.filter((tag) => ARMS.some((arm) => tag === tagOf(arm)));
+
 /** Undefined: its sessions are not compared. */
 export const recallArmOf = (tags: readonly string[] = []): RecallArm | undefined =>
-  (['injected', 'control'] as const).find((arm) => tags.includes(tagOf(arm)));
+  ARMS.find((arm) => tags.includes(tagOf(arm)));
 
 /** The tags with the arm of the session. `place`: the session's, from 0 to 1. An arm that is among them stays: it is that of an earlier run. */
 export function withRecallArm(tags: readonly string[], place: number, controlShare: number): readonly string[] {

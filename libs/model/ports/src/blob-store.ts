@@ -1,29 +1,24 @@
 /**
- * Owns the contract of the content-addressed store of large payloads, and what its users share: the path of a blob, and the text that
- * names a blob.
+ * Owns the contract of the store of large payloads, and the text that names one. A payload lies under its digest in the prefix of its
+ * workflow, so that whoever deletes a workflow's history deletes the prefix, and nothing counts who else names the bytes.
  */
 
-import { InvalidError } from '@tidemark/core';
+import type { WorkflowId } from '@tidemark/core';
 
 export interface BlobStore {
   /**
-   * Stores bytes under their SHA-256 (64 hex digits) and returns it. Storing the same bytes again changes nothing, but heals a
-   * damaged blob. Atomic. Throws as `put` of an object store does.
+   * Stores bytes of the workflow under their SHA-256 (64 hex digits) and returns it. Storing the same bytes again changes nothing, but heals
+   * a damaged blob. Atomic. Throws as `put` of an object store does.
    */
-  put(bytes: Uint8Array): Promise<string>;
+  put(workflow: WorkflowId, bytes: Uint8Array): Promise<string>;
   /** The bytes, verified against the digest. Throws `CorruptError` (`blob-missing`, `blob-damaged`). */
-  get(digest: string): Promise<Uint8Array>;
-  has(digest: string): Promise<boolean>;
-  /** Harmless when absent. */
-  delete(digest: string): Promise<void>;
-  /** All stored digests, in no particular order. */
-  list(): AsyncIterable<string>;
+  get(workflow: WorkflowId, digest: string): Promise<Uint8Array>;
+  /** Removes all blobs of the workflow. Harmless when there are none. */
+  removeAll(workflow: WorkflowId): Promise<void>;
   close(): Promise<void>;
 }
 
-const DIGEST = /^[0-9a-f]{64}$/;
-
-/** Names a blob; a row or record has it in place of the bytes. */
+/** Names a blob among those of its workflow; a record has it in place of its payload. */
 export interface BlobReference {
   /** SHA-256 of the bytes, as 64 hex digits. */
   readonly digest: string;
@@ -45,16 +40,4 @@ export function blobReferenceOf(text: string): BlobReference | undefined {
   if (text.length > BLOB_REFERENCE_MAX_BYTES || !text.startsWith(BLOB_REFERENCE_HEAD)) return undefined;
   const [, digest, bytes] = REFERENCE.exec(text) ?? [];
   return digest === undefined ? undefined : { digest, bytes: Number(bytes) };
-}
-
-/** The path of a blob, in every store that has paths: `ab/cd/abcd…`. Throws `InvalidError` (`digest-invalid`). */
-export function blobPath(digest: string): string {
-  if (DIGEST.test(digest)) return `${digest.slice(0, 2)}/${digest.slice(2, 4)}/${digest}`;
-  throw new InvalidError('digest-invalid', 'A digest is 64 lower-case hex digits', { length: digest.length });
-}
-
-/** The digest of the blob at a path; undefined when no blob has such a path. */
-export function digestAt(path: string): string | undefined {
-  const digest = path.slice(path.lastIndexOf('/') + 1);
-  return DIGEST.test(digest) && blobPath(digest) === path ? digest : undefined;
 }

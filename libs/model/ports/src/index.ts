@@ -17,10 +17,8 @@ export {
   BLOB_REFERENCE_MAX_BYTES,
   type BlobReference,
   type BlobStore,
-  blobPath,
   blobReferenceOf,
   blobReferenceText,
-  digestAt,
 } from './blob-store.ts';
 export type { ChildQuery, ChildWork } from './child-store.ts';
 export type {

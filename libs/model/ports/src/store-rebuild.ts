@@ -26,11 +26,11 @@ export interface RowComparison {
   readonly differenceCount: number;
   /** Number of compared rows in use. */
   readonly rowCount: number;
-  /** Texts that are sealed, or in blobs, and could not be opened: only their presence was compared. */
+  /** Texts that are sealed and could not be opened: only their presence was compared. */
   readonly unopenedCount: number;
 }
 
-/** A row whose texts are sealed, or in blobs, on either side, and whose bytes differ. */
+/** A row whose texts are sealed on either side, and whose bytes differ. */
 export interface ClosedTexts {
   readonly table: string;
   /** The row's key, and the other columns to which its texts are bound. */
@@ -46,7 +46,7 @@ export type CompareContents = (rows: readonly ClosedTexts[]) => Promise<readonly
 export interface CompareOptions {
   /** Most differences that are listed. */
   readonly limit: number;
-  /** Absent: for texts that are sealed or in blobs, only their presence is compared. */
+  /** Absent: for texts that are sealed, only their presence is compared. */
   readonly contents?: CompareContents | undefined;
 }
 

@@ -77,7 +77,7 @@ export interface SegmentQuery {
 export interface StorageUse {
   readonly name: string;
   readonly workflowCount: number;
-  /** Bytes of its payloads in rows, and in the blobs that rows name. */
+  /** Bytes of its payloads, in rows and in the records that rows name. */
   readonly hotBytes: number;
   readonly archivedEventCount: number;
   /** Bytes of its archived records as the log held them, and its share of the segments that hold them. */
@@ -126,14 +126,12 @@ export interface ColdRowStore {
   dropRestored(beforeMs: number, limit: number): Promise<number>;
 }
 
-/** How much storage history takes, and which blobs rows name. */
+/** How much storage history takes. */
 export interface StorageStore {
   /** The store's own clock, to compare others with. */
   nowMs(): Promise<number>;
   /** The largest first. Reads all rows of history: for people, not for a loop. Only of that tenant where one is given. */
   storage(by: 'tenant' | 'workflow', limit: number, tenant?: TenantId | null): Promise<readonly StorageUse[]>;
-  /** Texts of rows that name blobs (see blob-store.ts), each once, in the order of their bytes, after the given one. */
-  blobReferences(after: string | null, limit: number): Promise<readonly string[]>;
 }
 
 export interface TierStore extends SegmentStore, ColdRowStore, StorageStore {}

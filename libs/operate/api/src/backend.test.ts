@@ -3,8 +3,9 @@
 import type { TenantId } from '@tidemark/core';
 import type { Principal } from '@tidemark/ports';
 import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { Backend, STARTED_GRACE_MS } from './backend.ts';
+import { PAGE_MAX_COUNT, RESERVING_TASKS_READ_MAX_COUNT } from './limits.ts';
 import { uncommittedCheckpoints } from './shapes/checkpoints.ts';
 
 const ANA: Principal = { subject: 'key:a', tenant: 'acme' as TenantId, roles: ['operator'], kind: 'key' };
@@ -88,6 +89,11 @@ it('lists checkpoints that a worker here has staged, and those that tasks have r
     pendingCheckpoints: () => [{ control: { ...staged, inputDigest: 'b' } }],
   };
   const listed = await uncommittedCheckpoints(new Backend(place as never, []), 'w' as never);
+  // Of no more tasks than that, however many there are.
+  const many = vi.fn(async (_: string, count: number) => Array.from({ length: count }, () => task('2.0', 'c4')));
+  const full = { ...place, ports: { store: { tasks: many }, clock } };
+  await uncommittedCheckpoints(new Backend(full as never, []), 'w' as never);
+  expect(many).toHaveBeenCalledTimes(RESERVING_TASKS_READ_MAX_COUNT / PAGE_MAX_COUNT);
   expect(listed).toMatchObject([
     { checkpoint_id: 'c3', status: 'pending', sequence_number: 2, parent_checkpoint_id: 'c1', input_state_hash: 'b' },
     { checkpoint_id: 'c2', status: 'reserved', sequence_number: null, effect_log: [{ status: 'pending' }] },

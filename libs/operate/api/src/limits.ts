@@ -12,6 +12,8 @@ export const RATE_MAX_COUNT = 6_000;
 
 /** Rows in one page: at most, and by default. */
 export const PAGE_MAX_COUNT = 500;
+/** Pending tasks of one workflow among which checkpoints that are reserved are searched for. */
+export const RESERVING_TASKS_READ_MAX_COUNT = 1_000;
 /** Hand-overs between phases in a page, each of which is a read of its own. */
 export const HANDOVERS_MAX_COUNT = 100;
 export const PAGE_DEFAULT_COUNT = 50;

@@ -25,12 +25,13 @@ import * as sessions from './routes/sessions.ts';
 import * as shadows from './routes/shadows.ts';
 import * as timeline from './routes/timeline.ts';
 import * as trace from './routes/trace.ts';
+import * as unreadSignals from './routes/unread-signals.ts';
 import * as workflows from './routes/workflows.ts';
 import type { AnyStream } from './stream-route.ts';
 
 const chapters = {
   Workflows: workflows,
-  History: { ...history, ...handovers, ...timeline },
+  History: { ...history, ...handovers, ...timeline, ...unreadSignals },
   Actions: { ...actions, ...lifecycle },
   Approvals: approvals,
   'The past': { ...past, ...trace, ...recovery },

@@ -94,7 +94,9 @@ it('show tells working memory as it is, and --at as it was', async () => {
 });
 
 it('show --handovers lists hand-overs between phases and compares their keys', async () => {
-  expect(await said('show', 'e1', '--handovers')).toMatch(/^ +2 +research → text +notes +scratch +notes *$/m);
+  expect(await said('show', 'e1', '--handovers')).toMatch(
+    /^ +2 +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +v1 +research → text +notes +scratch +notes *$/m,
+  );
   expect(JSON.parse(await said('show', 'e1', '--against', '2', '--json'))).toMatchObject({
     handovers: [{ sequence_number: 2, against: 2, added_keys: [], removed_keys: [], kept_keys: ['notes'] }],
   });

@@ -129,6 +129,22 @@ it('holds a queue and lets it go', async () => {
   expect((await call(...ended)).out).toMatch(/^0 open of 1 found would be asked to cancel/);
 });
 
+it('lists the signals that no step has read, also after the end', async () => {
+  const say = ['--by', 'ana', '--why', 'a test'];
+  await held.host.client.start(patient, {}, { id: 'deaf' });
+  await json('pause', 'deaf', ...say);
+  expect((await call('signals', 'deaf')).out).toBe(
+    'Every signal that deaf accepted was read by a step, or none came.\n',
+  );
+  await json('signal', 'deaf', 'go', '--key', 'k1');
+  await json('signal', 'deaf', 'go', '--key', 'k2');
+  await expect.poll(() => json('signals', 'deaf')).toMatchObject({ signals: [{ name: 'go' }, { name: 'go' }] });
+  // Its task is gone with what was for it; what no task awaited stays.
+  await json('terminate', 'deaf', ...say);
+  await expect.poll(async () => (await json('show', 'deaf')).status).toBe('failed');
+  expect((await call('signals', 'deaf')).out).toMatch(/^SIGNAL +EVENT\ngo +\S+\n$/);
+});
+
 it('lists children, questions, rejected events and definitions', async () => {
   expect(await json('children', 'p1')).toMatchObject({ children: [], next_cursor: null });
   expect((await call('children', 'nobody')).code).toBe(65);

@@ -1,13 +1,25 @@
 /** `tidemark files`: a run as files, a mirror beside `tidemark dev`, and a script's folder as a run. */
 
+import { execFile } from 'node:child_process';
 import { appendFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { eventually } from '@tidemark/testkit/eventually';
 import { expect, it } from 'vitest';
 import { callCli } from './called-cli-fixture.ts';
 import { cliFolder } from './spawned-cli-fixture.ts';
 
 const WAIT = { timeoutMs: 60_000 };
+
+/** With the first users' class of the folder as `p`. */
+async function python(folder: string, code: string): Promise<void> {
+  const fixtures = path.resolve(import.meta.dirname, '../../../author/files/fixtures/first-users');
+  const text = `import sys; sys.dont_write_bytecode = True; sys.path.insert(0, ${JSON.stringify(fixtures)})
+from pipeline_state import *
+p = PipelineState(${JSON.stringify(folder)})
+${code}`;
+  await promisify(execFile)('python3', ['-c', text]);
+}
 
 const tiny = path.resolve(import.meta.dirname, '../fixtures/pipelines.ts');
 
@@ -33,6 +45,14 @@ it('is exported, mirrored beside dev, written to by a shell, and imported', asyn
   await mirror.says(/"type":"taken"/);
   await dev.interrupt();
   await mirror.says(/"type":"waiting"/);
+  expect((await here('files', 'export', 'view', '--run', 't1')).err).toContain('Another process writes the files');
+  // What its first users' class does while nobody runs workflows is not done again by the next one who does.
+  expect((await here('run', 'tiny', '--id', 't3', '--detach', '--workflows', tiny)).code).toBe(0);
+  await python(view(''), `p.mark_done('first_t3', [7, 8, 9])`);
+  const next = begin('dev', '--workflows', tiny);
+  await mirror.says(/taken.*first_t3/);
+  expect((await here('run', 'tiny', '--id', 't3')).out).toBe('3\n');
+  await next.interrupt();
   expect((await mirror.interrupt()).code).toBe(0);
   // Nobody else has the folders now.
   const exported = await here('files', 'export', 'again', '--run', 't1', '--json');

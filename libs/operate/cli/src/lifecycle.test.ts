@@ -24,7 +24,7 @@ it('is done to a run that another process holds, and to a folder that nobody doe
   expect((await here('resume', 'o1', '--by', 'ada', '--why', 'it is over')).out).toBe('o1 is resumed.\n');
   expect((await here('cancel', 'o1', '--by', 'ada', '--why', 'withdrawn')).out).toMatch(/the next tidemark dev or run/);
   const release = await hold({ cwd: folder });
-  expect((await here('show', 'o1', '--events')).out).toMatch(/Is being cancelled\n {2}cancelled by ada: withdrawn/);
+  expect((await here('show', 'o1', '--events')).out).toMatch(/Is being cancelled\n {2}by ada \(cancelled\): withdrawn/);
   expect((await here('terminate', 'o2', '--by', 'ada', '--why', 'stuck')).out).toBe(
     'o2 has ended: nothing was compensated.\n',
   );

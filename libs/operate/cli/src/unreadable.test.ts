@@ -71,7 +71,7 @@ it('is stopped by a forged signal, names it, and goes on when a person has skipp
     expect.stringContaining('not stopped at an unreadable record'),
   ]);
   expect((await here('show', 'p1', '--events')).out).toMatch(
-    /ada decided skip of the record at offset \d+: nobody of ours/,
+    /unreadable record at offset \d+ skipped by ada: nobody of ours/,
   );
   await here('signal', 'p1', 'approved', '--value', '{"by":"ada"}');
   await expect

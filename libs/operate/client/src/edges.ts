@@ -1,11 +1,12 @@
 /**
  * Owns operations as edges pass them on: the fields of a request, the request that is made of given values, and the words of an answer.
- * Declarations stand beside the routes (`edges.ts` of the API); `api/edges.ts` is made from them.
+ * Declarations stand beside the routes (`edges.ts` of the API); `api/edges.ts` is made from them, `api/declarations.ts` of their types.
  */
 
+import type { CommandEdge, FormEdge, ToolEdge, Words } from './api/declarations.ts';
 import type { Asked } from './wire.ts';
 
-export type Words = string | readonly (string | readonly [when: string, text: string])[];
+export type { CommandEdge, FormEdge, ToolEdge, Words };
 
 export interface EdgeField {
   readonly name: string;
@@ -17,48 +18,6 @@ export interface EdgeField {
   readonly min?: number;
   readonly max?: number;
   readonly choices?: readonly string[];
-}
-
-export interface CommandEdge {
-  readonly name: string;
-  readonly about: string;
-  readonly isDefault?: true;
-  readonly creates?: true;
-  readonly signs?: true;
-  readonly loads?: true;
-  readonly takes?: Readonly<Record<string, readonly [name: string, about: string]>>;
-  readonly options?: Readonly<Record<string, string>>;
-  readonly sends?: Given;
-  readonly makes?: string;
-  readonly says?: Words;
-  readonly warns?: readonly [of: string, text: string];
-  readonly rows?: {
-    readonly of: string;
-    readonly none: Words;
-    readonly columns: readonly (readonly [title: string, words: Words, how?: number | 'right'])[];
-    readonly each?: readonly [when: string, text: string];
-    readonly note?: string;
-  };
-}
-
-export interface ToolEdge {
-  readonly name: string;
-  readonly title: string;
-  readonly about: string;
-  readonly hints: 'reads' | 'adds' | 'adds-once' | 'replaces';
-  readonly takes: readonly string[];
-  readonly says: Words;
-  readonly each?: readonly [of: string, text: string];
-}
-
-export interface FormEdge {
-  readonly on: 'workflow' | 'queue';
-  readonly sends?: Given;
-  readonly title: string;
-  readonly verb: string;
-  readonly follows?: string;
-  readonly isDangerous?: true;
-  readonly when?: string;
 }
 
 /** An operation that may be repeated: twice is the same as once. */

@@ -13,6 +13,8 @@ const TRY_TIMEOUT_MS = 30_000;
 export interface WireOptions {
   /** Address of the API: `http://127.0.0.1:7070`. */
   readonly url: string;
+  /** What messages call it; default: the address. */
+  readonly shown?: string | undefined;
   /**
    * An API key or an OIDC token, or a function that returns the newest one. Absent: requests carry none. A `TidemarkApiError` from the
    * function counts as the server's own; any other error as a missing answer.
@@ -57,7 +59,8 @@ export class Wire {
         return (await response.json()) as Answer<E>;
       } catch (error) {
         signal?.throwIfAborted();
-        const failure = error instanceof TidemarkApiError ? error : unreachable(this.#options.url, error);
+        const failure =
+          error instanceof TidemarkApiError ? error : unreachable(this.#options.shown ?? this.#options.url, error);
         // A refusal for want of capacity came before anything was done.
         const mayRetry = failure.canRetry && (isRepeatable || failure.status === 429);
         if (!mayRetry || attempt >= tries) throw failure;

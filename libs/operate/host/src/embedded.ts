@@ -27,7 +27,7 @@ import {
 import { Opened } from './opened.ts';
 import { type Rebuild, type RebuildRole, rebuildOver } from './rebuild.ts';
 import { refuseForeignState } from './state-folder.ts';
-import { type Below, openBlobFolders } from './tiers.ts';
+import { type Below, openBlobFolder } from './tiers.ts';
 
 /** Partitions of a new folder; the pool grows by doubling. */
 const EMBEDDED_PARTITIONS = 16;
@@ -140,7 +140,7 @@ const openKeyStore = ({ folder }: EmbeddedOptions): Promise<KeyStore> =>
 async function openBelow(options: EmbeddedOptions, log: EventLog, opened: Opened): Promise<Omit<Below, 'store'>> {
   const { folder, inlineMaxBytes, secretsUrl, memoryWords } = options;
   const warm = await opened.add(openFsObjects({ folder: path.join(folder, 'archive') }));
-  const blobs = await opened.add(openBlobFolders(folder));
+  const blobs = await opened.add(openBlobFolder(folder));
   const isKeyless = keyOf(options) === '' && (await hasNoKeys(options));
   // Wrapped data keys lie beside the log, in a file of their own.
   const keys = await openKeys({ keysUrl: keyOf(options), secretsUrl }, opened, async () => {

@@ -88,8 +88,7 @@ export class Host {
   readonly #retention: RetentionPolicy | undefined;
   readonly #traces: TraceSettings | undefined;
   #index: { end(): Promise<void> } | undefined;
-  #coordinator: Coordinator | undefined;
-  #starting: Promise<Coordinator> | undefined;
+  #coordination: { readonly coordinator: Coordinator; readonly started: Promise<void> } | undefined;
   #worker: Worker | undefined;
   #compactor: Compactor | undefined;
   #reach: Reach | undefined;
@@ -115,7 +114,7 @@ export class Host {
 
   /** Demand for each pool of workers; undefined: no coordinator runs here. */
   get demand(): Demand | undefined {
-    return this.#coordinator?.demand;
+    return this.#coordination?.coordinator.demand;
   }
 
   /** Checkpoints of a workflow that the worker here, if there is one, has staged. */
@@ -124,28 +123,33 @@ export class Host {
   }
 
   /** Starts projecting, dispatching, revoking and firing timers; one that was started runs on. When it can't start, the host is closed. */
-  startCoordinator(role: CoordinatorRole = {}): Promise<Coordinator> {
-    if (this.#coordinator === undefined || this.#coordinator.isStopped) this.#starting = this.#newCoordinator(role);
-    return this.#starting!;
+  async startCoordinator(role: CoordinatorRole = {}): Promise<Coordinator> {
+    if (this.#coordination === undefined || this.#coordination.coordinator.isStopped) {
+      const coordinator = this.#newCoordinator(role);
+      this.#coordination = { coordinator, started: this.#started(coordinator, role) };
+    }
+    const { coordinator, started } = this.#coordination;
+    await started;
+    return coordinator;
   }
 
-  async #newCoordinator(role: CoordinatorRole): Promise<Coordinator> {
-    const endedIndex = this.#index?.end();
+  #newCoordinator(role: CoordinatorRole): Coordinator {
     const { clock, prng } = this.ports;
-    const name = `coordinator-${uuidv7(clock.nowMs(), prng.bytes(10))}`;
-    this.#coordinator = new Coordinator({
+    return new Coordinator({
       ports: this.ports,
       lamport: this.#lamport,
-      name,
+      name: `coordinator-${uuidv7(clock.nowMs(), prng.bytes(10))}`,
       pauses: this.#held,
       pools: role.pools,
       ...(role.onError === undefined ? {} : { onError: role.onError }),
       traces: role.traces ?? (this.#traces && liveTraces(this.ports, this.#traces, role.onError)),
     });
-    await endedIndex;
-    await this.#orClose(this.#coordinator.start());
+  }
+
+  async #started(coordinator: Coordinator, role: CoordinatorRole): Promise<void> {
+    await this.#index?.end();
+    await this.#orClose(coordinator.start());
     if (this.#embedder !== null) this.#index = startMemoryIndex(this.ports, this.#embedder, role.onError);
-    return this.#coordinator;
   }
 
   /** A compactor that is not started yet: call `start`, or `pass`. Throws `ConfigError` (`archive-missing`, `retention-invalid`). */
@@ -158,7 +162,7 @@ export class Host {
       ports: { ...this.ports, log: this.tiers.hot },
       archive: this.tiers.archive,
       deletions: this.client.memory,
-      blobs: this.tiers.blobs?.stores,
+      blobs: this.tiers.blobs,
       policy: this.#retention === undefined ? policy : { retention: this.#retention, ...policy },
       pace: new Pace(clock, paceBytesPerSecond),
       name: `compactor-${uuidv7(clock.nowMs(), prng.bytes(10))}`,
@@ -205,7 +209,9 @@ export class Host {
    */
   health(): Health {
     this.#reach ??= startReach({ ...this.ports, log: this.tiers?.hot ?? this.ports.log });
-    const roles = [this.#coordinator, this.#worker, this.#compactor].flatMap((role) => role?.health() ?? []);
+    const roles = [this.#coordination?.coordinator, this.#worker, this.#compactor].flatMap(
+      (role) => role?.health() ?? [],
+    );
     return {
       ready: [
         ...this.#reach.checks(this.#worker !== undefined && roles.length === 1 ? ['log'] : ['log', 'store']),
@@ -227,7 +233,7 @@ export class Host {
     await this.#worker?.stop(drainMs);
     await this.#compactor?.stop();
     await this.#index?.end();
-    await this.#coordinator?.stop();
+    await this.#coordination?.coordinator.stop();
     this.client.close();
     await this.#closePorts();
     this.keys?.data.clear();

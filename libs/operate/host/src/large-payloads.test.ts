@@ -1,13 +1,14 @@
 /**
- * Large payloads on the embedded default: a step may leave and say megabytes; log, segments and rows stay small, everything reads as it was
- * in every tier and after rows were lost (I6), and with a key nothing of it is in any file.
+ * Large payloads on the embedded default: a step may leave and say megabytes; log and segments stay small, everything reads as it was in
+ * every tier and after rows were lost (I6), and with a key nothing of it is in any file.
  */
 
+import { hash } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { workflowId } from '@tidemark/core';
-import { defineWorkflow, task } from '@tidemark/sdk';
+import { child, defineWorkflow, signal, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { FolderFixture } from './folder-fixture.ts';
@@ -98,21 +99,24 @@ async function sizeOf(...names: readonly string[]): Promise<number> {
   return bytes;
 }
 
-async function blobCount(host: Host): Promise<number> {
-  const digests: string[] = [];
-  for await (const digest of host.tiers!.blobs!.stores.live.list()) digests.push(digest);
-  return digests.length;
+/** Files of blobs, by the folder of their workflow. */
+async function blobsBy(): Promise<ReadonlyMap<string, number>> {
+  const names = (await readdir(path.join(at.state, 'blobs'), { recursive: true })).filter((name) =>
+    /^[0-9a-f]{2}\/[0-9a-f]{64}\/[0-9a-f]{64}$/.test(name),
+  );
+  return new Map([...Map.groupBy(names, (name) => name.slice(3, 67))].map(([of, each]) => [of, each.length]));
 }
+const blobCount = async (workflow: string = ID): Promise<number> =>
+  (await blobsBy()).get(hash('sha256', workflow)) ?? 0;
 
 describe('a step that leaves 5 MB and says 3 MB', () => {
-  it('is read as it was from rows, from segments, and after rows were lost; none of them is large', async () => {
+  it('is read as it was from rows, from segments, and after rows were lost; neither log nor segments are large', async () => {
     const host = await open();
     await run(host);
     expect(await reported(host)).toEqual(WHOLE);
-    // A belief and an output. Of them rows hold the output alone, as the workflow's result.
-    expect(await blobCount(host)).toBe(2);
+    // A belief and an output. Rows hold the output as well, as the workflow's result.
+    expect(await blobCount()).toBe(2);
     expect(await host.ports.log.sizeBytes()).toBeLessThan(MB);
-    expect(await host.ports.store.blobReferences(null, 10)).toHaveLength(1);
     const [use] = await host.ports.store.storage('workflow', 1);
     expect(use?.hotBytes).toBeGreaterThan(8 * MB);
     expect(await sizeOf('blobs')).toBeGreaterThan(8 * MB);
@@ -127,10 +131,10 @@ describe('a step that leaves 5 MB and says 3 MB', () => {
     const again = await open();
     await expect.poll(() => again.ports.store.ready(), PATIENCE).toBe(true);
     await expect.poll(() => reported(again), PATIENCE).toEqual(WHOLE);
-    expect(await blobCount(again)).toBe(2);
+    expect(await blobCount()).toBe(2);
     await at.close(again);
-    expect((await at.filesWith(SECRET)).every((file) => file.startsWith('blobs/'))).toBe(true);
-    expect(await at.filesWith(SECRET)).toHaveLength(2);
+    const files = (await at.filesWith(SECRET)).filter((file) => !file.startsWith('rows/'));
+    expect(files.map((file) => path.dirname(path.dirname(path.dirname(file))))).toEqual(['blobs', 'blobs']);
   });
 
   it('with a key is in no file as it is, and read as it was', async () => {
@@ -155,11 +159,8 @@ describe('a step that leaves 5 MB and says 3 MB', () => {
   it('is told as damaged where its blob is: its workflow stands there, and nothing is made of it', async () => {
     const host = await open();
     await run(host);
-    const { live } = host.tiers!.blobs!.stores;
-    const [name] = await host.ports.store.blobReferences(null, 1);
-    const digest = name!.split(':')[1]!;
-    await live.delete(digest);
-    await expect(reported(host)).rejects.toMatchObject({ code: 'blob-missing', details: { digest } });
+    await host.tiers!.blobs!.removeAll(ID);
+    await expect(reported(host)).rejects.toMatchObject({ code: 'blob-missing' });
     await at.close(host);
     await rm(path.join(at.state, 'rows'), { recursive: true });
     const again = await open();
@@ -169,5 +170,76 @@ describe('a step that leaves 5 MB and says 3 MB', () => {
       reason: 'blob-missing',
       result: null,
     });
+  });
+});
+
+describe('what one workflow hands to another', () => {
+  const INLINE_MAX_BYTES = 20_000;
+  const [ASKED, ANSWERED, WORD, CARRIED] = [3, 4, 5, 6].map((seed) => noise(40_000, seed)) as [string, ...string[]];
+  const text = z.object({ text: z.string() });
+  const helper = defineWorkflow({
+    ...{ name: 'helper', version: 1, input: text, belief: z.null(), output: text },
+    tasks: { work: z.null() },
+    flow: { work: [] },
+    begin: () => ({ belief: null, next: [task('work', null)] }),
+    steps: { work: ({ input }) => ({ done: { text: input.text === ASKED ? ANSWERED! : '' } }) },
+  });
+  const asker = defineWorkflow({
+    ...{ name: 'asker', version: 1, input: text, belief: text, output: text, signals: { word: text } },
+    tasks: { ask: z.null(), heard: z.null(), told: z.null() },
+    flow: { ask: ['heard'], heard: ['told'], told: [] },
+    starts: ['ask', 'told'],
+    children: { helper },
+    begin: ({ text: given }) => ({ belief: { text: '' }, next: [task(given === '' ? 'ask' : 'told', null)] }),
+    steps: {
+      ask: () => ({ next: [task('heard', null, { when: child('helper', { text: ASKED }) })] }),
+      heard: ({ cause }) => {
+        const answered = cause?.kind === 'child' && cause.outcome === 'completed' ? cause.output.text : '';
+        return {
+          belief: () => ({ text: answered }),
+          next: [task('told', null, { when: signal('word') })],
+        };
+      },
+      told: ({ input, belief, cause }) => {
+        if (input.text !== '') return { done: { text: input.text } };
+        const word = cause?.kind === 'signal' ? cause.value.text : '';
+        return { continueAsNew: { text: `${belief.text === ANSWERED} ${word === WORD} ${CARRIED}` } };
+      },
+    },
+  });
+
+  it('is a payload of its own there, which stays when the other’s are removed: children, signals, next runs, forks', async () => {
+    const open = () => at.open({ inlineMaxBytes: INLINE_MAX_BYTES });
+    const host = await open();
+    await host.startWorker({ definitions: [asker, helper], concurrency: 4 });
+    const { id } = await host.client.start(asker, { text: '' }, { id: 'asker' });
+    await host.client.signal(id, 'word', { text: WORD! }, { definitions: [asker] });
+    const found = async (from: Host) =>
+      (await from.ports.store.workflows({ limit: 10 })).map(({ workflow, definition, status, reason, result }) => ({
+        name: definition === 'helper' ? 'child' : ['asker', 'fork'].includes(workflow) ? workflow : 'next',
+        ...{ workflow, status, reason, isSaid: result?.includes(`true true ${CARRIED}`) === true },
+      }));
+    const stateOf = async (from: Host) =>
+      Object.fromEntries(
+        (await found(from)).map(({ name, status, reason, isSaid }) => [name, [status, reason, isSaid]]),
+      );
+    const done = ['completed', null, false];
+    const whole = { child: done, asker: ['completed', 'continued', true], next: ['completed', null, true] };
+    await expect.poll(() => stateOf(host), PATIENCE).toEqual(whole);
+    const forked = { id: 'fork', at: 2, effects: 'replay', by: 'ana', definitions: [asker] } as const;
+    await host.client.fork(id, forked);
+    await expect.poll(() => stateOf(host), PATIENCE).toMatchObject({ fork: whole.asker });
+    const rows = await found(host);
+    for (const { workflow } of rows) expect(await blobCount(workflow)).toBeGreaterThan(0);
+
+    for (const { name, workflow } of rows) {
+      if (name === 'child' || name === 'asker') await host.tiers!.blobs!.removeAll(workflow);
+    }
+    await at.close(host);
+    await rm(path.join(at.state, 'rows'), { recursive: true });
+    const again = await open();
+    await expect.poll(() => again.ports.store.ready(), PATIENCE).toBe(true);
+    const lost = ['parked', 'blob-missing', false];
+    expect(await stateOf(again)).toEqual({ ...whole, fork: whole.asker, child: lost, asker: lost });
   });
 });

@@ -1,10 +1,10 @@
 /** Owns rebuilding rows on what a process has opened; see RowsRebuild. */
 
 import type { StoreRebuild, UnfinishedRebuild } from '@tidemark/ports';
-import { contentsThrough, RowsRebuild, type RowsRebuildOptions } from '@tidemark/runtime';
+import { contentsThrough, RowsRebuild, type RowsRebuildOptions, SealedTexts } from '@tidemark/runtime';
 import { unfinishedPostgresRebuild } from '@tidemark/store-postgres';
 import type { ClusterConfig } from './config.ts';
-import { type Below, transformsOf, viewsOver } from './tiers.ts';
+import { type Below, viewsOver } from './tiers.ts';
 
 export interface RebuildRole extends Pick<RowsRebuildOptions, 'onProgress'> {
   /** Called for every failure that was survived. */
@@ -31,15 +31,14 @@ export function rebuildOver(
   close: () => Promise<void>,
 ): Rebuild {
   const { log, store, tiers } = viewsOver({ ...below, store: target.store });
-  const transforms = transformsOf(below);
   const rows = new RowsRebuild({
     target,
     rows: store,
     log,
     archived: tiers,
     clock: below.clock,
-    // With the existing keys and blobs.
-    contents: transforms.length === 0 ? undefined : contentsThrough(transforms),
+    // With the existing keys.
+    contents: below.keys && contentsThrough(new SealedTexts(below.keys.workflows)),
     ...(onProgress !== undefined && { onProgress }),
     ...(onError !== undefined && { onError }),
   });

@@ -24,7 +24,7 @@ import { trackingRepository } from './git-index.ts';
 const STATE_FILES_MAX_COUNT = 50_000;
 
 /** What Tidemark puts into a state folder. */
-const NAMES = ['log', 'rows', 'archive', 'blobs', 'blobs-aside', 'api.sock'] as const;
+const NAMES = ['log', 'rows', 'archive', 'blobs', 'api.sock'] as const;
 /** Of these all that is below counts too: locks and databases are opened by their names. */
 const OPENED_BY_NAME: ReadonlySet<string> = new Set(['log', 'rows']);
 

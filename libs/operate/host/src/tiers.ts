@@ -9,22 +9,19 @@ import { fileURLToPath } from 'node:url';
 import { openFsBlobs, openFsObjects } from '@tidemark/blob-fs';
 import type { S3ObjectsOptions } from '@tidemark/blob-s3';
 import { ConfigError } from '@tidemark/core';
-import type { BlobStore, Clock, EventLog, ObjectStore, ProjectionStore, RowStore } from '@tidemark/ports';
+import type { Clock, EventLog, ObjectStore, ProjectionStore, RowStore } from '@tidemark/ports';
 import {
   Archive,
   BlobEncoding,
   Blobs,
-  BlobTexts,
   type ColdHistory,
   ColdReads,
-  type ContentTransform,
   EncodedLog,
   KEYLESS,
   loggedStore,
   Restorer,
   SealedRecords,
   SealedTexts,
-  systemClock,
   TieredLog,
   tieredStore,
   transformedStore,
@@ -60,28 +57,16 @@ export async function openObjects(address: string, setting: string): Promise<Obj
 /** Opens the large payloads beside the archive of the address. Throws as `openObjects` does. */
 export async function openBlobs(address: string, setting: string): Promise<Blobs> {
   const place = placeIn(address, setting);
-  if ('folder' in place) return openBlobFolders(place.folder);
+  if ('folder' in place) return openBlobFolder(place.folder);
   const { openS3Blobs } = await import('@tidemark/blob-s3');
-  const below = (name: string) => openS3Blobs({ ...place, prefix: `${place.prefix}${name}/` });
-  return blobsIn(below);
+  return new Blobs(await openS3Blobs({ ...place, prefix: `${place.prefix}${BLOBS}/` }));
 }
 
-/** The same in subfolders of that folder. */
-export const openBlobFolders = (folder: string): Promise<Blobs> =>
-  blobsIn((name) => openFsBlobs({ folder: path.join(folder, name) }));
+/** The same in a subfolder of that folder. */
+export const openBlobFolder = async (folder: string): Promise<Blobs> =>
+  new Blobs(await openFsBlobs({ folder: path.join(folder, BLOBS) }));
 
-const LIVE_BLOBS = 'blobs';
-const BLOBS_ASIDE = 'blobs-aside';
-
-async function blobsIn(open: (name: string) => Promise<BlobStore>): Promise<Blobs> {
-  const live = await open(LIVE_BLOBS);
-  try {
-    return new Blobs({ live, aside: await open(BLOBS_ASIDE) }, systemClock);
-  } catch (error) {
-    await live.close();
-    throw error;
-  }
-}
+const BLOBS = 'blobs';
 
 function placeIn(
   address: string,
@@ -137,15 +122,9 @@ export interface Below {
   readonly inlineMaxBytes?: number | undefined;
 }
 
-/** What texts of rows pass through, the first one first. */
-export const transformsOf = ({ keys, blobs, inlineMaxBytes }: Omit<Below, 'store'>): readonly ContentTransform[] =>
-  [keys && new SealedTexts(keys.workflows), blobs && new BlobTexts({ blobs, inlineMaxBytes })].filter(
-    (transform) => transform !== undefined,
-  );
-
 /**
  * Returns views that read every tier, load large payloads, and open sealed ones. Below them, log, segments and compactors see names and
- * sealed bytes alone; blobs hold sealed bytes.
+ * sealed bytes alone; blobs hold sealed bytes. Rows hold texts of any size themselves, since they outlive the history that blobs belong to.
  */
 export function viewsOver(below: Below): Views {
   const { log: hot, clock, archive: stores, keys, blobs, inlineMaxBytes } = below;
@@ -158,8 +137,7 @@ export function viewsOver(below: Below): Views {
   ].filter((encoding) => encoding !== undefined);
   const log = encodings.length === 0 ? everyTier : new EncodedLog(everyTier, ...encodings);
   const logged = loggedStore(below.store, log);
-  const transforms = transformsOf(below);
-  const whole = transforms.length === 0 ? logged : transformedStore(logged, ...transforms);
+  const whole = keys === undefined ? logged : transformedStore(logged, new SealedTexts(keys.workflows));
   const rows = below.memoryWords === 'off' ? wordlessStore(whole) : whole;
   if (archive === undefined) return { log, store: rows };
   const restorer = new Restorer({ log, store: rows, clock }, archive);

@@ -7,7 +7,6 @@ import type { RowStore } from '@tidemark/ports';
 import { afterEach, beforeEach, describe } from 'vitest';
 import { testApplying } from './projection-store-apply.ts';
 import { testApprovals } from './projection-store-approvals.ts';
-import { testBlobs } from './projection-store-blobs.ts';
 import { testChildren } from './projection-store-children.ts';
 import { testClaims } from './projection-store-claims.ts';
 import { testCoordination } from './projection-store-coordination.ts';
@@ -64,7 +63,6 @@ export function projectionStoreContract(name: string, open: () => Promise<Opened
     testSpends(under);
     testMemories(under);
     testTiers(under);
-    testBlobs(under);
     testSearch(under);
   });
 }

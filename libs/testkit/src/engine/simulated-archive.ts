@@ -12,14 +12,12 @@ import {
   type TenantId,
   workflowId,
 } from '@tidemark/core';
-import { type EventLog, type LogRecord, type ObjectStore, type ProjectionStore, RANGE_COUNT } from '@tidemark/ports';
+import { type BlobStore, type EventLog, type LogRecord, type ObjectStore, RANGE_COUNT } from '@tidemark/ports';
 import {
   Archive,
   type ArchiveVerdict,
   BlobEncoding,
-  type BlobStores,
   Blobs,
-  BlobTexts,
   ColdReads,
   Compactor,
   type CompactorPolicy,
@@ -32,7 +30,6 @@ import {
   Restorer,
   TieredLog,
   tieredStore,
-  transformedStore,
   type VerifyOptions,
   verifyArchive,
 } from '@tidemark/runtime';
@@ -79,18 +76,18 @@ export class SimulatedArchive<Objects extends ObjectStore> {
   /** Runs before a trim; it may fail, or do something. */
   beforeDeletion: () => Promise<void> = async () => {};
   readonly #compactors: Compactor[] = [];
-  readonly #stores: BlobStores | undefined;
+  readonly #blobs: BlobStore | undefined;
 
   /** `newLog`: an empty log with one partition; `newObjects`: an empty store of that name; `blobs`: where large payloads go. */
-  constructor(newLog: () => MemoryLog, newObjects: (place: string) => Objects, blobs?: BlobStores) {
+  constructor(newLog: () => MemoryLog, newObjects: (place: string) => Objects, blobs?: BlobStore) {
     this.#newLog = newLog;
-    this.#stores = blobs;
+    this.#blobs = blobs;
     this.log = newLog();
     this.objects = newObjects('objects');
     this.cold = newObjects('cold');
     this.ports = this.#portsOf(this.log);
     this.projector = new Projector({
-      ports: { ...this.ports, store: this.rows(), log: this.tiered(), cold: this.recalls() },
+      ports: { ...this.ports, log: this.tiered(), cold: this.recalls() },
       lamport: new LamportClock(),
       onApplied: () => {},
       onError: (error) => this.errors.push(error),
@@ -108,7 +105,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
 
   /** As another process has them. */
   blobs(): Blobs | undefined {
-    return this.#stores && new Blobs(this.#stores, this.ports.clock);
+    return this.#blobs && new Blobs(this.#blobs);
   }
 
   #viewOf(log: EventLog): EventLog {
@@ -116,14 +113,6 @@ export class SimulatedArchive<Objects extends ObjectStore> {
     return blobs === undefined
       ? log
       : new EncodedLog(log, new BlobEncoding({ blobs, clock: this.ports.clock, inlineMaxBytes: INLINE_MAX_BYTES }));
-  }
-
-  /** Rows as their writers see them. */
-  rows(): ProjectionStore {
-    const blobs = this.blobs();
-    return blobs === undefined
-      ? this.ports.store
-      : transformedStore(this.ports.store, new BlobTexts({ blobs, inlineMaxBytes: INLINE_MAX_BYTES }));
   }
 
   /** The same archive, and a rebuilt log of the same name with these records; its rows hold all of it. */
@@ -151,11 +140,11 @@ export class SimulatedArchive<Objects extends ObjectStore> {
   }
 
   store(): ReturnType<typeof tieredStore> {
-    return tieredStore(this.rows(), this.restorer());
+    return tieredStore(this.ports.store, this.restorer());
   }
 
   restorer(): Restorer {
-    return new Restorer({ ...this.ports, store: this.rows(), log: this.tiered() }, this.archive());
+    return new Restorer({ ...this.ports, log: this.tiered() }, this.archive());
   }
 
   compactor(policy: Partial<CompactorPolicy> = {}, name = 'c'): Compactor {
@@ -163,7 +152,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
       ports: this.ports,
       archive: this.archive(),
       deletions: this,
-      blobs: this.#stores,
+      blobs: this.#blobs,
       policy: { hotMs: HOT_MS, segmentMinBytes: 1, ...policy },
       pace: new Pace(this.ports.clock, Number.POSITIVE_INFINITY),
       name,
@@ -224,7 +213,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
     const { tenant = TENANT, ends = true, reported } = options;
     const input = { id, ...(reported !== undefined && { reported }) };
     const ports = { ...this.ports, log: this.#viewOf(this.log) };
-    const starter = new Starter({ ports: { ...ports, store: this.rows() }, lamport: new LamportClock() });
+    const starter = new Starter({ ports: ports, lamport: new LamportClock() });
     await starter.start({ definition, input, workflow: workflowId(id), tenant: tenant as TenantId });
     if (ends) await this.finish(id);
     else await this.projected();

@@ -1,19 +1,18 @@
 /** Owns the simulated store's part in tiers: recorded segments, and rows that are deleted and restored. Must not be used outside tests. */
 
 import type { Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
-import {
-  blobReferenceOf,
-  type PartitionFloor,
-  type ProjectionBatch,
-  type RejectedRow,
-  type SegmentQuery,
-  type SegmentRow,
-  type SegmentTier,
-  type StorageUse,
-  type StreamPlace,
-  type TierStore,
-  type TraceStore,
-  type UserWorkflow,
+import type {
+  PartitionFloor,
+  ProjectionBatch,
+  RejectedRow,
+  SegmentQuery,
+  SegmentRow,
+  SegmentTier,
+  StorageUse,
+  StreamPlace,
+  TierStore,
+  TraceStore,
+  UserWorkflow,
 } from '@tidemark/ports';
 import { SimulatedContext } from './simulated-context.ts';
 import { type PartitionRow, type PlacedRow, putHistory, type Rows } from './simulated-rows.ts';
@@ -224,18 +223,6 @@ export abstract class SimulatedTiers extends SimulatedContext implements TierSto
     return Math.min(old.length, limit);
   }
 
-  async blobReferences(after: string | null, limit: number): Promise<readonly string[]> {
-    await this.enter('blobReferences');
-    const texts = [
-      ...[...this.rows.values()].map(({ result }) => result ?? ''),
-      ...[...this.placements.values()].map(({ opening }) => opening),
-      ...this.seenTexts(),
-      ...this.memory.values(),
-    ];
-    const named = texts.filter((text) => blobReferenceOf(text) !== undefined && text > (after ?? ''));
-    return [...new Set(named)].sort().slice(0, limit);
-  }
-
   async storage(
     by: 'tenant' | 'workflow',
     limit: number,
@@ -270,9 +257,7 @@ export abstract class SimulatedTiers extends SimulatedContext implements TierSto
 
   #hotBytes({ stream, checkpoints, effects, events }: Rows): number {
     const payloads = [...checkpoints, ...effects.values(), ...events].map(({ payload }) => payload.bytes);
-    const texts = this.seenTextsOf(stream.workflow).map(
-      (text) => blobReferenceOf(text)?.bytes ?? Buffer.byteLength(text),
-    );
+    const texts = this.seenTextsOf(stream.workflow).map((text) => Buffer.byteLength(text));
     return sum([...payloads, ...texts]);
   }
 

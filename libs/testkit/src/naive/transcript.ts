@@ -5,7 +5,7 @@
  *
  * An event line: `Type workflow key=value …`. `by=h1@2:3` is the token (holder h1, epoch 2, ordinal 3); `id`, `tenant`,
  * `generation`, `lamport`, `atMs` are the envelope's (Lamport time: the line's number when it isn't given; `atMs`:
- * thousandfold of it); every other key is the control's. `tasks=plan,join(after:all),ask(when:signal/go+timer/late)`.
+ * thousandfold of it); every other key is the control's, as JSON where it begins with a brace. `tasks=plan,join(after:all),ask(when:signal/go+timer/late)`.
  * `malformed` and `unknown workflow` are entries too. Lines that begin with `#` are comments; those with a space, answers.
  */
 
@@ -68,6 +68,7 @@ function valueOfKey(key: string, text: string): unknown {
   if (key === 'tasks') return text === '' ? [] : text.split(',').map(declarationOf);
   if (TIMER_KEYS.has(key)) return { timer: text, anchorMs: 0, delayMs: 500 };
   if (DIGEST_KEYS.has(key)) return digestOf(text);
+  if (text.startsWith('{')) return JSON.parse(text);
   if (text === 'true' || text === 'false') return text === 'true';
   return /^\d+$/.test(text) ? Number(text) : text;
 }
@@ -78,7 +79,9 @@ function declarationOf(text: string): object {
     options.split(';').flatMap((one) => (one.startsWith(`${name}:`) ? one.slice(name.length + 1).split('+') : []));
   const when = option('when').map((one) => {
     const [kind, name] = splitOnce(one, '/');
-    return kind === 'signal' ? { kind, name } : { kind, timer: name, anchorMs: 0, delayMs: 500 };
+    if (kind === 'signal') return { kind, name };
+    if (kind === 'approval') return { kind, name, askedAtMs: 0 };
+    return kind === 'child' ? { kind, child: name } : { kind, timer: name, anchorMs: 0, delayMs: 500 };
   });
   const after = option('after');
   return { step, after: after[0] === 'all' ? 'all' : after, when };

@@ -453,18 +453,4 @@ create table key_offsets (
 );
 `;
 
-/** Columns that may name a blob in place of a text: a blob stays as long as a row names it. See sql/blob-references.ts. */
-const NAMING_BLOBS = [
-  ['placements', 'opening'],
-  ['workflows', 'result'],
-  ['texts', 'text'],
-  ['scopes', 'change'],
-  ['memories', 'value'],
-] as const;
-
-const BLOB_INDEXES = NAMING_BLOBS.map(
-  ([table, column]) =>
-    `create index ${table}_${column}_blob on ${table} (${column} collate "C") where left(${column}, 5) = 'blob:';`,
-).join('\n');
-
-export const sql = [PLACES, WORKFLOWS, HISTORY, CONTEXTS, MEMORIES, TIERS, BLOB_INDEXES].join('');
+export const sql = [PLACES, WORKFLOWS, HISTORY, CONTEXTS, MEMORIES, TIERS].join('');

@@ -213,11 +213,10 @@ export const segmentOf = (row: Row): SegmentRow => ({
   ),
 });
 
-/** A text that names a record of the log, or a blob, carries its size (see record-place.ts and blob-store.ts of the ports). */
+/** A text that names a record of the log carries its size (see record-place.ts of the ports). */
 const bytesOf = (table: string, column: string): string => `
 select workflow, sum(case
     when octet_length(${column}) < 80 and ${column} ~ '^@[0-9]+:[0-9]+:[0-9]{1,9}$' then split_part(${column}, ':', 3)::int8
-    when octet_length(${column}) < 80 and ${column} ~ '^blob:[0-9a-f]{64}:[0-9]{1,9}$' then split_part(${column}, ':', 3)::int8
     else octet_length(${column}) end) as bytes
 from ${table} group by workflow`;
 

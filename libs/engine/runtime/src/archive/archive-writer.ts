@@ -99,7 +99,6 @@ export class ArchiveWriter {
       generation: builder.state.generation,
       streams: foldedStreams(builder.state),
       workflows: builder.workflows(),
-      blobs: builder.blobs(),
     };
     const { archive, pace } = this.#options;
     await archive.warm.create(object, bytes);

@@ -11,7 +11,7 @@
  */
 
 import { ConfigError, type Offset, type Partition, TidemarkError, UnavailableError } from '@tidemark/core';
-import { type EventLog, type PartitionFloor, RANGE_COUNT, type SegmentRow } from '@tidemark/ports';
+import { type BlobStore, type EventLog, type PartitionFloor, RANGE_COUNT, type SegmentRow } from '@tidemark/ports';
 import { MEMORY_DEFINITION } from '../agent/index.ts';
 import { RANGE_RENEW_PERIOD_MS, RANGE_TTL_MS } from '../coordinator/index.ts';
 import {
@@ -23,11 +23,9 @@ import {
   progressCheck,
   startLoop,
 } from '../kernel/index.ts';
-import type { BlobStores } from '../views/index.ts';
 import type { Archive, KnownManifest } from './archive.ts';
 import { ArchiveWriter, type SegmentEncoder } from './archive-writer.ts';
 import { dropArchived, settleArchived } from './archived-rows.ts';
-import { BlobSweep, NO_SWEEP, type SweepReport } from './blob-sweep.ts';
 import { SEGMENTS_PAGE_COUNT } from './limits.ts';
 import { type DeletionWriter, Retention, type RetentionReport } from './retention.ts';
 import { checkRetention, DEFAULT_RETENTION, type RetentionPolicy } from './retention-policy.ts';
@@ -47,8 +45,6 @@ const CLOCKS_APART_MAX_MS = 60_000;
 /** How long restored rows are kept, in milliseconds; and workflows whose rows one transaction drops. */
 export const RESTORED_ROWS_KEPT_MS = 86_400_000;
 const RESTORED_ROWS_PAGE_COUNT = 100;
-/** Period of the check whether a sweep is due, in milliseconds. */
-const BLOB_SWEEP_POLL_MS = 600_000;
 /** Period of the poll of storage sizes, in milliseconds: each reads the lengths of all rows. */
 const STORAGE_POLL_MS = 3_600_000;
 /** A compactor is not ready when its passes have failed for this long, in milliseconds. */
@@ -69,8 +65,6 @@ export interface CompactorPolicy {
   readonly periodMs?: number;
   /** For tenants without a policy of their own. */
   readonly retention?: RetentionPolicy;
-  /** Time between two sweeps of blobs, in milliseconds. */
-  readonly blobSweepMs?: number;
 }
 
 export interface CompactorOptions {
@@ -78,8 +72,8 @@ export interface CompactorOptions {
   readonly ports: Pick<Ports, 'store' | 'clock' | 'telemetry'> & { readonly log: EventLog };
   readonly archive: Archive;
   readonly deletions: DeletionWriter;
-  /** Absent: there are no large payloads to sweep. */
-  readonly blobs?: BlobStores | undefined;
+  /** Absent: there are no large payloads. */
+  readonly blobs?: Pick<BlobStore, 'removeAll'> | undefined;
   readonly policy: CompactorPolicy;
   readonly pace: Pace;
   /** See `ArchiveWriterOptions`. */
@@ -110,7 +104,6 @@ export class Compactor {
   readonly #settled = new Set<Partition>();
   /** The store id of the tables, as the last pass saw it. */
   #storeId: string | undefined;
-  readonly #sweep: BlobSweep | undefined;
   readonly #storage: StorageGauges;
   #loops: ReadonlyMap<string, Loop> = new Map();
   /** Called at each step of a pass, because a whole pass may take hours. */
@@ -130,12 +123,8 @@ export class Compactor {
     });
     this.#orphans = new SegmentOrphans({ ...options, ...options.ports, archive: options.archive });
     this.#storage = new StorageGauges(options.ports);
-    const { blobs, policy } = options;
-    const sweeping = { ...options, periodMs: policy.blobSweepMs, nowMs: () => this.#agreedNowMs() };
-    this.#sweep = blobs && new BlobSweep({ ...sweeping, blobs });
   }
 
-  /** Sweeps have a loop of their own, because reading references may take long. */
   start(): void {
     const { clock } = this.#options.ports;
     const loop = (body: (moved: () => void) => Promise<unknown>, periodMs: number, where: string): [string, Loop] => [
@@ -153,7 +142,6 @@ export class Compactor {
     this.#loops = new Map([
       loop(pass, this.#options.policy.periodMs ?? COMPACTOR_PERIOD_MS, COMPACTION),
       loop(() => this.reportStorage(), STORAGE_POLL_MS, 'report of storage'),
-      ...(this.#sweep === undefined ? [] : [loop(() => this.sweepBlobs(), BLOB_SWEEP_POLL_MS, 'sweep of blobs')]),
     ]);
   }
 
@@ -234,12 +222,6 @@ export class Compactor {
         throw error;
       }
     }
-  }
-
-  /** Sweeps unreferenced large payloads, if a sweep is due. Throws if references can't be read; nothing has moved then. */
-  async sweepBlobs(): Promise<SweepReport> {
-    if (this.#sweep === undefined || !(await this.#share()).has(0)) return NO_SWEEP;
-    return this.#sweep.run(this.#stopped.signal);
   }
 
   /** Sets the gauges of storage; only one of several compactors does. */

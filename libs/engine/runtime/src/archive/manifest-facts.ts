@@ -10,7 +10,7 @@ import { foldedStreams, type SegmentBuilder } from './segment-builder.ts';
  * manifest was written and where its object is.
  */
 export function differingField(manifest: SegmentManifest, builder: SegmentBuilder): string | undefined {
-  const { to, rawBytes, firstAtMs, lastAtMs, generation, streams, workflows, blobs } = manifest;
+  const { to, rawBytes, firstAtMs, lastAtMs, generation, streams, workflows } = manifest;
   const { state, atMs } = builder;
   if (to !== state.next) return 'to';
   if (rawBytes !== builder.rawBytes) return 'rawBytes';
@@ -20,7 +20,6 @@ export function differingField(manifest: SegmentManifest, builder: SegmentBuilde
   if (!sameStreams(streams, foldedStreams(state))) return 'streams';
   const isOther = isOtherVersion(streams);
   if (textOf(workflows, isOther) !== textOf(builder.workflows(), isOther)) return 'workflows';
-  if (blobs.join() !== builder.blobs().join()) return 'blobs';
   return undefined;
 }
 

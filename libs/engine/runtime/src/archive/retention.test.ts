@@ -7,6 +7,7 @@ import { type Offset, type TenantId, UnavailableError, workflowId } from '@tidem
 import { decodeManifest, encodeManifest, manifestName } from '@tidemark/segments';
 import { HOT_MS, SimulatedArchive } from '@tidemark/testkit/engine/simulated-archive';
 import { P0, TENANT } from '@tidemark/testkit/engine/simulated-definition';
+import { MemoryBlobs } from '@tidemark/testkit/memory-blobs';
 import { MemoryObjects } from '@tidemark/testkit/memory-objects';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -28,6 +29,7 @@ const DAY_MS = 86_400_000;
 const everything = { from: 0 as never, limit: 100 };
 
 let at: SimulatedArchive<MemoryObjects>;
+let blobs: MemoryBlobs;
 let before: unknown;
 const lamport = new LamportClock();
 
@@ -55,9 +57,11 @@ const retention = { warmMs: 10 * DAY_MS, keepMs: 30 * DAY_MS };
 const names = (store: 'objects' | 'cold') => at[store].names().filter((name) => name.endsWith('.parquet'));
 
 beforeEach(async () => {
+  blobs = new MemoryBlobs();
   at = new SimulatedArchive(
     () => new SimulatedLog(1),
     (place) => new MemoryObjects(place),
+    blobs,
   );
   await at.run('first');
   before = await at.ports.store.checkpoints(FIRST, everything);
@@ -313,6 +317,68 @@ describe('a segment that is no longer kept', () => {
     // The control: with its content it is deleted.
     report(TENANT, write);
     expect(await pass()).toMatchObject({ deletedCount: 1 });
+  });
+
+  describe('of a workflow with large payloads', () => {
+    const large = 'told '.repeat(1_000);
+    const left = () => [...new Set(blobs.names().map((name) => name.split('/')[0]))].sort();
+    /** In segments of one record each. */
+    async function archived(id: string): Promise<void> {
+      await at.run(id, { reported: large });
+      at.ports.clock.jump(HOT_MS + 1);
+      await at.pass({ segmentMaxBytes: 1 });
+    }
+    const segmentsOf = async (id: string) => at.ports.store.segments({ workflow: workflowId(id), limit: 100 });
+
+    it('takes them with it, and those of no other workflow, wherever the pass dies', async () => {
+      await archived('old');
+      at.ports.clock.jump(31 * DAY_MS);
+      await archived('young');
+      expect(left()).toEqual(['old', 'young']);
+      blobs.fail(1, 'removeAll');
+      await expect(pass()).rejects.toMatchObject({ code: 'blobs-unavailable' });
+      expect(left()).toEqual(['old', 'young']);
+      await pass();
+      expect(left()).toEqual(['young']);
+      expect((await at.verify()).problems).toEqual([]);
+    });
+
+    it('leaves them to the last segment that has events of it (T3)', async () => {
+      await archived('old');
+      at.ports.clock.jump(31 * DAY_MS);
+      const [first, ...others] = await segmentsOf('old');
+      expect(first).toBeDefined();
+      expect(others.length).toBeGreaterThan(1);
+      // Tombstones that no event of the log stands for, which anyone with access to the bucket could write (D1).
+      for (const { partition, from, to, object, digest } of others) {
+        const note = { partition, from, to, object, digest, reason: 'retention' };
+        await at.objects.create(tombstoneName(partition, from), Buffer.from(`${JSON.stringify(note)}\n`));
+      }
+      let leftCount = 2;
+      at.beforeDeletion = async () => {
+        if (leftCount-- === 0) throw new UnavailableError('log-unavailable', 'The log is away.');
+      };
+      await expect(pass()).rejects.toMatchObject({ code: 'log-unavailable' });
+      expect(left()).toEqual(['old']);
+      at.beforeDeletion = async () => {};
+      await pass();
+      expect(left()).toEqual([]);
+    });
+
+    it('leaves them where the index lacks a segment of it, until that is deleted', async () => {
+      await archived('old');
+      const compactor = at.compactor({ retention });
+      await compactor.pass();
+      const { segmentRows } = at.ports.store;
+      segmentRows.delete([...segmentRows].find(([, { workflows }]) => workflows[0]?.workflow === 'old')![0]);
+      at.ports.clock.jump(31 * DAY_MS);
+      await compactor.pass();
+      expect((await segmentsOf('old')).map(({ tier }) => tier)).toContain('deleted');
+      expect(left()).toEqual(['old']);
+      // A process that begins finds the segment in the archive.
+      await pass();
+      expect(left()).toEqual([]);
+    });
   });
 
   it('stays while rows are being made, of which policies and forks are some', async () => {

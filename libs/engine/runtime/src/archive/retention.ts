@@ -7,12 +7,21 @@
  *    when no hold covers any of them. Before anything else, the deletion is recorded as an event of the tenant (see deletions.ts), and a
  *    tombstone is written beside the object before it goes; the manifest stays, and links the chain. (A segment has workflows of one
  *    tenant.)
- * T3 What is uncertain deletes nothing: a policy or hold that can't be read, or rows that are still being rebuilt.
+ * T3 A workflow's large payloads go with the last segment that has events of it, before that one counts as deleted. Of two such segments
+ *    that are deleted at once, each has its tombstone before it looks at the other.
+ * T4 What is uncertain deletes nothing: a policy or hold that can't be read, or rows that are still being rebuilt.
  */
 
 import { hash } from 'node:crypto';
-import { CorruptError, type TenantId, TidemarkError, UnavailableError, type WorkflowId } from '@tidemark/core';
-import type { SegmentRow } from '@tidemark/ports';
+import {
+  CorruptError,
+  type Offset,
+  type TenantId,
+  TidemarkError,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { BlobStore, SegmentRow } from '@tidemark/ports';
 import { isMemoryStream } from '../agent/index.ts';
 import { isArchivedObject } from '../history/index.ts';
 import type { Ports } from '../kernel/index.ts';
@@ -34,6 +43,8 @@ export interface RetentionOptions {
   readonly ports: Pick<Ports, 'store' | 'telemetry' | 'clock'>;
   readonly archive: Archive;
   readonly deletions: DeletionWriter;
+  /** Absent: there are no large payloads. */
+  readonly blobs?: Pick<BlobStore, 'removeAll'> | undefined;
   /** Ends a wait for the log and its rows; nothing more is deleted then. */
   readonly stopped: AbortSignal;
   /** For tenants without a policy of their own. */
@@ -214,8 +225,36 @@ export class Retention {
     await archive.warm.create(tombstoneName(partition, from), Buffer.from(`${JSON.stringify(note)}\n`));
     await archive.warm.remove(object);
     await archive.cold?.remove(object);
+    await this.#removeBlobs(segment);
     await ports.store.setTier(segment, 'deleted');
     report.deletedCount++;
+  }
+
+  /** T3. */
+  async #removeBlobs(segment: SegmentRow): Promise<void> {
+    const { blobs } = this.#options;
+    if (blobs === undefined) return;
+    for (const { workflow } of segment.workflows) {
+      if (await this.#isLast(segment, workflow)) await blobs.removeAll(workflow);
+    }
+  }
+
+  /** Whether no other segment has events of the workflow, nor will have. Where the index lacks segments, that is unknown. */
+  async #isLast({ partition, from }: SegmentRow, workflow: WorkflowId): Promise<boolean> {
+    const { archive, ports } = this.#options;
+    let end: Offset | undefined;
+    for (let after: SegmentRow | undefined; ; ) {
+      const query = { workflow, limit: SEGMENTS_PAGE_COUNT, ...(after !== undefined && { after }) };
+      const page: readonly SegmentRow[] = await ports.store.segments(query);
+      for (const other of page) {
+        if (other.workflows.some((part) => part.workflow === workflow && part.closes)) end = other.to;
+        if (other.from === from || other.tier === 'deleted') continue;
+        if (!(await isProvedDeleted(archive, ports.store, await this.#manifestOf(other)))) return false;
+      }
+      if (page.length < SEGMENTS_PAGE_COUNT) break;
+      after = page.at(-1);
+    }
+    return end !== undefined && (await ports.store.recordedEvents(partition, end)) === end;
   }
 
   /** Throws `UnavailableError` (`deletion-untold`): rows don't show the record in time, for example because no coordinator runs. */

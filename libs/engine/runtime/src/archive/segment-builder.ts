@@ -5,13 +5,12 @@
  * written outside of them: the latter never end, and would keep the former for ever.
  */
 
-import { entryOf, recordBlob } from '@tidemark/codec';
+import { entryOf } from '@tidemark/codec';
 import {
   foldPassing,
   isClosed,
   type LogEntry,
   type PartitionState,
-  type Sha256,
   type StreamState,
   streamToJson,
   type TenantId,
@@ -34,7 +33,6 @@ interface Part {
 export class SegmentBuilder {
   readonly #parts = new Map<WorkflowId, Part>();
   readonly #records: SegmentRecord[] = [];
-  readonly #blobs = new Set<Sha256>();
   #state: PartitionState;
   #tenant: TenantId | undefined;
   #rawBytes = 0;
@@ -102,9 +100,6 @@ export class SegmentBuilder {
       position: verdict.kind === 'accepted' ? verdict.position : null,
       rejected: verdict.kind === 'rejected' ? verdict.reason : null,
     });
-    // Also for rejected records, which stay as they were written.
-    const blob = recordBlob(value);
-    if (blob !== undefined) this.#blobs.add(blob.digest);
     this.#count(entry, verdict, value.length);
     return true;
   }
@@ -140,11 +135,6 @@ export class SegmentBuilder {
     part.eventCount++;
     part.rawBytes += bytes;
     part.stream = stream;
-  }
-
-  /** Blobs that its records reference. */
-  blobs(): readonly Sha256[] {
-    return [...this.#blobs].sort();
   }
 
   /** Its workflows, by id. */

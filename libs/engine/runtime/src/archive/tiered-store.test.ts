@@ -36,7 +36,7 @@ function takenAway(times: number) {
       for (const segment of await at.ports.store.segments({ limit: 10 })) await dropArchived(at.ports.store, segment);
     return hasRestored;
   };
-  return tieredStore(at.rows(), { restoreMissing } as Restorer);
+  return tieredStore(at.ports.store, { restoreMissing } as Restorer);
 }
 
 describe.each([0, 1, 4])('rows that are taken away %i times while they are read', (times) => {
@@ -61,7 +61,7 @@ it('rows that another process puts back between two questions are seen', async (
     await at.restorer().restoreMissing(workflows);
     return false;
   };
-  const view = tieredStore(at.rows(), { restoreMissing } as Restorer);
+  const view = tieredStore(at.ports.store, { restoreMissing } as Restorer);
   expect(await view.checkpoints(FIRST, ALL)).toHaveLength(3);
 });
 

@@ -4,7 +4,7 @@
  */
 
 import { hash } from 'node:crypto';
-import { type Offset, type Sha256, STATE_VERSION, type TenantId } from '@tidemark/core';
+import { type Offset, type Sha256, STATE_VERSION, type TenantId, workflowId } from '@tidemark/core';
 import { decodeManifest, decodeSegment, encodeManifest, encodeSegment, manifestName } from '@tidemark/segments';
 import { HOT_MS, SimulatedArchive } from '@tidemark/testkit/engine/simulated-archive';
 import { P0, TENANT } from '@tidemark/testkit/engine/simulated-definition';
@@ -17,12 +17,14 @@ import { deletionOf } from './deletions.ts';
 
 const DAY_MS = 86_400_000;
 let at: SimulatedArchive<MemoryObjects>;
+let blobs: MemoryBlobs;
 
 beforeEach(async () => {
+  blobs = new MemoryBlobs();
   at = new SimulatedArchive(
     () => new SimulatedLog(1),
     (place) => new MemoryObjects(place),
-    { live: new MemoryBlobs(), aside: new MemoryBlobs() },
+    blobs,
   );
   await archived('first');
   await archived('second');
@@ -60,6 +62,21 @@ describe('an audit', () => {
     at.objects.heal();
     at.objects.lose(segment!);
     expect(await problems()).toMatchObject([{ code: 'segment-missing' }]);
+  });
+
+  it('misses the large payload of an accepted record, and of no rejected one', async () => {
+    await at.run('third', { reported: 'third '.repeat(1_000) });
+    const opening = (await at.log.read([{ partition: P0, from: (await at.startOf()) as Offset }]))[0]!.records[0]!;
+    // Without a large payload: its workflow might have been deleted.
+    const rejected = Buffer.from(Buffer.from(opening.value).toString().replaceAll('third', 'other'));
+    at.log.store(P0, [{ value: rejected, type: 'WorkflowOpened' }]);
+    at.ports.clock.jump(HOT_MS + 1);
+    await at.projected();
+    expect(await at.pass()).toMatchObject({ segmentCount: 1 });
+    const audited = () => at.verify({ blobs: at.blobs() });
+    expect((await audited()).problems).toEqual([]);
+    await blobs.removeAll(workflowId('third'));
+    expect((await audited()).problems).toMatchObject([{ code: 'blob-missing' }]);
   });
 
   it('sees a segment that was taken out of the chain', async () => {
@@ -104,7 +121,6 @@ describe('a forged newest manifest is told, for', () => {
       }),
     ],
     ['who is in it', 'workflows', () => ({ workflows: [] })],
-    ['large payloads', 'blobs', () => ({ blobs: [] })],
     ['the oldest time', 'firstAtMs', () => ({ firstAtMs: 1 })],
     ['the newest time', 'lastAtMs', ({ lastAtMs }) => ({ lastAtMs: lastAtMs + 1 })],
     ['its size in the log', 'rawBytes', ({ rawBytes }) => ({ rawBytes: rawBytes - 1 })],

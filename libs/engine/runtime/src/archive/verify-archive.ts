@@ -15,7 +15,7 @@ import {
   type TenantId,
   TidemarkError,
 } from '@tidemark/core';
-import type { EventLog, StoredRecord } from '@tidemark/ports';
+import type { EventLog } from '@tidemark/ports';
 import { CHAIN_START, type SegmentRecord } from '@tidemark/segments';
 import type { Blobs } from '../views/index.ts';
 import type { Archive, KnownManifest } from './archive.ts';
@@ -242,13 +242,16 @@ function checkFacts(
   );
 }
 
-/** Checks that every referenced large payload exists and has its digest. */
-async function verifyBlobs(blobs: Blobs, records: readonly StoredRecord[], problem: Report): Promise<void> {
-  for (const { offset, value } of records) {
+/**
+ * Checks that the large payload of every accepted record exists and has its digest. A rejected one stands in the log for as long as others
+ * do, and may have lost its own with its workflow.
+ */
+async function verifyBlobs(blobs: Blobs, records: readonly SegmentRecord[], problem: Report): Promise<void> {
+  for (const { offset, value, rejected } of records) {
     const blob = recordBlob(value);
-    if (blob === undefined) continue;
+    if (blob === undefined || rejected !== null) continue;
     try {
-      await blobs.get(blob);
+      await blobs.get(blob.workflow, blob);
     } catch (error) {
       if (!(error instanceof CorruptError)) throw error;
       problem(error.code, `The payload of the record at ${offset}: ${error.message}. Restore it from a copy.`);

@@ -32,7 +32,8 @@ export interface EffectRunParts {
   readonly gate: RunGate;
   /** Answers every effect of a fork that replays; absent for any other workflow. */
   readonly replay?: Replay | undefined;
-  readonly guard: SecretGuard;
+  /** Holds errors to the policy on secrets; absent: they are recorded as they are. */
+  readonly guard?: SecretGuard | undefined;
   readonly newCheckpoint: () => CheckpointId;
   /** Receives the progress of a call. */
   readonly onProgress: (progress: Progress) => void;
@@ -95,7 +96,8 @@ export class EffectRun {
 
   /** The error in the form in which it is recorded: its secrets are masked if the policy says so. */
   hideSecrets(of: string, error: unknown): unknown {
-    return this.parts.guard.error(`error of ${of}`, error);
+    const { guard } = this.parts;
+    return guard === undefined ? error : guard.error(`error of ${of}`, error);
   }
 
   /** A name for a timer of this run that is unique in the stream. */

@@ -18,7 +18,7 @@ import {
 } from '@tidemark/codec';
 import { CorruptError, invariant, type WorkflowId } from '@tidemark/core';
 import type { LogRecord, ReadResult, StoredRecord } from '@tidemark/ports';
-import { inTurns, type LogLimits, type Prepared, type RecordEncoding } from '../views/index.ts';
+import { inTurns, type LogLimits, type RecordEncoding } from '../views/index.ts';
 import { OpeningKeys, type WorkflowKeys } from './workflow-keys.ts';
 
 /** Bytes of a read that names no bound, and how many times its bound the opened records of one read may have: the last one may exceed it. */
@@ -73,7 +73,7 @@ export class SealedRecords implements RecordEncoding {
     return sealed;
   }
 
-  async prepare(records: readonly LogRecord[]): Promise<Prepared> {
+  async prepare(records: readonly LogRecord[]): Promise<readonly LogRecord[]> {
     const sealed = records.map(async (record) => {
       const { owner, type } = record;
       if (owner === undefined || !hasPayload(record)) return record;
@@ -84,7 +84,7 @@ export class SealedRecords implements RecordEncoding {
       });
       return { ...record, value };
     });
-    return { records: await Promise.all(sealed) };
+    return Promise.all(sealed);
   }
 
   /**
@@ -155,7 +155,7 @@ export class SealedRecords implements RecordEncoding {
 export const KEYLESS: RecordEncoding = {
   over: (below) => below,
   atOnce: (records) => records,
-  prepare: async (records) => ({ records }),
+  prepare: async (records) => records,
   decode: async (results) =>
     results.map(({ records, ...result }) => ({
       ...result,

@@ -44,10 +44,18 @@ export async function withSecrets(
   ports: Keeping & SecretPorts,
   owner: () => RecordOwner | Promise<RecordOwner>,
 ): Promise<Definition> {
-  const { secrets } = ports;
-  if (definition.hasSecrets !== true) return guardedDefinition(definition, ports);
+  return guardedDefinition(await withSealedFields(definition, ports, owner), ports);
+}
+
+/** The same without the policy: for a worker that looks at a sample of what it has committed. */
+export async function withSealedFields(
+  definition: Definition,
+  { secrets }: Keeping,
+  owner: () => RecordOwner | Promise<RecordOwner>,
+): Promise<Definition> {
+  if (definition.hasSecrets !== true) return definition;
   if (secrets === undefined) throw unconfigured(definition);
-  return guardedDefinition(sealedDefinition(definition, await vaultOf(secrets, await owner())), ports);
+  return sealedDefinition(definition, await vaultOf(secrets, await owner()));
 }
 
 /** S3. Throws `ConfigError` (`secrets-unconfigured`). */

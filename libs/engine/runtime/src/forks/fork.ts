@@ -16,6 +16,7 @@ import {
   type Json,
   LimitError,
   RULES_VERSION,
+  recallTagsOf,
   type Sequence,
   type StreamState,
   streamFromJson,
@@ -111,6 +112,7 @@ export async function drawUpFork(
     },
   };
   const tasks = declarationsOf(state, content.tasks);
+  const recallTags = recallTagsOf(state.tags);
   const control = {
     definition: state.definition,
     version: content.version,
@@ -121,6 +123,7 @@ export async function drawUpFork(
     shadow: false,
     compensates: null,
     ...(state.user !== undefined && { user: state.user }),
+    ...(recallTags.length > 0 && { tags: recallTags }),
     ...(definition !== undefined && traceHints(definition, undefined)),
     ...(state.dispatch !== undefined && { dispatch: state.dispatch }),
     fork,

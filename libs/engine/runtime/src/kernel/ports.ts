@@ -95,7 +95,7 @@ export interface Ports {
   readonly cold?: ColdHistory | undefined;
   /** Seals and opens fields that schemas mark as secret; absent: this process can do neither. */
   readonly secrets?: FieldKeys | undefined;
-  /** The policy on secrets in what workflows store; absent: they are counted, and stored as they are. */
+  /** The policy on secrets in what workflows store; absent: those of callers are counted, and all are stored as they are. */
   readonly secretPolicy?: SecretPolicy | undefined;
   /** Absent: nothing is injected, and no step can recall. */
   readonly memory?: SessionMemory | undefined;

@@ -38,18 +38,22 @@ export interface StoredSecret {
 export interface SecretPolicy {
   /** For definitions that do not choose one. */
   readonly onSecret: OnSecret;
-  /** Receives each secret that was stored under `report`. */
+  /** Receives each secret that was found under `report`: all of what callers sent, a sample of what workers committed. */
   readonly onStored?: ((secret: StoredSecret) => void) | undefined;
 }
 
 /** What a process needs to search for secrets. */
 export interface SecretPorts {
   readonly telemetry: Pick<Telemetry, 'count'>;
-  /** Absent: `report`, and only the metric counts what is found. */
+  /** Absent: `report`, and only the metric counts what is found in what callers send. */
   readonly secretPolicy?: SecretPolicy | undefined;
 }
 
 const STRICTEST = ['refuse', 'mask', 'report'] as const;
+
+/** What counts for a definition. */
+export const onSecretOf = ({ onSecret }: { readonly onSecret?: OnSecret | undefined }, ports: SecretPorts): OnSecret =>
+  onSecret ?? ports.secretPolicy?.onSecret ?? 'report';
 
 /** The strictest policy among the known versions of the definition; the deployment's where none is known. */
 export const guardOf = (
@@ -57,8 +61,7 @@ export const guardOf = (
   known: readonly { readonly onSecret?: OnSecret | undefined }[],
   ports: SecretPorts,
 ): SecretGuard => {
-  const { onSecret: usual = 'report' } = ports.secretPolicy ?? {};
-  const said = known.length === 0 ? [usual] : known.map(({ onSecret }) => onSecret ?? usual);
+  const said = (known.length === 0 ? [{}] : known).map((each) => onSecretOf(each, ports));
   return new SecretGuard(definition, STRICTEST.find((each) => said.includes(each))!, ports);
 };
 
@@ -170,17 +173,28 @@ export class SecretGuard {
   }
 
   #found(where: SecretPlace, field: string, value: unknown): readonly FoundSecret[] {
-    const found = findSecrets(value, isSealed);
-    if (found.length === 0) return found;
-    const { telemetry, secretPolicy } = this.#ports;
-    for (const { kind } of found) telemetry.count('secrets_found_total', 1, { place: where, kind });
-    const certain = found.filter(({ kind }) => !isGuess(kind));
-    if (this.#onSecret === 'report') {
-      for (const each of certain) secretPolicy?.onStored?.({ definition: this.#definition, where, field, ...each });
-    }
+    const certain = foundIn(value, where, this.#ports);
+    if (this.#onSecret === 'report') reportStored(certain, { definition: this.#definition, where, field }, this.#ports);
     return certain;
   }
 }
+
+/** What the value holds beside guesses; all of it is counted. */
+function foundIn(value: unknown, place: SecretPlace, { telemetry }: SecretPorts): readonly FoundSecret[] {
+  const found = findSecrets(value, isSealed);
+  for (const { kind } of found) telemetry.count('secrets_found_total', 1, { place, kind });
+  return found.filter(({ kind }) => !isGuess(kind));
+}
+
+type StoredAt = Pick<StoredSecret, 'definition' | 'where' | 'field'>;
+
+function reportStored(found: readonly FoundSecret[], at: StoredAt, { secretPolicy }: SecretPorts): void {
+  for (const each of found) secretPolicy?.onStored?.({ ...at, ...each });
+}
+
+/** Searches what the log already has, and reports it. */
+export const reportSecrets = (value: unknown, at: StoredAt, ports: SecretPorts): void =>
+  reportStored(foundIn(value, at.where, ports), at, ports);
 
 const isSealed = (text: string): boolean => sealedSecret(text) !== undefined;
 

@@ -22,7 +22,7 @@ let inner: SimulatedLog;
 let log: EncodedLog;
 beforeEach(() => {
   inner = new SimulatedLog(1);
-  const blobs = new Blobs({ live: new MemoryBlobs(), aside: new MemoryBlobs() }, new SimulatedClock());
+  const blobs = new Blobs(new MemoryBlobs());
   log = new EncodedLog(inner, new BlobEncoding({ blobs, clock: new SimulatedClock() }));
 });
 

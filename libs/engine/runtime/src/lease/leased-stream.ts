@@ -74,6 +74,8 @@ export interface LeasedStreamOptions {
   readonly holder: HolderId;
   /** Called for each accepted event of the stream that this holder didn't write in this epoch, in order. */
   readonly onForeign?: (entry: EventEntry) => void;
+  /** Called for each of this holder's events, once the log has accepted it. Must return at once. */
+  readonly onAccepted?: ((event: Envelope<HolderEventType>, payload: Uint8Array) => void) | undefined;
   /** Called once, when the lease turns out to be lost. */
   readonly onFenced?: (error: Error) => void;
 }
@@ -384,6 +386,7 @@ export class LeasedStream {
       this.#speculative = this.#confirmed;
     }
     own.settle();
+    this.#options.onAccepted?.(own.envelope, own.entry.payload);
   }
 
   /** Folds own unsettled events again, since they now follow another writer's event. Their verdicts are reported when each is reached. */

@@ -130,17 +130,25 @@ it('what sessions of each arm of recall took and came to, by what the opening sa
     const state = { ...drawn.control, head, tokens: 70, status, openedAtMs: 1_000, updatedAtMs: 3_500 };
     events.push(state as unknown as StreamState);
   }
-  const [before, after] = events;
+  const [before, after] = events as [StreamState, StreamState];
   const sums = new Map<string, number>();
   const count = (name: string, value: number, labels: object = {}) =>
-    void sums.set([name, ...Object.values(labels)].join(' '), value);
+    void sums.set(
+      [name, ...Object.values(labels)].join(' '),
+      value + (sums.get([name, ...Object.values(labels)].join(' ')) ?? 0),
+    );
   const metrics = new LifecycleMetrics({ telemetry: { ...noTelemetry, count }, clock: ports.clock });
-  metrics.accept([{ type: 'WorkflowCompleted', before, after: after! }]);
+  // A child's steps and tokens are its session's; a fork is of no session.
+  const parent = { workflow: 'p', task: '0.0', onClose: 'cancel' } as unknown as StreamState['parent'];
+  const fork = { workflow: 'w', sequence: 0, effects: 'replay' } as unknown as StreamState['fork'];
+  for (const more of [{}, { parent }, { fork }]) {
+    metrics.accept([{ type: 'WorkflowCompleted', before, after: { ...after, ...more } }]);
+  }
   expect(Object.fromEntries(sums)).toEqual({
-    'workflows_ended_total completed false': 1,
+    'workflows_ended_total completed false': 3,
     'recall_arm_workflows_total control completed': 1,
-    'recall_arm_steps_total control': 3,
-    'recall_arm_tokens_total control': 70,
+    'recall_arm_steps_total control': 6,
+    'recall_arm_tokens_total control': 140,
     'recall_arm_seconds_total control': 2.5,
   });
 });

@@ -70,10 +70,13 @@ export class LifecycleMetrics {
     if (!isClosed(after) || isClosed(before)) return;
     this.#telemetry.count('workflows_ended_total', 1, { status, resumed: String(after.resumed === true) });
     const arm = recallArmOf(after.tags);
-    if (arm === undefined) return;
-    this.#telemetry.count('recall_arm_workflows_total', 1, { arm, status });
+    // A fork is of no session.
+    if (arm === undefined || after.fork !== undefined) return;
     this.#telemetry.count('recall_arm_steps_total', after.head.sequence, { arm });
     this.#telemetry.count('recall_arm_tokens_total', after.tokens, { arm });
+    // A child's work is its session's; its end and its time are within its parent's.
+    if (after.parent !== undefined) return;
+    this.#telemetry.count('recall_arm_workflows_total', 1, { arm, status });
     this.#telemetry.count('recall_arm_seconds_total', Math.max(0, after.updatedAtMs - after.openedAtMs) / 1_000, {
       arm,
     });

@@ -70,7 +70,7 @@ export interface RowsRebuildOptions {
   /** Absent: all history is in the log. */
   readonly archived?: { readonly hot: EventLog; readonly archive: Archive } | undefined;
   readonly clock: Clock;
-  /** Opens and compares texts that are sealed or in blobs; absent: only their presence is compared. */
+  /** Opens and compares texts that are sealed; absent: only their presence is compared. */
   readonly contents?: CompareContents | undefined;
   readonly onProgress?: (progress: RebuildProgress) => void;
   /** Receives every failure that the rebuild survived. */

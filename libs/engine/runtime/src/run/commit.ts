@@ -16,7 +16,6 @@ import {
   type Sequence,
   type StreamState,
   type TaskState,
-  type WorkflowId,
 } from '@tidemark/core';
 import type { Clock, Digest } from '@tidemark/ports';
 import { type CommitContext, endsHistory, NO_CONTEXT } from '../agent/index.ts';
@@ -36,10 +35,7 @@ export interface CommitInput {
   readonly result: StepResult;
   readonly notes: readonly LogNote[];
   readonly content: StreamContent;
-  /** The id of the workflow; absent only if no task waits for a child. */
-  readonly workflow?: WorkflowId | undefined;
-  readonly user?: string | undefined;
-  /** The current state of the workflow; absent: it can't continue as new. */
+  /** The current state of the workflow; absent: no task waits for a child, and it can't continue as new. */
   readonly state?: StreamState | undefined;
   /** Whether no other task is pending. */
   readonly isLast: boolean;
@@ -84,7 +80,7 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
   }
   const dropped = done !== undefined || next !== undefined ? droppedBy(given) : [];
   refuseDropping(dropped, step);
-  const of = { workflow: given.workflow ?? NO_CHILD, user: given.user };
+  const of = given.state ?? { workflow: NO_CHILD, user: undefined, tags: undefined };
   const children = childrenOf(declared, sequence, of, { clock, digest });
   const belief = believe(definition, step, result, content);
   const payload: Payloads['CheckpointCommitted'] = {
@@ -106,7 +102,7 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
       step: step.name,
       stepVersion: definition.version,
       inputDigest: digestOf(digest, given.input),
-      tasks: withChildren(declared.tasks, given.workflow ?? NO_CHILD, sequence),
+      tasks: withChildren(declared.tasks, of.workflow, sequence),
       belief: belief.kind,
       tokens: countOf(result.tokens, 'tokens', step) + spent.tokens,
       costMicros: countOf(result.costMicros, 'costMicros', step) + spent.costMicros,

@@ -14,6 +14,7 @@ import {
   localDay,
   type Parent,
   RULES_VERSION,
+  recallTagsOf,
   type Sequence,
   type StreamState,
   type TaskId,
@@ -68,12 +69,12 @@ export function drawUpOpening(
   const begun = definition.begin(parsed, { day: how.day ?? localDay(atMs) });
   const belief: Json = definition.parseBelief(toJson(begun.belief, `belief of ${definition.name}.begin`));
   const declared = declareTasks(definition, null, begun.next, 0 as Sequence, atMs);
-  const children = childrenOf(declared, 0 as Sequence, { workflow: how.workflow, user: how.user }, { clock, digest });
   const dispatch = checkedDispatch(definition, parsed, how.priority);
   const { recallControlShare: controlShare = 0 } = definition.context ?? {};
   const { session, tags: given = [] } = how;
   const isCompared = session !== undefined && controlShare > 0;
   const tags = isCompared ? withRecallArm(given, placeOf(session, digest), controlShare) : given;
+  const children = childrenOf(declared, 0 as Sequence, { ...how, tags }, { clock, digest });
   const fragments = checkedFragments(begun.fragments ?? [], `${definition.name} v${definition.version}, begin`);
   return {
     atMs,
@@ -139,7 +140,7 @@ export const withChildren = (
 export function childrenOf(
   { children = {} }: DeclaredTasks,
   sequence: Sequence,
-  { workflow, user }: Pick<StreamState, 'workflow' | 'user'>,
+  { workflow, user, tags }: Pick<StreamState, 'workflow' | 'user' | 'tags'>,
   ports: { readonly clock: Ports['clock']; readonly digest: Digest },
 ): Children | undefined {
   const drawn: Record<string, ChildOpening> = {};
@@ -147,7 +148,7 @@ export function childrenOf(
     if (definition.hasSecrets === true) throw childSecret(definition);
     const task = taskId(sequence, Number(index));
     const parent: Parent = { workflow, task, onClose };
-    const request = { definition, input, workflow: childId(workflow, task), user, parent };
+    const request = { definition, input, workflow: childId(workflow, task), user, tags: recallTagsOf(tags), parent };
     const { control, payload } = drawUpOpening(request, ports);
     drawn[index] = {
       name,

@@ -42,7 +42,7 @@ import {
   WorkflowCancelledError,
 } from '../effects/index.ts';
 import { type ContextReads, canRun, contentDraft, type ResolvedTask, resolveTask } from '../history/index.ts';
-import { guardOf, type Ports, RunGate } from '../kernel/index.ts';
+import { type Ports, RunGate } from '../kernel/index.ts';
 import { type Draft, Flushing, failureDrafts, type LeasedStream, parkDraft } from '../lease/index.ts';
 import { commitDrafts, followStaged, lastingCall } from './commit.ts';
 import { cancelDraft, mustBeDecided, onceDecided, releaseDraft, undoDraft } from './ending.ts';
@@ -59,7 +59,7 @@ export const INBOX_POLL_PERIOD_MS = 250;
 const CONTROL_POLL_PERIOD_MS = 1_000;
 
 export interface RunnerOptions extends AttemptDependencies {
-  readonly ports: Pick<Ports, 'clock' | 'digest' | 'prng' | 'telemetry' | 'secretPolicy'>;
+  readonly ports: Pick<Ports, 'clock' | 'digest' | 'prng' | 'telemetry'>;
   /** The build of the worker's code; absent if it is unknown. */
   readonly build?: string | undefined;
   /** Aborted when the worker drains, or when the workflow's queue is paused: no further task starts. */
@@ -72,6 +72,7 @@ export interface RunnerOptions extends AttemptDependencies {
   /** Reads the newest checkpoint and its effects, once rows have it. */
   readonly readHead: TakeOver['readHead'];
   readonly callEffect: CallEffect;
+  readonly guard?: EffectRunParts['guard'];
   readonly replay?: EffectRunParts['replay'];
   readonly onWait?: ((text: string) => void) | undefined;
 }
@@ -115,7 +116,6 @@ export class WorkflowRunner {
       flushing: this.#flushing,
       newCheckpoint: () => this.#newCheckpoint(),
       gate: this.#gate,
-      guard: guardOf(options.definition.name, [options.definition], options.ports),
       onProgress: (progress) => options.onProgress?.(null, { ...progress, step: '' }),
       onWait: (text) => options.onWait?.(text),
     });
@@ -329,8 +329,6 @@ export class WorkflowRunner {
       result,
       notes,
       content,
-      workflow: state.workflow,
-      user: state.user,
       state,
       isLast: state.frontier.tasks.size === 1,
       checkpoint: current.reserved ?? this.#newCheckpoint(),

@@ -272,43 +272,114 @@ describe('shadow mode', () => {
           .filter((id) => !idsIn(10, 20).includes(id))
           .slice(0, 3),
       ];
-      expect(await routes([...low, ...high])).toEqual(Array(6).fill('agent'));
+      const again = idsIn(50, 300).filter((id) => !low.includes(id) && !high.includes(id));
+      const [lower, higher] = [
+        idsIn(10, 30).slice(3, 6),
+        again.filter((id) => !idsIn(10, 60).includes(id)).slice(0, 3),
+      ];
       await promote(100);
       expect(await routes([...low, ...high])).toEqual(Array(6).fill('observed'));
       const codes = async (options: Partial<PromoteOptions>) =>
         (await promote(undefined, { mode: 'active', ...options })).refusals.map(({ code }) => code);
       expect(await codes({ to: 10 })).toEqual(['too-few', 'too-early']);
-      expect(await routes(low)).toEqual(Array(3).fill('observed'));
       await reportRuns(idsIn(100, SHADOW_WORKFLOWS_MIN, 1_000));
       world.ports.clock.jump(SHADOW_OBSERVE_MS);
       expect(await codes({ to: 10 })).toEqual([]);
-      expect(await routes([...low, ...high])).toEqual([...Array(3).fill('tidemark'), ...Array(3).fill('observed')]);
+      expect(await routes([...lower, ...higher])).toEqual([...Array(3).fill('tidemark'), ...Array(3).fill('observed')]);
       // Each further share waits for its own observation, of what is left.
       expect(await codes({ to: 50 })).toEqual(['too-few', 'too-early']);
-      expect(await codes({ to: 50, observeMs: 0, workflowsMin: 0 })).toEqual([]);
-      expect(await routes([...low, ...high])).toEqual(Array(6).fill('tidemark'));
+      await reportRuns(idsIn(100, 5, 2_000));
+      expect(await codes({ to: 50, observeMs: 0, workflowsMin: 1 })).toEqual([]);
+      expect(await routes([...lower, ...idsIn(50, 3, 5_000)])).toEqual(Array(6).fill('tidemark'));
       expect(await promote(undefined, { mode: 'observe' })).toMatchObject({ refusals: [], to: 100 });
-      expect(await routes([...low, ...high])).toEqual(Array(6).fill('observed'));
+      expect(await routes([...lower, ...higher])).toEqual(Array(6).fill('observed'));
       const rows = await world.client.run('~shadow/agent').checkpoints();
       expect(rows.map((row) => row.lastAction)).toEqual([
-        ...['100 % by ops', '10 % run by Tidemark, by ops', '50 % run by Tidemark, by ops', '100 % by ops'],
+        '100 % by ops',
+        '100 %, of which Tidemark runs 10 %, by ops',
+        '100 %, of which Tidemark runs 50 %, by ops',
+        '100 % by ops',
       ]);
     });
 
-    it('no more to Tidemark than is observed, and not without a share', async () => {
+    /** Observes this share, and has Tidemark run that one, without the periods between. */
+    async function activate(share: 10 | 50 | 100, active: 10 | 50 | 100): Promise<void> {
+      await promote(share);
+      const needed = { mode: 'active', observeMs: 0, workflowsMin: 1 } as const;
+      for (const to of [10, 50, 100] as const) {
+        if (to > active) return;
+        // Only runs that are observed count: those above the share that Tidemark runs.
+        await reportRuns(idsIn(share, 20, to * 1_000));
+        expect((await promote(to, needed)).refusals).toEqual([]);
+      }
+    }
+
+    it('to the agent for good what it was once told to run, whatever the shares become, and for every process', async () => {
+      const ids = idsIn(10, 4);
+      // The agent begins two of them unobserved, before any share was set, and two observed; no report arrives.
+      const before = await routes(ids.slice(0, 2));
+      await promote(100);
+      expect([...before, ...(await routes(ids.slice(2)))]).toEqual(['agent', 'agent', 'observed', 'observed']);
+      await activate(100, 10);
+      // The control: an id of the share of which nobody asked before.
+      expect(await routes([...ids, ...idsIn(10, 1, 9_000)])).toEqual([...Array(4).fill('observed'), 'tidemark']);
+      await promote(undefined, { mode: 'observe', to: 0 });
+      expect(await routes(ids)).toEqual(Array(4).fill('agent'));
+      expect(await inTime(otherClient().route({ name: 'another' }, { id: ids[0]! }))).toBe('agent');
+    });
+
+    it('what Tidemark runs is not observed, unless the agent began it', async () => {
+      const [begun, fresh] = idsIn(10, 2) as [string, string];
+      await promote(100);
+      expect(await routes([begun])).toEqual(['observed']);
+      await activate(100, 10);
+      const other = otherClient();
+      const runs = [begun, fresh].map((id) => other.shadow(AGENT, { id, ...BEGINNING }));
+      for (const run of runs) reportAll(run, 1);
+      for (const run of runs) await inTime(run.flushed());
+      expect(runs.map(({ observed }) => observed)).toEqual([true, false]);
+    });
+
+    it('keeps what Tidemark runs when another share is observed, but for what is observed no more', async () => {
+      await activate(50, 10);
+      await reportRuns(idsIn(50, 20, 70_000));
+      expect((await promote(100, { observeMs: 0, workflowsMin: 1 })).refusals).toEqual([]);
+      const shares = async () => inTime(world.client.shadows.rollout('agent'));
+      expect(await shares()).toMatchObject({ share: 100, active: 10 });
+      await promote(50);
+      expect(await shares()).toMatchObject({ share: 50, active: 10 });
+      await promote(1);
+      expect(await shares()).toMatchObject({ share: 1, active: 1 });
+      await promote(undefined, { mode: 'observe' });
+      expect(await shares()).toMatchObject({ share: 1, active: 0 });
+    });
+
+    it('no more to Tidemark than is observed, step by step, not without a share, and not without a run that agrees', async () => {
       await promote(10);
-      const more = await promote(50, { mode: 'active', observeMs: 0, workflowsMin: 0 });
-      expect(more.refusals).toEqual([{ code: 'not-observed', message: '10 % are observed, fewer than 50 %' }]);
+      const refused = async (to: PromoteOptions['to']) =>
+        (await promote(to, { mode: 'active', observeMs: 0, workflowsMin: 1 })).refusals.map(({ message }) => message);
+      const few = '0 runs ended and agree, 1 are needed (0 have not ended, 0 lost reports)';
+      expect(await refused(10)).toEqual([few]);
+      expect(await refused(1)).toEqual(['after 0 % comes 10 %, not 1 %', few]);
+      expect(await refused(50)).toEqual(['after 0 % comes 10 %, not 50 %', '10 % are observed, fewer than 50 %', few]);
+      await promote(0);
+      await promote(100);
+      expect(await refused(100)).toEqual(['after 0 % comes 10 %, not 100 %', few]);
       await expect(promote(undefined, { mode: 'active' })).rejects.toMatchObject({ code: 'shadow-share-invalid' });
+      for (const bad of [
+        { workflowsMin: 0 },
+        { workflowsMin: Number.NaN },
+        { observeMs: -1 },
+        { observeMs: Number.NaN },
+      ])
+        await expect(promote(50, bad)).rejects.toMatchObject({ code: 'shadow-promotion-invalid' });
     });
 
     it('nothing that has begun elsewhere: what the agent began it ends, and so does Tidemark', async () => {
       const [observed, started] = idsIn(10, 2) as [string, string];
       await promote(10);
       await reportRuns([observed]);
-      expect(await inTime(promote(10, { mode: 'active', observeMs: 0, workflowsMin: 0 }))).toMatchObject({
-        refusals: [],
-      });
+      expect((await promote(10, { mode: 'active', observeMs: 0, workflowsMin: 1 })).refusals).toEqual([]);
       await inTime(
         world.client.start(definitionOf({ name: 'agent', steps: { a: () => ({ done: 1 }) } }), null, { id: started }),
       );
@@ -319,7 +390,12 @@ describe('shadow mode', () => {
     });
 
     it('for every process, also after rows and memory were lost', async () => {
-      await promote(10);
+      await activate(10, 10);
+      const [begun, fresh] = idsIn(10, 2) as [string, string];
+      await promote(undefined, { mode: 'observe' });
+      expect(await routes([begun])).toEqual(['observed']);
+      await reportRuns(idsIn(10, 1, 50_000));
+      await promote(10, { mode: 'active', observeMs: 0, workflowsMin: 1 });
       await world.coordinator.stop();
       world.ports.store.drop();
       const later = new SimulatedWorld(log, PARTITIONS);
@@ -328,6 +404,7 @@ describe('shadow mode', () => {
       await later.coordinator.start();
       await later.ports.clock.run(10_000);
       expect(await inTime(later.client.shadows.rollout('agent'))).toMatchObject({ share: 10, by: 'ops' });
+      expect(await routes([begun, fresh])).toEqual(['observed', 'tidemark']);
     });
   });
 });

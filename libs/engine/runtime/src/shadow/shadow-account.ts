@@ -11,7 +11,7 @@ import type { Ports } from '../kernel/index.ts';
 import { SHADOW_OBSERVE_MS, SHADOW_WORKFLOWS_MIN } from './shadow-limits.ts';
 import { type RebuiltRun, type RunPlace, rebuildRuns, type ShadowDifference } from './shadow-rebuild.ts';
 import { type Rollouts, type ShadowRollout, whileRowsCatchUp } from './shadow-rollout.ts';
-import { type ShadowShare, shareAfter } from './shadow-share.ts';
+import { type ShadowMode, type ShadowShare, shareAfter } from './shadow-share.ts';
 
 /** Newest workflows of a definition that a comparison covers. */
 const SHADOW_RUNS_MAX = 10_000;
@@ -47,8 +47,6 @@ export interface ShadowRefusal {
   readonly message: string;
 }
 
-export type ShadowMode = 'observe' | 'active';
-
 export interface ShadowPromotion {
   /** Of the share that the mode names. */
   readonly from: ShadowShare;
@@ -59,14 +57,14 @@ export interface ShadowPromotion {
 }
 
 export interface PromoteOptions {
-  /** `active`: the share that Tidemark runs itself; `observe`, the default: the observed one, of which it runs none any more. */
+  /** `active`: the share that Tidemark runs itself; `observe`, the default: the observed one. */
   readonly mode?: ShadowMode | undefined;
-  /** Default: the observed share, for going back to observing it. */
+  /** Absent, for `observe`: the present share is observed, and Tidemark runs none of it any more. */
   readonly to?: ShadowShare | undefined;
   readonly by: string;
   /** Observation needed at the current share, in milliseconds; default 24 hours. */
   readonly observeMs?: number | undefined;
-  /** Runs that must have agreed; default 10. */
+  /** Runs that must have agreed, at least 1; default 10. */
   readonly workflowsMin?: number | undefined;
 }
 
@@ -142,7 +140,10 @@ async function rowsCaughtUp(ports: Ports): Promise<void> {
   }
 }
 
-/** Sets the share if that is allowed, and returns the refusals if not. Throws `ConflictError` when somebody else changed it meanwhile. */
+/**
+ * Sets the share if that is allowed, and returns the refusals if not. Throws `ConflictError` when somebody else changed it meanwhile, and
+ * `InvalidError` (`shadow-share-invalid`, `shadow-promotion-invalid`).
+ */
 export async function promote(
   ports: Ports,
   rollouts: Rollouts,
@@ -150,6 +151,8 @@ export async function promote(
   options: PromoteOptions,
 ): Promise<ShadowPromotion> {
   const { mode = 'observe', by, observeMs = SHADOW_OBSERVE_MS, workflowsMin = SHADOW_WORKFLOWS_MIN } = options;
+  // Not NaN either, with which every comparison would be false, and nothing refused.
+  if (!(observeMs >= 0) || !(workflowsMin >= 1)) throw promotionInvalid(observeMs, workflowsMin);
   const before = await rollouts.readExactly(definition);
   const { share: observed = 0, active = 0 } = before.state ?? {};
   const to = options.to ?? (mode === 'observe' ? observed : undefined);
@@ -163,11 +166,19 @@ export async function promote(
   const refusals = judged ? refusalsOf(judged, { mode, from, to, observeMs, workflowsMin, nowMs }) : [];
   if (refusals.length === 0) {
     const needed = isPromotion ? { observeMs, workflowsMin } : { observeMs: null, workflowsMin: null };
-    const shares = mode === 'observe' ? { share: to, active: 0 as const } : { share: observed, active: to };
+    const kept = options.to === undefined ? 0 : (Math.min(active, to) as ShadowShare);
+    const shares = mode === 'observe' ? { share: to, active: kept } : { share: observed, active: to };
     await rollouts.change(definition, before, { ...shares, sinceMs: nowMs, by, ...needed });
   }
   return { from, to, refusals, account: judged ?? (await accountOf(ports, definition, before.state)) };
 }
+
+const promotionInvalid = (observeMs: number, workflowsMin: number): InvalidError =>
+  new InvalidError(
+    'shadow-promotion-invalid',
+    `A promotion needs observeMs from 0 (it is ${observeMs}) and workflowsMin from 1 (it is ${workflowsMin}): what no run was compared with is not promoted.`,
+    { observeMs, workflowsMin },
+  );
 
 interface Wanted {
   readonly mode: ShadowMode;
@@ -185,8 +196,8 @@ function refusalsOf(
   const refusals: ShadowRefusal[] = [];
   const refuse = (code: ShadowRefusal['code'], message: string): number => refusals.push({ code, message });
   const { differenceCount, differingCount, agreedCount, openCount, incompleteCount, rollout } = account;
-  const [next, observed] = [shareAfter(from), rollout?.share ?? 0];
-  if (mode === 'observe' && to !== next) refuse('not-next', `after ${from} % comes ${next} %, not ${to} %`);
+  const [next, observed] = [shareAfter(from, mode), rollout?.share ?? 0];
+  if (to !== next) refuse('not-next', `after ${from} % comes ${next} %, not ${to} %`);
   if (mode === 'active' && to > observed) refuse('not-observed', `${observed} % are observed, fewer than ${to} %`);
   if (differenceCount > 0) refuse('differences', `${differenceCount} differences in ${differingCount} runs`);
   if (agreedCount < workflowsMin) {

@@ -151,8 +151,7 @@ function draftsOf(definition: string, stream: ReportedStream, after: ShadowRollo
   const drafts = stream.draftsOf(rolloutDefinition(definition), SHARE_STEP, {
     belief: () => after,
     next: [{ step: SHARE_STEP, input: null }],
-    lastAction:
-      after.active === 0 ? `${after.share} % by ${after.by}` : `${after.active} % run by Tidemark, by ${after.by}`,
+    lastAction: `${after.share} %${after.active === 0 ? '' : `, of which Tidemark runs ${after.active} %,`} by ${after.by}`,
   });
   if (drafts !== undefined) return drafts;
   throw new InvalidError('not-a-rollout', `Workflow ${rolloutId(definition)} was not opened as a roll-out.`);

@@ -20,6 +20,9 @@ export function asShare(percent: number): ShadowShare {
   );
 }
 
-/** The share after this one; undefined after the last. */
-export const shareAfter = (share: ShadowShare): ShadowShare | undefined =>
-  SHADOW_SHARES[SHADOW_SHARES.indexOf(share) + 1];
+/** What an agent's runs are promoted to: a share that is observed, or one of it that Tidemark runs itself. */
+export type ShadowMode = 'observe' | 'active';
+
+/** The share after this one; undefined after the last. One percent is only observed: of so few, Tidemark would run hardly any. */
+export const shareAfter = (share: ShadowShare, mode: ShadowMode): ShadowShare | undefined =>
+  SHADOW_SHARES.find((next) => next > share && (mode === 'observe' || next > 1));

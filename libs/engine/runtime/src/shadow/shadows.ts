@@ -5,6 +5,7 @@
 
 import { toJson } from '@tidemark/codec';
 import {
+  claimId,
   DEFAULT_TENANT,
   type HolderId,
   holderId,
@@ -13,22 +14,26 @@ import {
   type TenantId,
   UnavailableError,
   uuidv7,
+  type WorkflowId,
 } from '@tidemark/core';
 import type { ShadowDefinition, ShadowTask } from '../definition/index.ts';
 import { Starter } from '../inbox/index.ts';
-import type { LamportClock, Ports } from '../kernel/index.ts';
+import { digestOf, type LamportClock, type Ports } from '../kernel/index.ts';
 import { checkedWorkflowId } from '../lease/index.ts';
 import { accountOf, type PromoteOptions, promote, type ShadowAccount, type ShadowPromotion } from './shadow-account.ts';
-import { Rollouts, type ShadowRollout } from './shadow-rollout.ts';
+import { Rollouts, type ShadowRollout, whileRowsCatchUp } from './shadow-rollout.ts';
 import { type ShadowRoom, ShadowRun } from './shadow-run.ts';
-import type { ShadowRoute, ShadowShare } from './shadow-share.ts';
+import type { ShadowRoute } from './shadow-share.ts';
 import { ShadowWriter } from './shadow-writer.ts';
 import { isInShare } from './share-members.ts';
+import { SystemStreams } from './system-stream.ts';
 
 /** Most bytes of waiting reports in one process. */
 const SHADOW_BUFFER_MAX_BYTES = 33_554_432;
 /** How long a process uses the share that it read, in milliseconds. */
 const SHADOW_SHARE_TTL_MS = 5_000;
+/** Definition of the streams that record what agents began. */
+const CLAIM_DEFINITION = 'tidemark.claim';
 
 export interface ShadowOptions {
   /** The agent's own id of the run: the same in every process that reports on it. */
@@ -48,10 +53,7 @@ export interface ShadowsOptions {
   readonly partitionsMax?: number | undefined;
 }
 
-interface KnownShare {
-  readonly share: ShadowShare;
-  readonly untilMs: number;
-}
+type Shares = Pick<ShadowRollout, 'share' | 'active'>;
 
 export class Shadows {
   readonly #options: ShadowsOptions;
@@ -59,8 +61,9 @@ export class Shadows {
   /** This incarnation's name; never reused. */
   readonly #holder: HolderId;
   readonly #rollouts: Rollouts;
-  readonly #shares = new Map<string, KnownShare>();
-  readonly #asked = new Map<string, Promise<ShadowShare>>();
+  readonly #claims: SystemStreams;
+  readonly #shares = new Map<string, Shares & { readonly untilMs: number }>();
+  readonly #asked = new Map<string, Promise<Shares>>();
   readonly #room: ShadowRoom = { freeBytes: SHADOW_BUFFER_MAX_BYTES };
   readonly #stopping = new AbortController();
 
@@ -69,6 +72,7 @@ export class Shadows {
     const { ports, lamport, partitionsMax } = options;
     this.#starter = new Starter({ ports, lamport, partitionsMax });
     this.#holder = holderId(`shadow-${uuidv7(ports.clock.nowMs(), ports.prng.bytes(10))}`);
+    this.#claims = new SystemStreams(options);
     this.#rollouts = new Rollouts({ ports, lamport, starter: this.#starter, holder: this.#holder });
   }
 
@@ -98,7 +102,7 @@ export class Shadows {
     return new ShadowRun({
       workflow,
       clock: ports.clock,
-      decide: async () => isInShare(workflow, await this.#share(definition.name), ports.digest),
+      decide: () => this.#isObserved(definition.name, workflow),
       writer,
       room: this.#room,
       onProblem: options.onProblem,
@@ -106,45 +110,82 @@ export class Shadows {
     });
   }
 
-  async #share(definition: string): Promise<ShadowShare> {
+  /** Reads more than the shares only where Tidemark may run it. */
+  async #isObserved(definition: string, workflow: WorkflowId): Promise<boolean> {
+    const { digest } = this.#options.ports;
+    const shares = await this.#sharesOf(definition);
+    if (!isInShare(workflow, shares.share, digest)) return false;
+    if (!isInShare(workflow, shares.active, digest)) return true;
+    return (await this.#routeOf(definition, workflow, shares)).route === 'observed';
+  }
+
+  async #sharesOf(definition: string): Promise<Shares> {
     const { clock } = this.#options.ports;
     const known = this.#shares.get(definition);
-    if (known !== undefined && clock.monotonicMs() < known.untilMs) return known.share;
+    if (known !== undefined && clock.monotonicMs() < known.untilMs) return known;
     const asking = this.#asked.get(definition) ?? this.#ask(definition);
     this.#asked.set(definition, asking);
     return asking;
   }
 
-  async #ask(definition: string): Promise<ShadowShare> {
+  async #ask(definition: string): Promise<Shares> {
     try {
-      const share = (await this.#rollouts.read(definition))?.share ?? 0;
-      const untilMs = this.#options.ports.clock.monotonicMs() + SHADOW_SHARE_TTL_MS;
-      this.#shares.set(definition, { share, untilMs });
-      return share;
+      const { share = 0, active = 0 } = (await this.#rollouts.read(definition)) ?? {};
+      const shares = { share, active, untilMs: this.#options.ports.clock.monotonicMs() + SHADOW_SHARE_TTL_MS };
+      this.#shares.set(definition, shares);
+      return shares;
     } finally {
       this.#asked.delete(definition);
     }
   }
 
   /**
-   * Who runs the workflow of this id. Ask before it begins: the answer is that of the shares, so an id that Tidemark runs at 10 % it runs at
-   * 50 % as well; what has begun stays where it is, also when the shares are lowered. Throws `UnavailableError` (`rows-behind`: it began a
-   * moment ago).
+   * Who runs the workflow of this id. Ask before it begins. An id that was once left to its agent stays with it, whatever the shares become:
+   * that answer is in the log before it is given. So stays what has begun here. Throws `UnavailableError` (`rows-behind`: it began a moment
+   * ago, or rows don't show the claim in time).
    */
   async route({ name }: Pick<ShadowDefinition, 'name'>, { id }: Pick<ShadowOptions, 'id'>): Promise<ShadowRoute> {
-    const { store, digest } = this.#options.ports;
     const workflow = checkedWorkflowId(id);
+    const { share = 0, active = 0 } = (await this.#rollouts.read(name)) ?? {};
+    const { route, isRecorded } = await this.#routeOf(name, workflow, { share, active });
+    if (route !== 'tidemark' && !isRecorded) await this.#claim(name, workflow);
+    return route;
+  }
+
+  async #routeOf(
+    definition: string,
+    workflow: WorkflowId,
+    { share, active }: Shares,
+  ): Promise<{ readonly route: ShadowRoute; readonly isRecorded: boolean }> {
+    const { store, digest } = this.#options.ports;
     const [stream] = await store.loadStreams([workflow], { payloads: false });
-    if (stream !== undefined) return streamFromJson(stream.state, stream.tasks).shadow ? 'observed' : 'tidemark';
+    if (stream !== undefined) {
+      const { shadow } = streamFromJson(stream.state, stream.tasks);
+      return { route: shadow ? 'observed' : 'tidemark', isRecorded: true };
+    }
     if ((await store.placed(workflow))?.appended === false) {
       throw new UnavailableError(
         'rows-behind',
         `${workflow} began a moment ago, and rows don't show it yet: ask again.`,
       );
     }
-    const { share = 0, active = 0 } = (await this.#rollouts.read(name)) ?? {};
-    if (isInShare(workflow, active, digest)) return 'tidemark';
-    return isInShare(workflow, share, digest) ? 'observed' : 'agent';
+    const isRecorded = (await store.placed(this.#claimOf(definition, workflow))) !== undefined;
+    if (!isRecorded && isInShare(workflow, active, digest)) return { route: 'tidemark', isRecorded };
+    return { route: isInShare(workflow, share, digest) ? 'observed' : 'agent', isRecorded };
+  }
+
+  /** Records that the agent runs it, in a stream that is closed at once. */
+  async #claim(definition: string, workflow: WorkflowId): Promise<void> {
+    const claim = {
+      definition: CLAIM_DEFINITION,
+      workflow: this.#claimOf(definition, workflow),
+      tenant: DEFAULT_TENANT,
+    };
+    await whileRowsCatchUp(this.#options.ports, async (signal) => (await this.#claims.open(claim, signal)).close());
+  }
+
+  #claimOf(definition: string, workflow: WorkflowId): WorkflowId {
+    return claimId(digestOf(this.#options.ports.digest, [definition, workflow]));
   }
 
   /** The definition's roll-out, by the log; undefined when it was never begun. */

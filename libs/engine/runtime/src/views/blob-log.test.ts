@@ -19,17 +19,17 @@ import { SealedRecords } from '../encryption/sealed-log.ts';
 import { WorkflowKeys } from '../encryption/workflow-keys.ts';
 import { systemPrng } from '../kernel/system.ts';
 import { inboxRecord } from '../lease/inbox.ts';
-import { BLOB_FRESH_MS, BlobEncoding } from './blob-log.ts';
+import { BlobEncoding } from './blob-log.ts';
 import { Blobs } from './blobs.ts';
 import { EncodedLog } from './encoded-log.ts';
 
 const INLINE_BYTES = 2_000;
 const LARGE = 'x'.repeat(10_000);
 const START = 0 as Offset;
+const W1 = 'w1' as WorkflowId;
 
 let inner: SimulatedLog;
 let live: MemoryBlobs;
-let aside: MemoryBlobs;
 let clock: SimulatedClock;
 let blobs: Blobs;
 let log: EncodedLog;
@@ -37,13 +37,13 @@ let signalCount: number;
 
 /** Another process on the same log and blobs. */
 function other(): EncodedLog {
-  blobs = new Blobs({ live, aside }, clock);
+  blobs = new Blobs(live);
   return new EncodedLog(inner, new BlobEncoding({ blobs, clock, inlineMaxBytes: INLINE_BYTES }));
 }
 
 beforeEach(() => {
   inner = new SimulatedLog(3);
-  [live, aside] = [new MemoryBlobs(), new MemoryBlobs()];
+  live = new MemoryBlobs();
   clock = new SimulatedClock();
   signalCount = 0;
   log = other();
@@ -65,6 +65,8 @@ const signal = (value: unknown, workflow = 'w1'): LogRecord =>
     { value } as never,
   );
 
+const digests = (): string[] => live.names().map((name) => name.split('/')[1]!);
+
 const stored = (partition: Partition = P0): readonly Uint8Array[] =>
   inner.poll([{ partition, from: START }])[0]!.records.map(({ value }) => value);
 const readBy = async (view: EncodedLog, partition: Partition = P0): Promise<readonly Buffer[]> => {
@@ -78,17 +80,21 @@ describe('what is appended', () => {
     const records = [signal('small'), signal(LARGE)];
     for (const record of records) await log.append(P0, [record]);
     expect(stored().map(({ length }) => length <= INLINE_BYTES)).toEqual([true, true]);
-    expect(stored().map(recordBlob)).toEqual([undefined, { digest: live.digests()[0], bytes: 12 + LARGE.length }]);
+    expect(stored().map(recordBlob)).toEqual([
+      undefined,
+      { workflow: W1, digest: digests()[0], bytes: 12 + LARGE.length },
+    ]);
     expect(await readBy(log)).toEqual(valuesOf(records));
     expect(await readBy(other())).toEqual(valuesOf(records));
   });
 
-  it('twice is stored once', async () => {
+  it('twice is stored once for a workflow, and again for another (B2)', async () => {
     await log.append(P0, [signal(LARGE)]);
     await other().append(P0, [signal(LARGE)]);
-    expect(live.digests()).toHaveLength(1);
-    await log.append(P0, [signal(`${LARGE}!`)]);
-    expect(live.digests()).toHaveLength(2);
+    const [digest] = digests();
+    expect(live.names()).toEqual([`w1/${digest}`]);
+    await log.append(P0, [signal(LARGE, 'w2')]);
+    expect(live.names()).toEqual([`w1/${digest}`, `w2/${digest}`]);
   });
 
   it('goes through byte for byte, whatever it is, and never is too much for the log', async () => {
@@ -169,7 +175,7 @@ describe('what is appended', () => {
   it('above the limit is refused, and nothing of it is stored', async () => {
     const tooLarge = { ...signal(1), value: new Uint8Array(log.recordMaxBytes + 1) };
     await expect(log.append(P0, [tooLarge, signal(LARGE)])).rejects.toMatchObject({ code: 'record-too-large' });
-    expect([stored(), live.digests()]).toEqual([[], []]);
+    expect([stored(), digests()]).toEqual([[], []]);
   });
 
   it('and is no event of ours goes to the log as it is, which may refuse it', async () => {
@@ -181,59 +187,30 @@ describe('what is appended', () => {
   });
 });
 
-describe('a blob that was put long before its name goes to the log (B1)', () => {
-  /** The blob of a large record is removed while the append waits; returns whether it can be read in the end. */
-  async function takenWhileWaiting(waitedMs: number, when: 'before' | 'under way'): Promise<boolean> {
-    const release = when === 'under way' ? inner.hold() : () => {};
-    const { promise, resolve } = Promise.withResolvers<void>();
-    live.onCall = () => promise;
-    const first = when === 'before' ? log.append(P0, [signal('y'.repeat(5_000))]) : undefined;
-    await quiet();
-    live.onCall = undefined;
-    const second = log.append(P0, [signal(LARGE)]);
-    await quiet();
-    for (const digest of live.digests()) live.lose(digest);
-    clock.jump(waitedMs);
-    resolve();
-    release();
-    await Promise.all([first, second]);
-    const [result] = await other().read([{ partition: P0, from: START }]);
-    return result!.records.every(({ problem }) => problem === undefined);
-  }
-
-  it.each(['before', 'under way'] as const)('is put again, when that takes too long %s', async (when) => {
-    expect(await takenWhileWaiting(BLOB_FRESH_MS + 1, when)).toBe(true);
-  });
-
-  it.each(['before', 'under way'] as const)('and is not, when it is not long %s: the control', async (when) => {
-    expect(await takenWhileWaiting(BLOB_FRESH_MS - 1, when)).toBe(false);
-  });
-});
-
 describe('what is read', () => {
   it.each([
-    ['blob-missing', (digest: string) => live.lose(digest)],
-    ['blob-damaged', (digest: string) => live.damage(digest)],
+    ['blob-missing', (digest: string) => live.lose(W1, digest)],
+    ['blob-damaged', (digest: string) => live.damage(W1, digest)],
   ])(
     'and can’t be had is handed up with its problem, as it is stored, and the others are read: %s',
     async (problem, harm) => {
       await log.append(P0, [signal(1)]);
       await log.append(P0, [signal(LARGE)]);
-      const [digest] = live.digests();
+      const [digest] = digests();
       harm(digest!);
       const [result] = await other().read([{ partition: P0, from: START }]);
       const [first, second] = result!.records;
       expect([first, second]).toMatchObject([{ offset: 0 }, { offset: 1, problem }]);
       expect(first).not.toHaveProperty('problem');
       expect(Buffer.from(second!.value).toString()).toContain(digest);
-      await live.put(Buffer.from(`{"value":"${LARGE}"}`));
+      await live.put(W1, Buffer.from(`{"value":"${LARGE}"}`));
       expect(await readBy(other())).toHaveLength(2);
     },
   );
 
   it('needs no blob of what nobody wants', async () => {
     for (const value of [LARGE, 1]) await log.append(P0, [signal(value)]);
-    live.lose(live.digests()[0]!);
+    live.lose(W1, digests()[0]!);
     const wanted = new Set([1 as Offset]);
     const [result] = await other().read([{ partition: P0, from: START, wanted }]);
     expect(result!.records).toEqual([{ offset: 1, value: expect.anything() }]);
@@ -246,19 +223,13 @@ describe('what is read', () => {
     expect(await readBy(other())).toHaveLength(1);
   });
 
-  it('is found where a sweep has put it aside, also while it is brought back', async () => {
-    const record = signal(LARGE);
-    await log.append(P0, [record]);
-    const [digest] = live.digests();
-    const bytes = await live.get(digest!);
-    live.lose(digest!);
-    await aside.put(bytes);
-    expect(await readBy(other())).toEqual(valuesOf([record]));
-    aside.onCall = async () => {
-      aside.lose(digest!);
-      await live.put(bytes);
-    };
-    expect(await readBy(other())).toEqual(valuesOf([record]));
+  it('is read from its own workflow’s alone: whoever names another’s has none (B2)', async () => {
+    await log.append(P0, [signal(LARGE, 'theirs')]);
+    const [named] = stored();
+    const forged = Buffer.from(named!).toString().replace('"theirs"', '"w1"');
+    inner.store(P0, [{ value: Buffer.from(forged), type: 'SignalReceived' }]);
+    const [result] = await other().read([{ partition: P0, from: START }]);
+    expect(result!.records.map(({ problem }) => problem)).toEqual([undefined, 'blob-missing']);
   });
 
   it('is no more than was asked for, but for the first; and every partition has its turn', async () => {
@@ -315,7 +286,7 @@ it('under the sealed view keeps sealed bytes alone', async () => {
   const records = [signal(`secret ${noise}`), signal('secret')];
   for (const record of records) await sealed.append(P0, [record]);
   expect(stored().map((value) => recordBlob(value) !== undefined)).toEqual([true, false]);
-  const held = await live.get(live.digests()[0]!);
+  const held = await live.get(W1, digests()[0]!);
   for (const bytes of [held, ...stored()]) expect(Buffer.from(bytes).includes('secret')).toBe(false);
   expect(await readBy(sealed)).toEqual(valuesOf(records));
   expect(sealed.recordMaxBytes).toBeLessThan(log.recordMaxBytes);

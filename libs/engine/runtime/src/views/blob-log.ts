@@ -3,11 +3,14 @@
  * has its payload, and is read back byte for byte. The log, segments and archives see only references. It knows nothing of the payloads,
  * and removes no blobs.
  *
- * B1 A reference goes to the log only after its blob is stored, and soon after; otherwise the blob is stored again (see blob-sweep.ts).
+ * B1 A reference goes to the log only after its blob is stored.
+ * B2 A blob lies with those of the workflow that the record's header names, and is read from there alone: no record can name another
+ *    workflow's. What one workflow hands to another (an output, a signal, a belief) is a record of the other, with a blob of its own.
  */
 
 import {
   BLOB_HEADER_MAX_BYTES,
+  type RecordBlob,
   readingNow,
   recordBlob,
   referringRecord,
@@ -27,18 +30,13 @@ import {
 } from '@tidemark/ports';
 import { whileUnavailable } from '../kernel/index.ts';
 import type { Blobs } from './blobs.ts';
-import { inTurns, type LogLimits, type Prepared, type RecordEncoding } from './encoded-log.ts';
+import { inTurns, type LogLimits, type RecordEncoding } from './encoded-log.ts';
 import { EVENT_MAX_BYTES } from './limits.ts';
 
 /** Largest event where payloads may be in blobs, in bytes, header and payload together; larger ones are refused. */
 export const BLOB_EVENT_MAX_BYTES = 64 * 1024 * 1024;
 /** Default bytes of blobs that one read of the log returns; it always returns the first one. */
 const BLOB_READ_MAX_BYTES = 64 * 1024 * 1024;
-/**
- * A blob that was stored longer ago than this, in milliseconds, is stored again before and after its reference is: far less than a sweep's
- * period.
- */
-export const BLOB_FRESH_MS = 3_600_000;
 
 export interface BlobEncodingOptions {
   readonly blobs: Blobs;
@@ -70,37 +68,24 @@ export class BlobEncoding implements RecordEncoding {
   }
 
   /** Waits while the blob store is unavailable, as an append waits for the log. */
-  async prepare(records: readonly LogRecord[], options: AppendOptions | undefined): Promise<Prepared> {
+  async prepare(records: readonly LogRecord[], options: AppendOptions | undefined): Promise<readonly LogRecord[]> {
     const tooLarge = records.find(({ value }) => value.length > BLOB_EVENT_MAX_BYTES);
     if (tooLarge !== undefined) throw recordTooLarge(tooLarge.value.length, BLOB_EVENT_MAX_BYTES);
     const moved = this.#moved(records);
-    const payloads = [...moved.values()].map(({ payload }) => payload);
-    let ageMs = this.#stopwatch();
-    const references = await this.#put(payloads, options);
-    const again = async (): Promise<void> => {
-      if (ageMs() <= BLOB_FRESH_MS) return;
-      ageMs = this.#stopwatch();
-      await this.#put(payloads, options);
-    };
+    const references = await this.#put([...moved.values()], options);
     const short = new Map(
       [...moved].map(([record, { header }], at) => [
         record,
         { ...record, value: referringRecord(header, references[at]!) },
       ]),
     );
-    return { records: records.map((record) => short.get(record) ?? record), confirm: again, stored: again };
+    return records.map((record) => short.get(record) ?? record);
   }
 
-  /** Returns the time since its creation, by both clocks, because a machine's monotonic clock stands still while it sleeps. */
-  #stopwatch(): () => number {
-    const [wallMs, monotonicMs] = [this.#clock.nowMs(), this.#clock.monotonicMs()];
-    return () => Math.max(this.#clock.nowMs() - wallMs, this.#clock.monotonicMs() - monotonicMs);
-  }
-
-  #put(payloads: readonly Uint8Array[], options: AppendOptions | undefined): Promise<readonly BlobReference[]> {
+  #put(moved: readonly SplitRecord[], options: AppendOptions | undefined): Promise<readonly BlobReference[]> {
     const { closing } = this.#blobs;
     const until = options?.signal === undefined ? closing : AbortSignal.any([closing, options.signal]);
-    const attempt = () => Promise.all(payloads.map((payload) => this.#blobs.put(payload)));
+    const attempt = () => Promise.all(moved.map(({ workflow, payload }) => this.#blobs.put(workflow, payload)));
     return whileUnavailable(this.#clock, until, attempt);
   }
 
@@ -128,7 +113,7 @@ export class BlobEncoding implements RecordEncoding {
     first: number,
     maxBytes = BLOB_READ_MAX_BYTES,
   ): Promise<readonly ReadResult[]> {
-    const blobs = new Map<StoredRecord, BlobReference>();
+    const blobs = new Map<StoredRecord, RecordBlob>();
     for (const record of results.flatMap(({ records }) => records)) {
       const blob = recordBlob(record.value);
       if (blob !== undefined) blobs.set(record, blob);
@@ -139,7 +124,7 @@ export class BlobEncoding implements RecordEncoding {
     return Promise.all(fitting.map((result) => this.#wholeResult(result, blobs)));
   }
 
-  async #wholeResult(result: ReadResult, blobs: ReadonlyMap<StoredRecord, BlobReference>): Promise<ReadResult> {
+  async #wholeResult(result: ReadResult, blobs: ReadonlyMap<StoredRecord, RecordBlob>): Promise<ReadResult> {
     const records = result.records.map(async (record) => {
       const blob = blobs.get(record);
       if (blob === undefined) return record;
@@ -149,9 +134,9 @@ export class BlobEncoding implements RecordEncoding {
   }
 
   /** A record whose blob is lost or damaged is returned as it is stored, so that the fold stops its stream and no other. */
-  async #whole(record: StoredRecord, blob: BlobReference): Promise<StoredRecord> {
+  async #whole(record: StoredRecord, blob: RecordBlob): Promise<StoredRecord> {
     try {
-      return { offset: record.offset, value: withPayload(record.value, await this.#blobs.get(blob)) };
+      return { offset: record.offset, value: withPayload(record.value, await this.#blobs.get(blob.workflow, blob)) };
     } catch (error) {
       if (!(error instanceof CorruptError)) throw error;
       return { ...record, problem: error.code };
@@ -160,7 +145,7 @@ export class BlobEncoding implements RecordEncoding {
 }
 
 /** The records up to the first whose blob no longer fits. The first blob of all always does. */
-function fittingBlobs(blobs: ReadonlyMap<StoredRecord, BlobReference>, maxBytes: number) {
+function fittingBlobs(blobs: ReadonlyMap<StoredRecord, RecordBlob>, maxBytes: number) {
   let leftBytes = maxBytes;
   let isAny = false;
   return (records: readonly StoredRecord[]): readonly StoredRecord[] => {

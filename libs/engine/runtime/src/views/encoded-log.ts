@@ -8,15 +8,6 @@ import type { Offset, Partition } from '@tidemark/core';
 import type { AppendOptions, EventLog, LogRecord, ReadRequest, ReadResult, StoredRecord } from '@tidemark/ports';
 import { LogView } from './log-view.ts';
 
-/** An append in its encoded form. */
-export interface Prepared {
-  readonly records: readonly LogRecord[];
-  /** Runs when the append's turn has come, before it goes to the log. */
-  readonly confirm?: () => Promise<void>;
-  /** Runs once it is stored. */
-  readonly stored?: () => Promise<void>;
-}
-
 /** What callers of a log may append, and what it does by itself. */
 export interface LogLimits extends Pick<EventLog, 'recordMaxBytes' | 'inlineMaxBytes'> {
   readonly isSealing?: boolean | undefined;
@@ -27,7 +18,7 @@ export interface RecordEncoding {
   over(below: LogLimits): LogLimits;
   /** The records in their encoded form if nothing must be awaited; undefined: they must be prepared. */
   atOnce(records: readonly LogRecord[]): readonly LogRecord[] | undefined;
-  prepare(records: readonly LogRecord[], options: AppendOptions | undefined): Promise<Prepared>;
+  prepare(records: readonly LogRecord[], options: AppendOptions | undefined): Promise<readonly LogRecord[]>;
   /**
    * The results as they were before. It may leave out the last records of a partition, unless none would have any. `first`: the index of
    * the result that is decoded first.
@@ -65,31 +56,25 @@ export class EncodedLog extends LogView {
     // Passed on in the order of the calls; an append that can't be prepared fails alone.
     const handedOn = Promise.allSettled([before, preparing]).then(async () => {
       const prepared = await preparing;
-      for (const { confirm } of prepared) await confirm?.();
       options?.signal?.throwIfAborted();
-      return { prepared, appended: this.inner.append(partition, prepared.at(-1)!.records, options) };
+      // In an object, so that the next append doesn't wait for this one's offset.
+      return { appended: this.inner.append(partition, prepared, options) };
     });
     const turn = handedOn.catch(() => {});
     this.#waiting.set(partition, turn);
     void turn.then(() => {
       if (this.#waiting.get(partition) === turn) this.#waiting.delete(partition);
     });
-    return handedOn.then(async ({ prepared, appended }) => {
-      const offset = await appended;
-      for (const { stored } of prepared) await stored?.();
-      return offset;
-    });
+    return handedOn.then(({ appended }) => appended);
   }
 
   async #prepare(
     records: readonly LogRecord[],
     encodings: readonly RecordEncoding[],
     options: AppendOptions | undefined,
-  ): Promise<readonly Prepared[]> {
-    const prepared: Prepared[] = [];
-    for (const encoding of encodings) {
-      prepared.push(await encoding.prepare(prepared.at(-1)?.records ?? records, options));
-    }
+  ): Promise<readonly LogRecord[]> {
+    let prepared = records;
+    for (const encoding of encodings) prepared = await encoding.prepare(prepared, options);
     return prepared;
   }
 

@@ -1,20 +1,13 @@
 /**
- * Owns the comparison of rows whose texts are sealed or in blobs: each side is opened, as readers of rows would find it. It does not know
+ * Owns the comparison of rows whose texts are sealed: each side is opened, as readers of rows would find it. It does not know
  * how texts are opened, and never reveals them.
  */
 
 import { textSealedWith } from '@tidemark/codec';
 import { CorruptError, type Sequence, type WorkflowId } from '@tidemark/core';
-import {
-  blobReferenceOf,
-  type ClosedTexts,
-  type CompareContents,
-  type MemoryRow,
-  type ScopeRow,
-  type WorkflowSummary,
-} from '@tidemark/ports';
+import type { ClosedTexts, CompareContents, MemoryRow, ScopeRow, WorkflowSummary } from '@tidemark/ports';
 import * as rows from './row-texts.ts';
-import { type ContentTransform, outwardThrough } from './transformed-store.ts';
+import type { ContentTransform } from './transformed-store.ts';
 
 type Texts = ClosedTexts['made'];
 
@@ -32,25 +25,26 @@ const TURNS: Readonly<Record<string, (key: ClosedTexts['key'], texts: Texts, tur
   memories: (key, { value }, turn) => ({ value: rows.turnMemory({ ...key, value } as MemoryRow, turn).value }),
 };
 
-/** Compares rows of one table. Throws `UnavailableError` where keys or blobs are unavailable. */
+/** Compares rows of one table. Throws `UnavailableError` where keys are unavailable. */
 export const contentsThrough =
-  (transforms: readonly ContentTransform[]): CompareContents =>
+  (transform: ContentTransform): CompareContents =>
   async (closed) => {
     const turnTexts = TURNS[closed[0]?.table ?? ''];
     if (turnTexts === undefined) return closed.map(() => undefined);
     try {
-      const opened = await outwardThrough(transforms, closed, (row, turn) => ({
-        ...row,
-        inUse: turnTexts(row.key, row.inUse, turn),
-        made: turnTexts(row.key, row.made, turn),
-      }));
+      const opened = await transform.outward((turn) =>
+        closed.map(({ key, inUse, made }) => ({
+          inUse: turnTexts(key, inUse, turn),
+          made: turnTexts(key, made, turn),
+        })),
+      );
       return opened.map(({ inUse, made }) => differing(inUse, made));
     } catch (error) {
       if (!(error instanceof CorruptError)) throw error;
-      // A text was sealed for another place or truncated, or its blob is missing: opening each row alone shows which one.
+      // A text was sealed for another place or truncated: opening each row alone shows which one.
       if (closed.length === 1) return [Object.keys(closed[0]!.inUse)];
       const each: (readonly string[] | undefined)[] = [];
-      for (const row of closed) each.push(...(await contentsThrough(transforms)([row])));
+      for (const row of closed) each.push(...(await contentsThrough(transform)([row])));
       return each;
     }
   };
@@ -62,4 +56,4 @@ function differing(inUse: Texts, made: Texts): readonly string[] | undefined {
 }
 
 const isClosedText = (text: string | null | undefined): boolean =>
-  typeof text === 'string' && (textSealedWith(text) ?? blobReferenceOf(text)) !== undefined;
+  typeof text === 'string' && textSealedWith(text) !== undefined;

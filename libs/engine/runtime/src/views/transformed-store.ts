@@ -27,34 +27,15 @@ export interface ContentTransform {
 
 type TurnRow<R> = (row: R, turn: rows.TransformText) => R;
 
-/** Rows of one kind as they were before the transforms. */
-export async function outwardThrough<R>(
-  transforms: readonly ContentTransform[],
-  found: readonly R[],
-  turnRow: TurnRow<R>,
-): Promise<readonly R[]> {
-  let turned = found;
-  for (const transform of transforms.toReversed()) {
-    turned = await transform.outward((turn) => turned.map((row) => turnRow(row, turn)));
-  }
-  return turned;
-}
-
-/** The view of the rows. `transforms`: in the order in which texts pass through them on their way in. */
+/** The view of the rows. */
 export function transformedStore<Payload>(
   store: ProjectionStore<Payload>,
-  ...transforms: readonly ContentTransform[]
+  transform: ContentTransform,
 ): ProjectionStore<Payload> {
-  const inward = async <T>(
-    given: T,
-    turnAll: (given: T, turn: rows.TransformText) => T,
-    owners: () => Owners,
-  ): Promise<T> => {
-    let turned = given;
-    for (const transform of transforms) turned = await transform.inward((turn) => turnAll(turned, turn), owners);
-    return turned;
-  };
-  const outward = <R>(found: readonly R[], turnRow: TurnRow<R>) => outwardThrough(transforms, found, turnRow);
+  const inward = <T>(given: T, turnAll: (given: T, turn: rows.TransformText) => T, owners: () => Owners): Promise<T> =>
+    transform.inward((turn) => turnAll(given, turn), owners);
+  const outward = <R>(found: readonly R[], turnRow: TurnRow<R>): Promise<readonly R[]> =>
+    transform.outward((turn) => found.map((row) => turnRow(row, turn)));
   const inwardBatch = (batch: ProjectionBatch): Promise<ProjectionBatch> =>
     inward(batch, rows.turnBatch, () => ownersOf(batch));
   return overridden<ProjectionStore<Payload>>(store, {

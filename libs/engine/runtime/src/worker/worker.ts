@@ -29,16 +29,19 @@ import {
 } from '../control/index.ts';
 import { type Definition, type ModelChunk, ProgressGate } from '../definition/index.ts';
 import { type CallEffect, Drain } from '../effects/index.ts';
-import { checkSecrets, ownerOf, withSecrets } from '../encryption/index.ts';
+import { checkSecrets, ownerOf, withSealedFields, withSecrets } from '../encryption/index.ts';
 import { Applied, definitionFor, routesOf, StreamContent } from '../history/index.ts';
 import {
   batched,
   check,
+  guardOf,
   type Health,
   type LamportClock,
   type Loop,
+  onSecretOf,
   type Ports,
   progressCheck,
+  type SecretGuard,
   startLoop,
   whileUnavailable,
   workerHolder,
@@ -50,6 +53,7 @@ import { withUndos } from '../sagas/index.ts';
 import { contextReads, memoryReads } from './context-reads.ts';
 import { LeasedReads } from './leased-reads.ts';
 import { BEAT_PERIOD_MS, BEAT_STALL_MS, BEAT_TTL_MS } from './limits.ts';
+import { SecretSample } from './secret-sample.ts';
 
 /** How long a stopping worker waits for the release of its leases after its drain budget, in milliseconds. */
 export const HAND_OVER_MAX_MS = 2_000;
@@ -111,6 +115,7 @@ export class Worker {
   readonly #stopping = new AbortController();
   readonly #abandon = new AbortController();
   readonly #drain: Drain;
+  readonly #sample: SecretSample;
   /** Ends the handling of each current job once the worker waits for nothing more. */
   readonly #leavers = new Set<() => void>();
   #consumer: Consumer | undefined;
@@ -129,6 +134,7 @@ export class Worker {
     this.holder = workerHolder(uuidv7(ports.clock.nowMs(), ports.prng.bytes(10)));
     this.#applied = new Applied(ports);
     this.#drain = new Drain(ports.clock);
+    this.#sample = new SecretSample(ports, (error) => this.#report('secrets', error));
     this.#load = loadedApart(batched(CLAIM_BATCH_MAX, (workflows) => loadAll(ports.store, workflows)));
   }
 
@@ -171,6 +177,7 @@ export class Worker {
     await this.#beat?.stop();
     await liveness.leave(this.holder);
     await this.#applied.close();
+    this.#sample.close();
   }
 
   /**
@@ -191,6 +198,7 @@ export class Worker {
   async die(): Promise<void> {
     const { liveness } = this.#options.ports;
     this.#stopping.abort(new FencedError('died', 'The worker is dead.'));
+    this.#sample.drop();
     await this.#consumer?.pause();
     await this.#beat?.stop();
     await liveness.vanish(this.holder);
@@ -273,7 +281,7 @@ export class Worker {
   /** Claims, runs, releases. Throws `FencedError` when another worker was first, or when the lease is lost. */
   async #lease(known: Definition, snapshot: StreamSnapshot, state: StreamState): Promise<void> {
     const { ports, lamport } = this.#options;
-    const definition = await this.#withSecrets(known, state);
+    const { definition, guard } = await this.#withSecrets(known, state);
     const content = StreamContent.from(snapshot, state, ports.digest);
     const { partition } = snapshot;
     let runner: WorkflowRunner | undefined;
@@ -286,6 +294,7 @@ export class Worker {
         content.apply(envelope, payload);
         runner?.onControlChanged();
       },
+      onAccepted: guard ? undefined : (event, payload) => this.#sample.offer(known.name, event, payload),
       onFenced: (error) => runner?.cancel(error),
     });
     if (!isRunnable(state)) await stream.catchUp();
@@ -338,6 +347,7 @@ export class Worker {
       readHead: () => leased.head(),
       replay: leased.replay(content),
       drain: this.#drain,
+      guard,
       callEffect: this.#options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
     });
     const end = await this.#orRelease(stream, runner);
@@ -351,11 +361,14 @@ export class Worker {
   }
 
   /** Runs before the claim: a worker that may not use the key leaves the workflow to others. */
-  async #withSecrets(definition: Definition, state: StreamState): Promise<Definition> {
+  async #withSecrets(known: Definition, state: StreamState): Promise<Viewed> {
     const { ports } = this.#options;
-    return whileUnavailable(ports.clock, this.#stopping.signal, () =>
-      withSecrets(definition, ports, () => ownerOf(ports, state)),
+    const guard = onSecretOf(known, ports) === 'report' ? undefined : guardOf(known.name, [known], ports);
+    const viewed = guard === undefined ? withSealedFields : withSecrets;
+    const definition = await whileUnavailable(ports.clock, this.#stopping.signal, () =>
+      viewed(known, ports, () => ownerOf(ports, state)),
     );
+    return { definition, guard };
   }
 
   /**
@@ -401,6 +414,12 @@ export class Worker {
       this.#report(`hand-over of ${confirmed.workflow}`, error);
     }
   }
+}
+
+/** A definition as a run uses it. Without a guard secrets are only reported: the worker looks at a sample of what it has committed. */
+interface Viewed {
+  readonly definition: Definition;
+  readonly guard: SecretGuard | undefined;
 }
 
 const BUILD = /^[!-~]{1,128}$/;

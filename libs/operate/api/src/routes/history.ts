@@ -36,7 +36,7 @@ export const listCheckpoints = route({
   path: '/v1/workflows/{workflow}/checkpoints',
   summary: "A workflow's checkpoints",
   description:
-    'By sequence, each with the effects of its task. `next_from` is where the next page begins. The last page has those that do not count yet: `reserved` (before an effect, until its task commits; so while a confirmation is outstanding) and `pending` (staged by a worker of the answering process, and not in the log yet).',
+    'By sequence, each with the effects of its task. `next_from` is where the next page begins. The last page has those that do not count yet: `reserved` (before an effect, until its task commits; so while a confirmation is outstanding; of the 1,000 oldest pending tasks) and `pending` (staged by a worker of the answering process, and not in the log yet).',
   right: 'read',
   problems: ['workflow-unknown', 'store-rebuilding'],
   params: workflowParams,

@@ -91,12 +91,12 @@ export const getShadow = route({
 
 export const routeShadow = route({
   ...shared,
-  method: 'GET',
+  method: 'POST',
   path: '/v1/shadows/{definition}/routes/{id}',
   summary: 'Who runs a workflow of an agent',
   description:
-    'To be asked before it begins: the agent itself, unobserved (`agent`) or observed, or Tidemark, where it is to be started. It follows from the id and the shares, and stays for what has a record here. For callers of all tenants.',
-  right: 'read',
+    'To be asked before it begins: the agent itself, unobserved (`agent`) or observed, or Tidemark, where it is to be started. It follows from the id and the shares. What is left to the agent is recorded, and stays with it whatever the shares become; so asking again is harmless. For callers of all tenants.',
+  right: 'operate',
   needs: [OF_ALL],
   problems: [...shared.problems, 'workflow-id-invalid', 'workflow-id-reserved'],
   params: shared.params.extend({ id: nameSchema.meta({ description: 'The agent’s own id of the run.' }) }),
@@ -112,16 +112,16 @@ export const promoteShadow = route({
   path: '/v1/shadows/{definition}/promotions',
   summary: 'Observe, or run, another share of an agent’s runs',
   description:
-    'To the next share only after its observation, with enough runs that agree, and without a difference; `refusals` says what is missing. A lower share, or the present one, is always accepted, and restarts the observation. With the mode `active` it is the share that Tidemark runs itself, of what is observed; `observe` ends that, with the present share where `to` is absent. For callers of all tenants.',
+    'To the next share only after its observation, with enough runs that agree, and without a difference; `refusals` says what is missing. A lower share, or the present one, is always accepted, and restarts the observation. With the mode `active` it is the share that Tidemark runs itself, of what is observed; `observe` without `to` ends that. For callers of all tenants.',
   right: 'operate',
   needs: [OF_ALL],
-  problems: [...shared.problems, 'rollout-changed', 'shadow-share-invalid'],
+  problems: [...shared.problems, 'rollout-changed', 'shadow-share-invalid', 'shadow-promotion-invalid'],
   body: z
     .strictObject({
       mode: z.enum(['observe', 'active']).default('observe'),
       to: z.literal(SHADOW_SHARES).optional(),
       observe_ms: z.int().min(0).default(SHADOW_OBSERVE_MS),
-      runs: z.int().min(0).max(999_999).default(SHADOW_WORKFLOWS_MIN),
+      runs: z.int().min(1).max(999_999).default(SHADOW_WORKFLOWS_MIN),
     })
     .meta({ id: 'ShadowPromotion' }),
   answers: {

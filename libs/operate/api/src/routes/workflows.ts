@@ -223,6 +223,7 @@ async function viewOf(backend: Backend, row: WorkflowSummary, seesContent: boole
     ...workflowJson(row, backend.isIdle),
     pinned: row.pinned,
     forgotten: isOpeningForgotten(opening),
+    input_state_hash: opening?.sequence === 0 ? opening.inputDigest : null,
     // Does not read what may not be shown.
     ...(seesContent && { input: opening ? inputIn(opening) : null, belief: await beliefOf(reads, row) }),
     ...endingJson(row, seesContent),

@@ -247,6 +247,7 @@ export const workflowViewSchema = workflowSchema
   .extend({
     pinned: z.boolean(),
     forgotten: z.boolean().meta({ description: 'Its content is permanently gone: its key was destroyed.' }),
+    input_state_hash: digestSchema.nullable().meta({ description: 'Of its input; null while rows lack its opening.' }),
     input: content(jsonSchema),
     belief: content(jsonSchema),
     ...endingSchema,

@@ -13,7 +13,7 @@ import {
 import type { CheckpointRow, EffectListing, TaskRow, WorkflowSummary } from '@tidemark/ports';
 import { compensatedCheckpoints, type Definition, type PastScope, scopesAfter } from '@tidemark/runtime';
 import type { Backend } from '../backend.ts';
-import { PAGE_MAX_COUNT } from '../limits.ts';
+import { PAGE_MAX_COUNT, RESERVING_TASKS_READ_MAX_COUNT } from '../limits.ts';
 
 export interface CheckpointPoint {
   /** Null: it is the opening. */
@@ -60,7 +60,7 @@ export async function checkpointPoints(
   });
 }
 
-/** Checkpoints that don't count yet: of tasks that have reserved one before an effect, and what a worker of this process has staged. */
+/** Checkpoints that don't count yet: of the oldest tasks that have reserved one before an effect, and what a worker of this process has staged. */
 export async function uncommittedCheckpoints(backend: Backend, workflow: WorkflowId) {
   const pending = backend.pendingCheckpoints(workflow).map(({ control }) => ({
     checkpoint_id: control.checkpoint as string,
@@ -75,7 +75,7 @@ export async function uncommittedCheckpoints(backend: Backend, workflow: Workflo
   }));
   const staged = new Set(pending.map(({ checkpoint_id }) => checkpoint_id));
   const reserved: typeof pending = [];
-  for (let after: TaskId | null = null; ; ) {
+  for (let [after, read] = [null as TaskId | null, 0]; read < RESERVING_TASKS_READ_MAX_COUNT; read += PAGE_MAX_COUNT) {
     const page: readonly TaskRow[] = await backend.reads.tasks(workflow, PAGE_MAX_COUNT, after);
     for (const state of page.map((row) => JSON.parse(row.state) as TaskState)) {
       if (state.reserved === null || staged.has(state.reserved)) continue;
@@ -85,9 +85,10 @@ export async function uncommittedCheckpoints(backend: Backend, workflow: Workflo
         effect_log: effectLog(state.effects),
       });
     }
-    if (page.length < PAGE_MAX_COUNT) return [...pending, ...reserved];
+    if (page.length < PAGE_MAX_COUNT) break;
     after = page.at(-1)!.task;
   }
+  return [...pending, ...reserved];
 }
 
 const effectLog = (effects: readonly (EffectListing | EffectState)[]) =>

@@ -8,7 +8,6 @@ import {
   type PassReport,
   type RestoreState,
   recordedDeletions,
-  type SweepReport,
   verifyArchive,
 } from '@tidemark/runtime';
 import { type AdminOptions, atHost } from '../place/admin-place.ts';
@@ -25,8 +24,6 @@ export interface VerifyOptions extends AdminOptions {
 }
 
 interface CompactAnswer extends PassReport {
-  /** Outcome for large payloads that nothing names. */
-  readonly sweep: SweepReport;
   /** Failures of single partitions. */
   readonly failures: readonly { readonly where: string; readonly code: string; readonly message: string }[];
 }
@@ -43,11 +40,6 @@ export async function compact(session: Session, options: CompactOptions): Promis
   );
   const kept = retained(answer);
   if (kept !== '') terminal.line(`Retention: ${kept}.`);
-  if (answer.sweep.deletedCount > 0) {
-    terminal.line(
-      `Deleted ${counted(answer.sweep.deletedCount, 'large payload')} to which nothing has referred for days.`,
-    );
-  }
   return answer.failedCount > 0 ? EXIT.failed : EXIT.ok;
 }
 
@@ -64,7 +56,7 @@ async function pass(host: Host, { olderThan: hotMs }: CompactOptions): Promise<C
   });
   try {
     const passed = await compactor.pass();
-    return { ...passed, sweep: await compactor.sweepBlobs(), failures };
+    return { ...passed, failures };
   } finally {
     await compactor.stop();
   }
@@ -96,7 +88,6 @@ const compactJson = ({
   bytes: kept,
   failedCount,
   failures,
-  sweep,
   ...retention
 }: CompactAnswer) => ({
   segments: segmentCount,
@@ -105,7 +96,6 @@ const compactJson = ({
   bytes: kept,
   failed_partitions: failedCount,
   failures,
-  deleted_blobs: sweep.deletedCount,
   cooled_segments: retention.cooledCount,
   deleted_segments: retention.deletedCount,
   held_segments: retention.heldCount,

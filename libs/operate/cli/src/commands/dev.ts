@@ -12,6 +12,7 @@ import { EXIT } from '@tidemark/host/exit-codes';
 import type { ModelChunk } from '@tidemark/runtime';
 import { readDefinitions } from '../definitions.ts';
 import { outlivedReporter } from '../failures.ts';
+import { type Change, recordOf, resumed } from '../follow/change.ts';
 import { FleetFollower } from '../follow/follower.ts';
 import { Narrator } from '../follow/words.ts';
 import { DRAIN_MS } from '../limits.ts';
@@ -76,19 +77,19 @@ export async function dev(session: Session, options: RunningOptions['dev']): Pro
     terminal.note(readyWords(session, target, cards, { openCount: open.length, api: api.url }, waiting));
     const unfinished = new Map(open.map(({ workflow, definition }) => [workflow, definition]));
     const narrator = new Narrator(terminal.paint, { showsWorkflow: true });
-    const report = (change: Parameters<Narrator['line']>[0]): void => {
-      terminal.record(change);
+    const report = (change: Change): void => {
+      terminal.record(recordOf(change));
       terminal.line(narrator.line(change));
     };
     await held.startWorker({
       onError,
       onDelta: (reported) => hear(reported, session),
       // The first claim of an existing workflow is a resumption; a repeated claim is no news.
-      onResume({ workflow, sequence: sequence_number }) {
+      onResume({ workflow, sequence }) {
         const definition = unfinished.get(workflow);
         unfinished.delete(workflow);
         const at = isoTime(Date.now());
-        if (definition !== undefined) report({ type: 'resumed', at, workflow, definition, sequence_number });
+        if (definition !== undefined) report(resumed({ workflow, definition }, at, sequence));
       },
     });
     const { signal } = interruption;

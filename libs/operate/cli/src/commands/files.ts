@@ -1,6 +1,6 @@
 /**
  * Owns `tidemark files export`, `mirror` and `import`: a run as plain files, wherever it is. A mirror holds a state folder only during a
- * pass, so that others can run workflows there.
+ * pass, so that others can run workflows there, and the folder of its files as long as it lives.
  */
 
 import path from 'node:path';
@@ -9,10 +9,12 @@ import { DEFAULT_TENANT, InvalidError } from '@tidemark/core';
 import {
   type ExportOptions,
   exportFiles,
+  type FilesFolder,
   type FilesReport,
   importFiles,
   type Mirror,
   mirrorFiles,
+  openFolder,
   type Shown,
   type WayBack,
 } from '@tidemark/files';
@@ -26,9 +28,10 @@ import { failureOf } from '../place/api-failure.ts';
 import { exists } from '../place/folder.ts';
 import { firstOf } from '../place/pages.ts';
 import { atPlace, awaitHolder, lastingPlace, openPlace, type Place, type Target, targetOf } from '../place/place.ts';
+import { type Turn, takeTurn } from '../place/turn.ts';
 import type { FilesOptions } from '../program/files-options.ts';
 import { type Session, takeInterrupts } from '../session.ts';
-import { shellWord } from '../text/shell.ts';
+import { atWords, commandLine } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
 
 /** Records that are read, page by page, at most. */
@@ -51,8 +54,9 @@ export async function filesMirror(session: Session, folder: string, options: Fil
   const target = await targetOf(options, session);
   if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
   const interruption = takeInterrupts(session);
-  const mirroring = { session, target, folder, asked, options, signal: interruption.signal };
+  const mirroring: Mirroring = { session, target, folder, asked, options, signal: interruption.signal };
   try {
+    await takeMirrorTurn(mirroring);
     session.terminal.record({ type: 'mirroring', folder: path.resolve(session.cwd, folder), ...asked });
     session.terminal.note(`Mirrors ${wordsOf(asked)} in ${printable(folder)}; Ctrl-C stops.`);
     while (!interruption.signal.aborted) await mirrorOnce(mirroring, modulesOf(session, options));
@@ -60,6 +64,8 @@ export async function filesMirror(session: Session, folder: string, options: Fil
   } catch (error) {
     throw failureOf(error);
   } finally {
+    await mirroring.turn?.end();
+    await mirroring.files?.close();
     interruption.release();
   }
 }
@@ -74,6 +80,22 @@ interface Viewing {
 interface Mirroring extends Viewing {
   readonly target: Target;
   readonly signal: AbortSignal;
+  /** Of a state folder: whoever holds that runs no step before this one has taken what others wrote until then. */
+  turn?: Turn;
+  files?: FilesFolder;
+}
+
+/** A new one says that all of before is taken. */
+async function takeMirrorTurn(mirroring: Mirroring): Promise<void> {
+  const { target, turn } = mirroring;
+  if (target.kind === 'embedded') mirroring.turn = await takeTurn(target.folder, 'mirror');
+  await turn?.end();
+}
+
+async function mirrorOptions(mirroring: Mirroring, client: Client): Promise<ExportOptions> {
+  const options = await viewOptions(mirroring, client);
+  mirroring.files ??= await openFolder(options.folder as string);
+  return { ...options, folder: mirroring.files };
 }
 
 /** Uses the process that holds the state, as long as one does; otherwise runs one pass and then waits for one. */
@@ -83,7 +105,7 @@ async function mirrorOnce(mirroring: Mirroring, definitions: ReturnType<typeof m
   if (place !== undefined) return mirrorThrough(mirroring, place);
   const idle = await openPlace(session, target, { definitions });
   try {
-    await exportFiles(await viewOptions(mirroring, idle.client));
+    await exportFiles(await mirrorOptions(mirroring, idle.client));
   } catch (error) {
     // The first run of a workflow may be yet to come.
     const isYetToCome = 'newest' in asked && error instanceof InvalidError && error.code === 'workflow-unknown';
@@ -105,7 +127,8 @@ async function mirrorThrough(mirroring: Mirroring, place: Place): Promise<void> 
   let mirror: Mirror | undefined;
   try {
     mirror = await mirrorFiles({
-      ...(await viewOptions(mirroring, client)),
+      ...(await mirrorOptions(mirroring, client)),
+      onTaken: () => void takeMirrorTurn(mirroring),
       // These are hints: the mirror's own period makes up for lost ones.
       subscribe: async (listener) => {
         void hints(client, listener, { signal: ending.signal, onLost: () => kind === 'folder' && end() });
@@ -146,7 +169,7 @@ export async function filesImport(session: Session, folder: string, options: Fil
     const { id: run, ...imported } = await importFiles({
       folder: path.resolve(cwd, folder),
       pipeline: { name, stepNames },
-      id,
+      ...{ id, input },
       outside: outsideOf(session, options),
       back: wayBack(client, tenant),
       start: async (wanted) =>
@@ -158,7 +181,9 @@ export async function filesImport(session: Session, folder: string, options: Fil
     terminal.answer({ workflow: run, done, keys: keyCount, handoffs: handoffCount });
     terminal.line(run);
     const steps = done.length === 0 ? 'no step' : done.map(printable).join(', ');
-    terminal.note(`Done in it: ${steps}; tidemark run ${name} --id ${shellWord(run)} continues it.`);
+    const modules = workflows.flatMap((module) => ['--workflows', module]);
+    const next = commandLine('tidemark', 'run', name, '--id', run, ...atWords(options), ...modules);
+    terminal.note(`Done in it: ${steps}; ${next} continues it.`);
     return EXIT.ok;
   });
 }

@@ -108,11 +108,18 @@ it('asks the next holder when one ends: what only looks is repeated, what writes
   }
 });
 
-it('waits for its turn at a folder, and tells everything else at once', async () => {
+it('waits for a folder in one turn, which ends with the server, and tells what failed at once', async () => {
   const inUse = new ConfigError('log-locked', 'in use');
-  const { lender, places } = lent(HELD, [inUse, inUse]);
-  await lender.use('read', nothing);
-  expect(places).toHaveLength(1);
+  let tries = 0;
+  const waiting = new SharedPlace((signal) => {
+    tries += 1;
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(inUse)));
+  });
+  const used = expect(waiting.use('read', nothing)).rejects.toBe(inUse);
+  await eventually(() => tries === 1);
+  await waiting.close();
+  await used;
+  expect(tries).toBe(1);
   const other = lent(HELD, [new ConfigError('log-newer', 'newer')]);
   await expect(other.lender.use('read', nothing)).rejects.toMatchObject({ code: 'log-newer' });
   // What failed to open is opened anew by the next call.

@@ -5,7 +5,6 @@
  */
 
 import { TidemarkApiError } from '@tidemark/client';
-import { ConfigError } from '@tidemark/core';
 import type { Place } from '../place/place.ts';
 
 /** How long, in milliseconds, a folder is held after the last call, and at most while calls follow one another. */
@@ -13,8 +12,8 @@ const HELD_IDLE_MS = 500;
 const HELD_MAX_MS = 2_000;
 /** Pause, in milliseconds, between two polls whether its users have ended. */
 const TURN_PAUSE_MS = 15;
-/** How long, in milliseconds, a call waits for a folder that others hold in turn; an assistant has more patience than a person. */
-const PATIENCE_MS = 45_000;
+/** How long, in milliseconds, a call waits for a folder that one and the same process holds; an assistant has more patience than a person. */
+export const PATIENCE_MS = 45_000;
 
 interface Opened {
   readonly place: Place;
@@ -26,13 +25,14 @@ interface Opened {
 }
 
 export class SharedPlace {
-  readonly #open: () => Promise<Place>;
+  readonly #open: (signal: AbortSignal) => Promise<Place>;
   #opened: Promise<Opened> | undefined;
   /** The folder is being released. */
   #closing: Promise<void> = Promise.resolve();
-  #isClosed = false;
+  /** Aborts when the server ends. */
+  readonly #ended = new AbortController();
 
-  constructor(open: () => Promise<Place>) {
+  constructor(open: (signal: AbortSignal) => Promise<Place>) {
     this.#open = open;
   }
 
@@ -50,9 +50,9 @@ export class SharedPlace {
     }
   }
 
-  /** Calls under way must have ended before. */
+  /** Calls under way must have ended before, or wait for the folder: then they fail. */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#ended.abort();
     const opened = await this.#opened?.catch(() => undefined);
     if (opened !== undefined) await this.#close(opened);
     await this.#closing;
@@ -84,28 +84,15 @@ export class SharedPlace {
   }
 
   async #openShared(): Promise<Opened> {
-    const place = await this.#openPatiently();
+    const place = await this.#open(this.#ended.signal);
     const isHeld = place.kind === 'folder' && place.holder === null;
     return { place, isHeld, openedAtMs: performance.now(), userCount: 0, timer: undefined };
-  }
-
-  /** Each attempt waits for a while itself. */
-  async #openPatiently(): Promise<Place> {
-    const deadlineMs = performance.now() + PATIENCE_MS;
-    for (;;) {
-      try {
-        return await this.#open();
-      } catch (error) {
-        const isInUse = error instanceof ConfigError && error.code === 'log-locked';
-        if (!isInUse || this.#isClosed || performance.now() > deadlineMs) throw error;
-      }
-    }
   }
 
   async #release(opened: Opened): Promise<void> {
     if (!opened.isHeld) return opened.place.close();
     opened.userCount -= 1;
-    if (opened.userCount > 0 || this.#isClosed) return;
+    if (opened.userCount > 0 || this.#ended.signal.aborted) return;
     if (isOverdue(opened)) {
       await this.#close(opened);
       return;

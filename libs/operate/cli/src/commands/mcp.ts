@@ -15,7 +15,7 @@ import { openPlace, targetOf } from '../place/place.ts';
 import type { McpCommandOptions } from '../program/mcp-options.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { printable } from '../text/width.ts';
-import { SharedPlace } from './mcp-place.ts';
+import { PATIENCE_MS, SharedPlace } from './mcp-place.ts';
 import { folderOf } from './repo-state.ts';
 
 export const mcp = (session: Session, options: McpCommandOptions): Promise<number> =>
@@ -31,7 +31,7 @@ export async function serveMcp(
   const { serveHttp, serveStdio } = await import('@tidemark/mcp');
   const { terminal, env } = session;
   const target = await targetOf(options, session);
-  const place = new SharedPlace(() => openPlace(session, target));
+  const place = new SharedPlace((signal) => openPlace(session, target, { waitMs: PATIENCE_MS, signal }));
   const interruption = takeInterrupts(session);
   const shared: McpOptions = {
     version: OWN_VERSION,

@@ -1,10 +1,11 @@
 /** `tidemark state …` as people and scripts call it. */
 
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { callCli } from '../called-cli-fixture.ts';
 import { runCli } from '../program/program.ts';
 import { SpawnedCli } from '../spawned-cli-fixture.ts';
@@ -120,17 +121,16 @@ it('keeps a state outside of a repository too, with a warning, or in another pla
   const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-cli-state-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const call = (...args: string[]) => callCli(['state', ...args], { cwd: folder });
-  const temporary = path.join(folder, 'temporary');
-  await mkdir(temporary);
-  vi.stubEnv('TMPDIR', temporary);
-  onTestFinished(() => void vi.unstubAllEnvs());
-  const outside = await call('init', 'audit', '--stages', 'a');
-  expect([outside.code, outside.err]).toEqual([
-    0,
-    expect.stringContaining('which a restart of the machine may delete'),
-  ]);
-  expect((await call('show')).out).toBe('audit\n');
-  expect(await readdir(path.join(temporary, 'workflow-state'))).toContain('audit-state.json');
+  // The place is the machine's, so the state has a name of its own.
+  const name = `audit-${randomUUID()}`;
+  const outside = await call('init', name, '--stages', 'a', '--json');
+  const { file, warnings } = JSON.parse(outside.out);
+  onTestFinished(async () => {
+    for (const left of [file, file.replace(/json$/, 'lock')]) await rm(left, { force: true });
+  });
+  expect([outside.code, path.basename(file)]).toEqual([0, `${name}-state.json`]);
+  expect(warnings.join()).toContain('which a restart of the machine may delete');
+  expect((await call('show')).out).toContain(`${name}\n`);
   expect((await call('init', 'audit', '--stages', 'a', '--dir', '.')).code).toBe(0);
   expect((await call('resume', 'audit', '--dir', folder)).out).toContain('Resuming from stage 1: a.');
   const missing = await call('init', 'audit', '--dir', 'missing');

@@ -41,8 +41,8 @@ export function addShadow(kit: ProgramKit): void {
   sub('route', 'who runs the workflow of an id: agent, observed, or tidemark')
     .argument('<id>', "the agent's own id of the run")
     .action(
-      asks('read', (definition, id) => async ({ client, report }) => {
-        const found = await client.ask('GET /v1/shadows/{definition}/routes/{id}', { params: { definition, id } });
+      asks('write', (definition, id) => async ({ client, report }) => {
+        const found = await client.ask('POST /v1/shadows/{definition}/routes/{id}', { params: { definition, id } });
         report(found, found.route);
       }),
     );
@@ -50,7 +50,7 @@ export function addShadow(kit: ProgramKit): void {
     .addOption(
       new Option(
         '--mode <mode>',
-        'observe (as without it), or active: Tidemark runs the share itself, which observe ends',
+        'observe (as without it), or active: Tidemark runs the share itself, which observe without --to ends',
       ).choices(['observe', 'active'] as const),
     )
     .option(
@@ -64,7 +64,7 @@ export function addShadow(kit: ProgramKit): void {
         .default(SHADOW_OBSERVE_MS, '24h')
         .argParser(milliseconds),
     )
-    .option('--runs <count>', 'runs that must have agreed before', wholeNumber(0, 999_999), SHADOW_WORKFLOWS_MIN)
+    .option('--runs <count>', 'runs that must have agreed before', wholeNumber(1, 999_999), SHADOW_WORKFLOWS_MIN)
     .action(
       asks('write', (definition, { mode, to: wanted, observe, runs }) => {
         if (wanted === undefined && mode !== 'observe')
@@ -75,7 +75,7 @@ export function addShadow(kit: ProgramKit): void {
           const { promoted, from, to, refusals, shadow } = done;
           const name = printable(definition);
           const how = mode === 'active' ? 'run by Tidemark' : 'observed';
-          const back = mode !== 'active' && shadow.active > 0 ? ' Tidemark begins none of them any more.' : '';
+          const back = wanted === undefined && shadow.active > 0 ? ' Tidemark begins none of them any more.' : '';
           const set = `${name}: ${to} % of its workflows are ${how} from now on (before: ${from} %).${back}`;
           const why = refusals.map(({ message }) => `  - ${message}`);
           if (promoted) report(done, set);

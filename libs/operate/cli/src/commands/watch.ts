@@ -7,7 +7,7 @@ import type { WorkflowView } from '@tidemark/client';
 import { UnavailableError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { noState } from '../failures.ts';
-import { type Change, type Crowd, isEnd } from '../follow/change.ts';
+import { type Change, isEnd, recordOf } from '../follow/change.ts';
 import { FleetFollower, Followed, followOne } from '../follow/follower.ts';
 import { heardBy, Spoken } from '../follow/spoken.ts';
 import { Narrator } from '../follow/words.ts';
@@ -114,7 +114,7 @@ async function watchAll(current: Watch, target: Target): Promise<number | undefi
       crowds,
       onLost: failIfHolderGone(place),
     })) {
-      terminal.record(change);
+      terminal.record(recordOf(change));
       terminal.line(narrator.line(change));
     }
     return undefined;
@@ -155,9 +155,9 @@ async function watchOne(current: Watch, target: Target, id: string): Promise<num
 const waitingUndoOf = ({ status, undo }: WorkflowView): string | null =>
   status === 'compensating' ? (undo?.waiting_workflow ?? null) : null;
 
-function report({ session: { terminal }, narrator }: Watch, spoken: Spoken, id: string, change: Change | Crowd): void {
+function report({ session: { terminal }, narrator }: Watch, spoken: Spoken, id: string, change: Change): void {
   spoken.end(id);
-  terminal.record(change);
+  terminal.record(recordOf(change));
   terminal.line(narrator.line(change));
 }
 

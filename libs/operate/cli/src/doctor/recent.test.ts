@@ -1,5 +1,6 @@
 /** What doctor advises from the newest workflows: each rule on a history that calls for it, and on one beside it that doesn't. */
 
+import { BEAT_TTL_MS } from '@tidemark/runtime/names';
 import { expect, it } from 'vitest';
 import {
   adviceOn,
@@ -77,11 +78,18 @@ it('more than a fifth of the effects are irreversible', () => {
 });
 
 it('takeovers that took 5 s and more', () => {
+  const lost = (ms: number, control: Moment['control'], between: readonly Moment[] = []) =>
+    run({ moments: [moment('LeaseRevoked', 1_000, control), ...between, moment('LeaseClaimed', 1_000 + ms, {})] });
   const taken = (ms: number, ...between: readonly Moment[]) =>
-    run({ moments: [moment('LeaseRevoked', 1_000, {}), ...between, moment('LeaseClaimed', 1_000 + ms, {})] });
+    lost(ms, { reason: 'holder-dead', isGone: true }, between);
   expect(codes(taken(TAKEOVER_SLOW_MS))).toEqual([['takeover-slow', undefined]]);
   expect(adviceOn([taken(7_000)])[0]!.message).toMatch(/7\.0 s .*\(w1\).*warm.*synchronous/);
   expect(codes(taken(TAKEOVER_SLOW_MS - 1))).toEqual([]);
+  // One that only fell silent was lost before that was noticed; one that a person revoked was not lost.
+  const silentMs = TAKEOVER_SLOW_MS - BEAT_TTL_MS;
+  expect(codes(lost(silentMs, { reason: 'holder-dead', isGone: false }))).toEqual([['takeover-slow', undefined]]);
+  expect(codes(lost(silentMs - 1, { reason: 'holder-dead', isGone: false }))).toEqual([]);
+  expect(codes(lost(60_000, { reason: 'asked' }))).toEqual([]);
   // It was not runnable meanwhile.
   expect(codes(taken(60_000, moment('PauseRequested', 2_000, {}), moment('ResumeRequested', 60_000, {})))).toEqual([]);
 });

@@ -6,6 +6,7 @@
 
 import type { Answer } from '@tidemark/client';
 import { TidemarkError } from '@tidemark/core';
+import { BEAT_TTL_MS } from '@tidemark/runtime/names';
 import { findSecrets, isGuess, secretPlaces } from '@tidemark/secrets';
 import { type Place, within } from '../place/place.ts';
 import { bytes, counted, duration } from '../text/units.ts';
@@ -22,7 +23,7 @@ export const COMMIT_COST_MIN_MS = 5;
 /** Effects of a definition from which on their kinds are judged, and the share of irreversible ones above which `doctor` says so. */
 export const EFFECTS_JUDGED_MIN_COUNT = 10;
 const EFFECTS_IRREVERSIBLE_SHARE = 0.2;
-/** Milliseconds from the loss of a holder to the next claim from which on a takeover is slow. */
+/** Milliseconds from the loss of a worker to the next claim from which on a takeover is slow. */
 export const TAKEOVER_SLOW_MS = 5_000;
 /** Size of what one checkpoint holds, in bytes, from which on `doctor` says so. */
 export const CHECKPOINT_LARGE_BYTES = 1_000_000;
@@ -165,19 +166,23 @@ function largeCheckpoints(definition: string, runs: readonly RecentRun[]): reado
   }));
 }
 
-/** From the loss of a holder to the next one, with nothing in between that would have kept the workflow from running. */
+/**
+ * From the loss of a worker to the next claim, with nothing in between that would have kept the workflow from running. A worker that only
+ * fell silent had been so for as long as a beat counts when its lease was revoked. A lease that a person revoked is no loss.
+ */
 function slowTakeovers(definition: string, runs: readonly RecentRun[]): readonly Advice[] {
   const slow = runs.flatMap(({ workflow, moments }) =>
-    moments.flatMap(({ type, at }, index) => {
+    moments.flatMap(({ type, at, control: { reason, isGone } }, index) => {
       const next = moments[index + 1];
-      if (type !== 'LeaseRevoked' || next?.type !== 'LeaseClaimed') return [];
-      const ms = Date.parse(next.at) - Date.parse(at);
+      if (type !== 'LeaseRevoked' || reason === 'asked' || next?.type !== 'LeaseClaimed') return [];
+      const silentMs = reason === 'holder-dead' && isGone !== true ? BEAT_TTL_MS : 0;
+      const ms = Date.parse(next.at) - Date.parse(at) + silentMs;
       return ms < TAKEOVER_SLOW_MS ? [] : [{ workflow, ms }];
     }),
   );
   const [worst] = slow.toSorted((a, b) => b.ms - a.ms);
   if (worst === undefined) return [];
-  const message = `Its takeover took ${duration(worst.ms)} after the loss of a worker (${worst.workflow}). To resume in less than ${duration(TAKEOVER_SLOW_MS)}, keep warm workers with free slots that have its definition, and synchronous replicas of log and rows.`;
+  const message = `Its takeover took at least ${duration(worst.ms)} from the loss of a worker (${worst.workflow}). To resume in less than ${duration(TAKEOVER_SLOW_MS)}, keep warm workers with free slots that have its definition, and synchronous replicas of log and rows.`;
   return [{ code: 'takeover-slow', definition, message }];
 }
 

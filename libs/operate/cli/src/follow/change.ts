@@ -1,191 +1,88 @@
-/** Owns what can be reported of a workflow as it happens, from its accepted events: each is an object, which programs get as it is. Pure. */
+/** Owns what is reported of a workflow as it happens: for people a sentence, and for programs an object, as its accepted events tell. Pure. */
 
-import type { Event } from '@tidemark/client';
+import type { Event, Workflow } from '@tidemark/client';
 import type { Json } from '@tidemark/core';
-import { wordsIn } from '../views/history.ts';
+import { type CheckpointEntry, type Description, ENDINGS, type Entry } from '@tidemark/core/timeline';
+import { cost, counted, duration } from '../text/units.ts';
+import { countWords, endedWords, type UndoCounts } from '../views/undo.ts';
 
-interface About {
-  readonly at: string;
-  readonly workflow: string;
-  readonly definition: string;
-}
-
-export type Change = About &
-  (
-    | { readonly type: 'started'; readonly definition_version: number }
-    /** A worker resumes it from this checkpoint, after another process had it. */
-    | { readonly type: 'resumed'; readonly sequence_number: number }
-    | {
-        readonly type: 'checkpoint';
-        readonly sequence_number: number;
-        readonly checkpoint_id: string | null;
-        readonly task: string | null;
-        readonly step: string | null;
-        readonly last_action: string;
-        readonly tokens: number;
-        readonly cost_micros: number;
-        /** Since the previous checkpoint, or the opening; null where that was not seen. */
-        readonly took_ms: number | null;
-      }
-    /** More checkpoints landed at once than anybody could read. */
-    | { readonly type: 'checkpoints'; readonly from: number; readonly to: number; readonly last_action: string }
-    | {
-        readonly type: 'step_failed';
-        readonly task: string;
-        readonly attempt: number;
-        readonly code: string;
-        readonly message: string;
-        /** Delay before the next attempt; null when there is none. */
-        readonly retry_ms: number | null;
-      }
-    | { readonly type: 'signal'; readonly name: string }
-    | { readonly type: 'lease_lost'; readonly holder: string; readonly reason: string }
-    /** No task can run: what the first ones wait for. */
-    | { readonly type: 'waiting'; readonly tasks: readonly string[] }
-    | { readonly type: 'parked'; readonly reason: string; readonly message: string }
-    | { readonly type: 'decided'; readonly by: string; readonly resolution: string; readonly why: string }
-    /** It is to end, to pause, or to resume. */
-    | { readonly type: 'cancelling' | 'paused' | 'resumed_by'; readonly by: string; readonly why: string }
-    | { readonly type: 'confirmed'; readonly token: string; readonly outcome: string }
-    /** Another workflow compensates what it did, and it stands still meanwhile. */
-    | { readonly type: 'compensating'; readonly reason: string; readonly undo: string; readonly message: string }
-    /** Its undo, or the undo of that, waits for a person. */
-    | { readonly type: 'undo_parked'; readonly undo: string; readonly reason: string }
-    | {
-        readonly type: 'compensated';
-        readonly undo: string;
-        /** What the undo compensated and left; null where that isn't known. */
-        readonly undone_count: number | null;
-        readonly left_count: number | null;
-        readonly took_ms: number;
-      }
-    /** `continued_as`: it continues as another workflow, and there is no output. */
-    | {
-        readonly type: 'completed';
-        readonly output: Json;
-        readonly took_ms: number;
-        readonly continued_as?: string;
-      }
-    | { readonly type: 'failed'; readonly reason: string; readonly message: string; readonly took_ms: number }
-  );
-
-/** More workflows moved at once than anybody could read. */
-export interface Crowd {
-  readonly type: 'crowd';
-  readonly at: string;
-  readonly workflow_count: number;
-  readonly checkpoint_count: number;
-  readonly completed_count: number;
-}
-
-/** The workflow of an event, and the times from which durations are computed. */
+/** The workflow of a change. */
 export interface Of {
   readonly workflow: string;
   readonly definition: string;
-  readonly definition_version: number;
-  readonly opened_at: string;
-  /** Of the previous checkpoint, or the opening; undefined where that was not seen. */
-  readonly before: string | undefined;
 }
 
-/** Undefined for events that say nothing to people. */
-export function changeOf(of: Of, event: Event): Change | undefined {
-  const { workflow, definition, definition_version } = of;
-  const as = <T extends Change['type']>(type: T) => ({ type, at: event.at, workflow, definition });
-  const took_ms = msBetween(of.opened_at, event.at);
-  const control = event.control as Readonly<Record<string, never>>;
-  const message = wordsIn(event);
-  switch (event.type) {
-    case 'WorkflowOpened':
-      return { ...as('started'), definition_version };
-    case 'CheckpointCommitted': {
-      const { sequence, checkpoint, task, step, lastAction, tokens, costMicros } =
-        control as unknown as CommittedControl;
-      const place = { sequence_number: sequence, checkpoint_id: checkpoint, task, step, last_action: lastAction };
-      const took = of.before === undefined ? null : msBetween(of.before, event.at);
-      return { ...as('checkpoint'), ...place, tokens, cost_micros: costMicros, took_ms: took };
-    }
-    case 'StepFailed': {
-      const { task, attempt, code, retry } = control as unknown as FailedControl;
-      return { ...as('step_failed'), task, attempt, code, message, retry_ms: retry?.delayMs ?? null };
-    }
-    case 'SignalReceived':
-      return { ...as('signal'), name: String(control.name) };
-    case 'LeaseRevoked':
-      return { ...as('lease_lost'), holder: String(control.holder), reason: String(control.reason) };
-    case 'WorkflowParked':
-      return { ...as('parked'), reason: String(control.code), message };
-    case 'ApprovalDecided':
-      return {
-        ...as('decided'),
-        by: String(control.by),
-        resolution: String(control.resolution),
-        why: message,
-      };
-    case 'RetryDecided': {
-      const why = `the build ${control.build} announced itself`;
-      return { ...as('decided'), by: 'new-build', resolution: 'retry', why };
-    }
-    case 'CancelRequested':
-    case 'PauseRequested':
-    case 'ResumeRequested':
-      return { ...as(ASKED[event.type]), by: String(control.by), why: message };
-    case 'ApprovalGiven': {
-      const resolution = `${control.approved === true ? 'approved' : 'rejected'} ${control.name}`;
-      return { ...as('decided'), by: String(control.by), resolution, why: message };
-    }
-    case 'EffectConfirmed':
-      return { ...as('confirmed'), token: String(control.token ?? ''), outcome: String(control.outcome) };
-    case 'CompensationStarted':
-      return { ...as('compensating'), reason: String(control.code), undo: String(control.undo), message };
-    case 'CompensationFinished':
-      return control.outcome === 'compensated'
-        ? { ...as('compensated'), undo: String(control.undo), undone_count: null, left_count: null, took_ms }
-        : { ...as('failed'), reason: 'compensation-failed', message, took_ms };
-    case 'WorkflowCompleted': {
-      const continuedAs = control.continued === undefined ? {} : { continued_as: String(control.continued) };
-      return { ...as('completed'), output: outputIn(event), took_ms, ...continuedAs };
-    }
-    case 'WorkflowFailed':
-    case 'WorkflowTerminated':
-      return { ...as('failed'), reason: String(control.code), message, took_ms };
-    default:
-      return undefined;
+/** What people read of a change; `figures` come last, and dim. */
+export type ChangeDescription = Pick<Description, 'title'> &
+  Partial<Description> & { readonly figures?: readonly string[] | undefined };
+
+/** Of one workflow, or of a crowd: more moved at once than anybody could read. */
+export interface Change extends Partial<Of> {
+  readonly type: string;
+  readonly at: string;
+  /** What programs get beside that. */
+  readonly facts: Readonly<Record<string, Json>>;
+  readonly description: ChangeDescription;
+}
+
+/** What programs get. */
+export const recordOf = ({ description: _, facts, ...about }: Change): object => ({ ...about, ...facts });
+
+/** Undefined for entries that are nothing to follow. */
+export function changeOf(row: Of & Pick<Workflow, 'opened_at'>, { at }: Event, entry: Entry): Change | undefined {
+  const { workflow, definition, opened_at: openedAt } = row;
+  const about = { at, workflow, definition };
+  if (entry.kind === 'checkpoint') return { ...about, type: 'checkpoint', ...checkpointOf(entry) };
+  if (entry.kind === 'effect' || entry.description.facts === undefined) return undefined;
+  const { kind, facts, ...description } = entry.description;
+  if (!ENDINGS.has(kind)) {
+    const again = typeof facts.retry_ms === 'number' ? [`again in ${duration(facts.retry_ms)}`] : [];
+    return { ...about, type: kind, facts, description: { ...description, figures: again } };
   }
+  const tookMs = Math.max(0, Date.parse(at) - Date.parse(openedAt));
+  const took = kind === 'failed' || description.about !== undefined ? {} : { detail: `in ${duration(tookMs)}` };
+  return { ...about, type: kind, facts: { ...facts, took_ms: tookMs }, description: { ...description, ...took } };
 }
 
-const ASKED = { CancelRequested: 'cancelling', PauseRequested: 'paused', ResumeRequested: 'resumed_by' } as const;
-
-interface CommittedControl {
-  readonly sequence: number;
-  readonly checkpoint: string;
-  readonly task: string;
-  readonly step: string;
-  readonly lastAction: string;
-  readonly tokens: number;
-  readonly costMicros: number;
+function checkpointOf(entry: CheckpointEntry): Pick<Change, 'facts' | 'description'> {
+  const { sequence, checkpoint, task, step, lastAction, tokens, costMicros, sinceMs } = entry;
+  const figures = [
+    ...(sinceMs === undefined ? [] : [duration(sinceMs)]),
+    ...(tokens === 0 ? [] : [counted(tokens, 'token')]),
+    ...(costMicros === 0 ? [] : [cost(costMicros)]),
+  ];
+  return {
+    facts: {
+      ...{ sequence_number: sequence, checkpoint_id: checkpoint, task, step, last_action: lastAction },
+      ...{ tokens, cost_micros: costMicros, took_ms: sinceMs ?? null },
+    },
+    // The action is the step's name where the step gave none.
+    description: {
+      title: `#${sequence}`,
+      tone: 'good',
+      detail: step,
+      words: lastAction === step ? '' : lastAction,
+      figures,
+    },
+  };
 }
 
-interface FailedControl {
-  readonly task: string;
-  readonly attempt: number;
-  readonly code: string;
-  readonly retry: { readonly delayMs: number } | null;
+export const resumed = (of: Of, at: string, sequence: number): Change => ({
+  ...{ ...of, at, type: 'resumed', facts: { sequence_number: sequence } },
+  description: {
+    title: sequence === 0 ? 'resumes from its start' : `resumes from checkpoint #${sequence}`,
+    tone: 'good',
+  },
+});
+
+/** With what the undo compensated and left; null where that isn't known. */
+export function withCounts(change: Change, undo: Partial<UndoCounts> | null | undefined): Change {
+  if (change.type !== 'compensated') return change;
+  const { undone_count = null, left_count = null } = undo ?? {};
+  const counts = { undone_count, left_count };
+  const description = { ...change.description, title: endedWords(counts), words: countWords(counts) };
+  return { ...change, facts: { ...change.facts, ...counts }, description };
 }
-
-const outputIn = ({ payload }: Event): Json => (payload as { readonly output?: Json } | undefined)?.output ?? null;
-
-const msBetween = (from: string, to: string): number => Math.max(0, Date.parse(to) - Date.parse(from));
-
-export type End = Extract<Change, { type: 'completed' | 'failed' | 'compensated' | 'parked' | 'undo_parked' }>;
-
-const ENDS: readonly Change['type'][] = [
-  'completed',
-  'failed',
-  'compensated',
-  'parked',
-  'undo_parked',
-] satisfies End['type'][];
 
 /** A change that ends a run, or leaves it to a person. */
-export const isEnd = (change: Change | Crowd): change is End => ENDS.includes(change.type as Change['type']);
+export const isEnd = ({ type }: Change): boolean => ENDINGS.has(type) || type === 'parked' || type === 'undo_parked';

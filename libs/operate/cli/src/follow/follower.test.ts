@@ -1,6 +1,6 @@
 import type { Client, Event, Workflow } from '@tidemark/client';
 import { describe, expect, it } from 'vitest';
-import type { Change, Crowd } from './change.ts';
+import { type Change, recordOf, resumed, withCounts } from './change.ts';
 import { CROWD_MIN_COUNT, FleetFollower, Followed, followOne } from './follower.ts';
 import { Narrator } from './words.ts';
 
@@ -70,8 +70,8 @@ class World {
 
 const ENDS: Readonly<Record<string, string>> = { WorkflowCompleted: 'completed', WorkflowFailed: 'failed' };
 
-async function reported(changes: AsyncIterable<Change | Crowd>): Promise<readonly (Change | Crowd)[]> {
-  const all: (Change | Crowd)[] = [];
+async function reported(changes: AsyncIterable<Change>): Promise<readonly Change[]> {
+  const all: Change[] = [];
   for await (const change of changes) all.push(change);
   return all;
 }
@@ -79,7 +79,7 @@ async function reported(changes: AsyncIterable<Change | Crowd>): Promise<readonl
 const { signal } = new AbortController();
 
 /** What is told of all at the first look. */
-async function firstOf(follower: FleetFollower, world: World, crowds: boolean): Promise<readonly (Change | Crowd)[]> {
+async function firstOf(follower: FleetFollower, world: World, crowds: boolean): Promise<readonly Change[]> {
   const enough = new AbortController();
   const client = world.client(() => enough.abort());
   return reported(follower.changes({ client, signal: enough.signal, crowds }));
@@ -93,7 +93,7 @@ describe('following one', () => {
       followOne('w', new Followed(world.row('w'), true), { client: world.client(), signal }),
     );
     expect(changes.map(({ type }) => type)).toEqual(['started', 'checkpoint', 'checkpoint']);
-    expect(changes[2]).toMatchObject({ sequence_number: 2, took_ms: 1_000 });
+    expect(changes[2]).toMatchObject({ facts: { sequence_number: 2, took_ms: 1_000 } });
   });
 
   it('tells what came after what was told, each once, in the order of the stream', async () => {
@@ -105,9 +105,9 @@ describe('following one', () => {
     world.happen('w', 'WorkflowFailed', { code: 'x' }, { error: { message: 'never' } });
     const changes = await reported(followOne('w', followed, { client: world.client(), signal }));
     expect(changes).toMatchObject([
-      { type: 'checkpoint', took_ms: null },
-      { type: 'step_failed', retry_ms: 500 },
-      { type: 'failed', reason: 'x', message: 'never', took_ms: 5_000 },
+      { type: 'checkpoint', facts: { took_ms: null } },
+      { type: 'step_failed', facts: { retry_ms: 500 } },
+      { type: 'failed', facts: { reason: 'x', message: 'never', took_ms: 5_000 } },
     ]);
   });
 
@@ -116,7 +116,7 @@ describe('following one', () => {
     world.run('w', CROWD_MIN_COUNT + 1);
     const client = world.client();
     const people = await reported(followOne('w', new Followed(world.row('w'), true), { client, signal, crowds: true }));
-    expect(people.slice(1)).toMatchObject([{ type: 'checkpoints', from: 1, to: CROWD_MIN_COUNT + 1 }]);
+    expect(people.slice(1)).toMatchObject([{ type: 'checkpoints', facts: { from: 1, to: CROWD_MIN_COUNT + 1 } }]);
     expect(await reported(followOne('w', new Followed(world.row('w'), true), { client, signal }))).toHaveLength(
       CROWD_MIN_COUNT + 2,
     );
@@ -144,7 +144,9 @@ describe('following all', () => {
     world.happen('old', 'CheckpointCommitted', { sequence: 4, step: 'tick' });
     expect(await firstOf(follower, world, false)).toEqual([]);
     world.happen('old', 'CheckpointCommitted', { sequence: 5, step: 'tick' });
-    expect(await firstOf(follower, world, false)).toMatchObject([{ type: 'checkpoint', sequence_number: 5 }]);
+    expect(await firstOf(follower, world, false)).toMatchObject([
+      { type: 'checkpoint', facts: { sequence_number: 5 } },
+    ]);
   });
 
   it('tells people of many at once by their number', async () => {
@@ -154,57 +156,67 @@ describe('following all', () => {
       world.happen(`w${at}`, 'WorkflowCompleted');
     }
     const [crowd] = await firstOf(new FleetFollower(), world, true);
-    expect(crowd).toMatchObject({ type: 'crowd', workflow_count: 25, checkpoint_count: 50, completed_count: 25 });
+    const line = new Narrator((_, text) => text, { showsWorkflow: true }).line(crowd!);
+    expect(line.slice(10)).toBe('25 workflows moved on: 50 checkpoints, 25 completed');
   });
 });
 
-describe('telling', () => {
-  const about = { workflow: 'refund-1', definition: 'refund', at: new Date(START_MS).toISOString() };
-  const narrator = new Narrator((_, text) => text, { showsWorkflow: true });
+describe('a line', () => {
+  const row = { workflow: 'refund-1', definition: 'refund', opened_at: atSecond(0), position: 0, sequence_number: 0 };
+  const narrator = new Narrator((_, text) => text, { showsWorkflow: false });
 
-  it.each<[Change, string]>([
-    [{ ...about, type: 'started', definition_version: 2 }, 'started refund v2'],
-    [{ ...about, type: 'resumed', sequence_number: 3 }, 'resumes from checkpoint #3'],
-    [{ ...about, type: 'resumed', sequence_number: 0 }, 'resumes from its start'],
-    [{ ...about, type: 'signal', name: 'approved' }, 'signal approved came'],
-    [
-      { ...about, type: 'step_failed', task: '1.0', attempt: 2, code: 'x', message: 'no\nway', retry_ms: 400 },
-      'step failed (task 1.0, attempt 2): no⏎way; again in 400 ms',
-    ],
-    [
-      { ...about, type: 'parked', reason: 'effect-open', message: 'in doubt' },
-      'waits for a person (effect-open): in doubt',
-    ],
-    [{ ...about, type: 'failed', reason: 'x', message: 'broke', took_ms: 5 }, 'failed (x): broke'],
-    [
-      { ...about, type: 'checkpoints', from: 2, to: 40, last_action: 'did 40' },
-      '#2–#40 39 checkpoints, the last: did 40',
-    ],
-    [{ ...about, type: 'lease_lost', holder: 'w', reason: 'dead' }, 'lease revoked (dead): another worker resumes it'],
-    [
-      { ...about, type: 'waiting', tasks: ['2.0 credit: waits for signal approved'] },
-      'waiting 2.0 credit: waits for signal approved',
-    ],
-    [{ ...about, type: 'completed', output: 1, took_ms: 61_000 }, 'completed in 1 min 1 s'],
-  ])('says %j in words', (change, words) => {
-    expect(narrator.line(change)).toBe(`12:00:00  refund-1  ${words}`);
+  /** What people and programs get of events, each a second after the one before. */
+  function changesOf(...events: readonly (readonly [type: string, control?: object, payload?: object])[]) {
+    const followed = new Followed(row as unknown as Workflow, true);
+    const all = events.map(([type, control = {}, payload = {}], at) => {
+      const position = at + 1;
+      return { position, type, at: atSecond(at), epoch: 1, holder: null, control, payload } as unknown as Event;
+    });
+    followed.add(all);
+    return followed.pending.map((change) => ({
+      line: narrator.line(change).replace(/^[\d:]+ {2}/, ''),
+      ...recordOf(change),
+    }));
+  }
+
+  it('says in a line what happened, with what a step did, took and cost; programs get an object', () => {
+    const checkpoint = { sequence: 1, checkpoint: 'c1', task: '0.0', step: 'credit', tokens: 0, costMicros: 0 };
+    const changes = changesOf(
+      ['WorkflowOpened', { definition: 'refund', version: 2 }],
+      [
+        'StepFailed',
+        { task: '0.0', attempt: 2, code: 'x', retry: { delayMs: 400 } },
+        { error: { message: 'no\nway' } },
+      ],
+      ['LeaseReleased', { reason: 'idle' }],
+      ['TimerFired', { timer: 'retry:0.0:1' }],
+      ['CheckpointCommitted', { ...checkpoint, lastAction: 'credit issued', tokens: 1_200, costMicros: 12_000 }],
+      ['CheckpointCommitted', { ...checkpoint, sequence: 2, lastAction: 'credit' }],
+      ['WorkflowParked', { code: 'effect-open' }, { error: { message: 'in doubt' } }],
+      ['WorkflowCompleted', {}, { output: 1 }],
+    );
+    const about = { workflow: 'refund-1', definition: 'refund' };
+    expect(changes).toMatchObject([
+      { ...about, line: 'started refund v2', type: 'started', at: atSecond(0), definition_version: 2 },
+      { line: 'step failed (x, task 0.0, attempt 2): no⏎way  again in 400 ms', type: 'step_failed', retry_ms: 400 },
+      { line: '#1 credit: credit issued  4.0 s, 1,200 tokens, $0.0120', type: 'checkpoint', took_ms: 4_000 },
+      { line: '#2 credit  1.0 s', sequence_number: 2, checkpoint_id: 'c1', task: '0.0' },
+      { line: 'waits for a person (effect-open): in doubt', type: 'parked', message: 'in doubt' },
+      { line: 'completed in 7.0 s', type: 'completed', output: 1, took_ms: 7_000 },
+    ]);
+    expect(Object.keys(changes[0]!)).not.toContain('description');
   });
 
-  it('names the action where the step gave one, and what it cost', () => {
-    const checkpoint = {
-      ...about,
-      type: 'checkpoint',
-      sequence_number: 7,
-      checkpoint_id: 'c7',
-      task: '6.0',
-      step: 'credit',
-      last_action: 'credit issued',
-      tokens: 1_200,
-      cost_micros: 12_000,
-      took_ms: 320,
-    } as const;
-    expect(narrator.line(checkpoint)).toMatch(/#7 credit: credit issued {2}320 ms, 1,200 tokens, \$0\.0120$/);
-    const silent = { ...checkpoint, last_action: 'credit', tokens: 0, cost_micros: 0, took_ms: null };
-    expect(narrator.line(silent)).toMatch(/#7 credit$/);
+  it('says what an undo did once that is known, and from where a run resumes', () => {
+    const { workflow, definition } = row;
+    const followed = new Followed(row as unknown as Workflow, true);
+    const control = { undo: 'u', outcome: 'compensated' };
+    followed.add([{ position: 1, type: 'CompensationFinished', at: atSecond(3), control } as unknown as Event]);
+    const lineOf = (change: Change): string => narrator.line(change).slice(10);
+    expect(followed.pending.map((change) => lineOf(withCounts(change, { undone_count: 2, left_count: 1 })))).toEqual([
+      'was compensated in 3.0 s: 2 compensated, 1 left as it is',
+    ]);
+    const resumedFrom = (sequence: number) => lineOf(resumed({ workflow, definition }, atSecond(0), sequence));
+    expect([0, 3].map(resumedFrom)).toEqual(['resumes from its start', 'resumes from checkpoint #3']);
   });
 });

@@ -12,9 +12,11 @@ import {
   type Workflow,
   type WorkflowView,
 } from '@tidemark/client';
+import { Timeline } from '@tidemark/core/timeline';
 import { RETRY_PAUSE_MS, TASKS_SHOWN_COUNT } from '../limits.ts';
+import { count, counted } from '../text/units.ts';
 import { stepNames, taskWords } from '../views/frontier.ts';
-import { type Change, type Crowd, changeOf, isEnd, type Of } from './change.ts';
+import { type Change, changeOf, isEnd, withCounts } from './change.ts';
 import { Gathered } from './gathered.ts';
 import type { Delta } from './spoken.ts';
 
@@ -51,20 +53,22 @@ const FOREVER_MS = 2 ** 31 - 1;
 
 /** One followed workflow: what was reported of it, and what is yet to be. It outlives the place at which it is followed. */
 export class Followed {
-  readonly #of: Omit<Of, 'before'>;
-  #before: string | undefined;
+  readonly #row: Workflow;
+  readonly #timeline: Timeline;
   #waits = '';
-  position: number;
   sequence: number;
   /** Turned into changes, and not yet reported. */
   readonly pending: Change[] = [];
 
   /** `isNew`: nothing of it was reported yet. */
   constructor(row: Workflow, isNew: boolean) {
-    this.#of = row;
-    this.#before = isNew ? row.opened_at : undefined;
-    this.position = isNew ? 0 : row.position;
+    this.#row = row;
+    this.#timeline = new Timeline(isNew ? 0 : row.position);
     this.sequence = isNew ? 0 : row.sequence_number;
+  }
+
+  get position(): number {
+    return this.#timeline.position;
   }
 
   add(events: readonly Event[], crowds = false): void {
@@ -76,8 +80,13 @@ export class Followed {
       this.pending.push(...all);
       return;
     }
-    const { at, workflow, definition, last_action, sequence_number: to } = last;
-    const crowd: Change = { type: 'checkpoints', at, workflow, definition, from, to, last_action };
+    const to = this.sequence;
+    const action = last.facts.last_action ?? '';
+    const description = { title: `#${from}–#${to}`, tone: 'good', words: String(action) } as const;
+    const crowd: Change = {
+      ...{ ...last, type: 'checkpoints', facts: { from, to, last_action: action } },
+      description: { ...description, detail: `${counted(to - from + 1, 'checkpoint')}, the last` },
+    };
     this.pending.push(
       ...all.flatMap((change) => (change.type !== 'checkpoint' ? [change] : change === last ? [crowd] : [])),
     );
@@ -90,16 +99,15 @@ export class Followed {
     if (words === '' || words === this.#waits) return [];
     this.#waits = words;
     const { workflow, definition, updated_at: at } = view;
-    return [{ type: 'waiting', at, workflow, definition, tasks }];
+    const description = { title: 'waiting', tone: 'warn', detail: words } as const;
+    return [{ type: 'waiting', at, workflow, definition, facts: { tasks }, description }];
   }
 
   #changes(event: Event): readonly Change[] {
-    if (event.position <= this.position) return [];
-    this.position = event.position;
-    const change = changeOf({ ...this.#of, before: this.#before }, event);
-    if (change?.type === 'started' || change?.type === 'checkpoint') this.#before = event.at;
-    if (change?.type === 'checkpoint') this.sequence = change.sequence_number;
-    return change === undefined ? [] : [change];
+    return (this.#timeline.take(event) ?? []).flatMap((entry) => {
+      if (entry.kind === 'checkpoint') this.sequence = entry.sequence;
+      return changeOf(this.#row, event, entry) ?? [];
+    });
   }
 }
 
@@ -125,7 +133,7 @@ export async function* followOne(
       for (let change = followed.pending.shift(); change !== undefined; change = followed.pending.shift()) {
         // A reader of an end then asks for the output.
         const view = isEnd(change) ? await viewFrom(fetchView, followed.position) : undefined;
-        yield withCounts(change, view);
+        yield withCounts(change, view?.undo);
       }
       const waitMs = wasCompensating ? UNDO_POLL_MS : FOREVER_MS;
       const events = await gathered.take({ waitMs, gatherMs: FOLLOW_GATHER_MS });
@@ -144,13 +152,13 @@ export async function* followOne(
         const undo = await patiently(signal, onLost, () => client.run(waits).get({ content: false, signal }));
         const { workflow, definition } = view;
         const at = undo?.updated_at ?? view.updated_at;
+        const reason = undo?.reason ?? '';
         followed.pending.push({
-          type: 'undo_parked',
-          at,
-          workflow,
-          definition,
-          undo: waits,
-          reason: undo?.reason ?? '',
+          ...{ type: 'undo_parked', at, workflow, definition, facts: { undo: waits, reason } },
+          description: {
+            ...{ title: 'waits for a person before it is compensated further', tone: 'warn' },
+            words: `${waits} (${reason})`,
+          },
         });
       }
       undoReported = waits;
@@ -209,12 +217,6 @@ async function viewFrom(
   }
 }
 
-function withCounts(change: Change, view: WorkflowView | undefined): Change {
-  if (change.type !== 'compensated') return change;
-  const { undone_count = null, left_count = null } = view?.undo ?? {};
-  return { ...change, undone_count, left_count };
-}
-
 /** What an idle workflow's first tasks wait for; none when it isn't idle, or only waits for the next attempt. */
 function waitsOf({ activity, frontier }: WorkflowView): readonly string[] {
   if (activity !== 'waiting') return [];
@@ -247,7 +249,7 @@ export class FleetFollower {
   }
 
   /** Runs until the signal aborts; resumes where it was with another client. Waits for an unreachable server. Throws as `followOne`. */
-  async *changes({ client, signal: asked, onLost, crowds }: FollowOptions): AsyncGenerator<Change | Crowd> {
+  async *changes({ client, signal: asked, onLost, crowds }: FollowOptions): AsyncGenerator<Change> {
     const left = new AbortController();
     const signal = AbortSignal.any([asked, left.signal]);
     // The list has what moved without a connection.
@@ -314,7 +316,7 @@ export class FleetFollower {
     this.#status.set(row.workflow, row.status);
   }
 
-  #crowd(moved: readonly Workflow[]): Crowd {
+  #crowd(moved: readonly Workflow[]): Change {
     let checkpoints = 0;
     let completed = 0;
     for (const row of moved) {
@@ -323,8 +325,9 @@ export class FleetFollower {
       this.#note(row, new Followed(row, false));
     }
     const at = moved.at(-1)!.updated_at;
-    const counts = { workflow_count: moved.length, checkpoint_count: checkpoints, completed_count: completed };
-    return { type: 'crowd', at, ...counts };
+    const title = `${counted(moved.length, 'workflow')} moved on`;
+    const words = `${counted(checkpoints, 'checkpoint')}, ${count(completed)} completed`;
+    return { type: 'crowd', at, facts: {}, description: { title, words, tone: 'quiet' } };
   }
 
   async *#changesOf(
@@ -343,7 +346,7 @@ export class FleetFollower {
       row.activity === 'waiting' || row.status === 'compensated'
         ? await patiently(signal, onLost, () => run.get({ content: false, signal }))
         : undefined;
-    for (const change of followed.pending.splice(0)) yield withCounts(change, view);
+    for (const change of followed.pending.splice(0)) yield withCounts(change, view?.undo);
     if (view !== undefined) yield* followed.waiting(view);
   }
 

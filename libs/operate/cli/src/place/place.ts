@@ -122,6 +122,9 @@ export interface AtPlaceOptions extends PlaceOptions {
   readonly by?: string | undefined;
   /** Used where this process opens the folder; another holder, or a server, has its own. Absent: none are needed. */
   readonly definitions?: (() => Promise<readonly Definition[]>) | undefined;
+  /** How long it waits for a folder that one and the same process holds, in milliseconds, and what ends the wait. */
+  readonly waitMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Throws `ConfigError` (`state-missing`) where there is nothing to read, what opening and `work` throw, and refusals as errors of their kind. */
@@ -171,9 +174,10 @@ export async function nothingKept(session: Session, options: PlaceOptions): Prom
 export async function openPlace(
   session: Session,
   target: Target,
-  { by, definitions }: Pick<AtPlaceOptions, 'by' | 'definitions'> = {},
+  how: Pick<AtPlaceOptions, 'by' | 'definitions' | 'waitMs' | 'signal'> = {},
 ): Promise<Place> {
-  if (target.kind === 'embedded') return openFolder(session, target, by ?? ownName(session.env), definitions);
+  if (target.kind === 'embedded') return openFolder(session, target, how);
+  const { by } = how;
   const { url, token, context } = target;
   if (by !== undefined) {
     throw new UsageError(`--by is for folders: ${url} knows by your credential who you are; leave it out`);
@@ -186,26 +190,28 @@ export async function openPlace(
 async function openFolder(
   session: Session,
   target: Folder,
-  name: string,
-  definitions: AtPlaceOptions['definitions'],
+  { by: name = ownName(session.env), definitions, waitMs, signal }: Omit<AtPlaceOptions, 'how'>,
 ): Promise<Place> {
-  const found = await placeOr(target, name, async () => {
+  const hold = async () => {
     // A command that uses another process must not load the engine.
     const { holdNoticed } = await import('./held-folder.ts');
     return holdNoticed(session, target, { definitions: (await definitions?.()) ?? [] });
-  });
+  };
+  const found = await placeOr(target, name, hold, waitMs, signal);
   return 'client' in found ? found : placeOf(found, name);
 }
 
 /**
  * The place of the folder's holder, or the result of `hold`. Other commands may hold it one after another without a socket, or be opening
- * it: this waits for its turn, and the folder counts as in use once one and the same process has held it for `waitMs` and answers nobody.
+ * it: this waits for its turn, and the folder counts as in use once one and the same process has held it for `waitMs` and answers nobody, or
+ * `signal` has aborted.
  */
 export async function placeOr<T>(
   target: Folder,
   name: string,
   hold: () => Promise<T>,
   waitMs = FOLDER_WAIT_MS,
+  signal?: AbortSignal | undefined,
 ): Promise<Place | T> {
   const lastMs = performance.now() + Math.max(waitMs, TURNS_WAIT_MS);
   let deadlineMs = performance.now() + waitMs;
@@ -224,7 +230,7 @@ export async function placeOr<T>(
           busy = error;
         }
       } else deadlineMs = performance.now() + waitMs;
-      if (performance.now() > Math.min(deadlineMs, lastMs)) throw inUse(busy, target);
+      if (signal?.aborted === true || performance.now() > Math.min(deadlineMs, lastMs)) throw inUse(busy, target);
       await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
     }
   } finally {
@@ -259,7 +265,7 @@ export async function hostPlace(host: Host, { name, shown, isIdle, definitions }
   const pendingCheckpoints = (workflow: WorkflowId) => host.pendingCheckpoints(workflow);
   const api = localApi({ place: { ports, client, isIdle, pendingCheckpoints }, definitions, principal });
   return {
-    client: connect({ url: LOCAL_URL, fetch: api.fetch, tries: 1 }),
+    client: connect({ url: LOCAL_URL, shown, fetch: api.fetch, tries: 1 }),
     ...{ shown, kind: 'folder', holder: null, isIdle, fault: api.fault },
     close: async () => api.close(),
   };
@@ -294,7 +300,7 @@ export async function ownPlace(target: Folder, name: string): Promise<Place> {
 /** Undefined: nobody answers there. Throws `ConfigError` (`holder-differs`, `holder-silent`). */
 export async function holderPlace({ folder, shown }: Folder, name: string): Promise<Place | undefined> {
   const client = connect({
-    url: LOCAL_URL,
+    ...{ url: LOCAL_URL, shown },
     fetch: await folderFetch(folder),
     token: encodeURIComponent(name),
     tries: 1,

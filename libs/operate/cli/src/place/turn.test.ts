@@ -6,7 +6,7 @@ import path from 'node:path';
 import { ConfigError } from '@tidemark/core';
 import { expect, it, onTestFinished } from 'vitest';
 import { placeOr } from './place.ts';
-import { takeTurn } from './turn.ts';
+import { isMirrorWaiting, takeTurn } from './turn.ts';
 
 async function folder() {
   const root = await mkdtemp(path.join(os.tmpdir(), 'tidemark-turn-'));
@@ -32,12 +32,43 @@ it('waits on while others hold it one after another, and no longer than it says 
   expect(await readdir(target.folder)).toEqual([]);
 });
 
+it('keeps its turn for as long as it has patience, and ends with who wanted it', async () => {
+  const target = await folder();
+  const ended = new AbortController();
+  const waiting = placeOr(target, 'ana', () => Promise.reject(busy(7)), 60_000, ended.signal);
+  const turns = async () => (await readdir(target.folder)).filter((name) => name.startsWith('.turn-'));
+  await expect.poll(async () => (await turns()).length).toBe(1);
+  ended.abort();
+  await expect(waiting).rejects.toMatchObject({ code: 'log-locked' });
+  expect(await turns()).toEqual([]);
+});
+
 it('is the turn of one at a time', async () => {
   const { folder: at } = await folder();
   const turns = [await takeTurn(at), await takeTurn(at)];
   const isFirst = () => Promise.all(turns.map((turn) => turn.isFirst()));
   expect((await isFirst()).filter(Boolean)).toHaveLength(1);
   for (const turn of turns) await turn.end();
+  expect(await readdir(at)).toEqual([]);
+});
+
+it('of a mirror is waited for by the holder who comes after it, until that has taken what others wrote', async () => {
+  const { folder: at } = await folder();
+  const mirror = await takeTurn(at, 'mirror');
+  await expect.poll(() => isMirrorWaiting(at, Date.now())).toBe(true);
+  // It has another turn by then, with which it waits for the next holder.
+  const heldAtMs = Date.now();
+  const later = await takeTurn(at, 'mirror');
+  await mirror.end();
+  expect(await isMirrorWaiting(at, heldAtMs)).toBe(false);
+  await expect.poll(() => isMirrorWaiting(at, Date.now())).toBe(true);
+  // The turns of those who open the folder are others.
+  const turn = await takeTurn(at);
+  expect(await turn.isFirst()).toBe(true);
+  for (const each of [turn, later]) await each.end();
+  // Of a process that is gone.
+  await writeFile(path.join(at, '.mirror-000000000000001-999999999-0123abcd'), '');
+  expect(await isMirrorWaiting(at, Date.now())).toBe(false);
   expect(await readdir(at)).toEqual([]);
 });
 

@@ -51,13 +51,14 @@ function addOne(kit: ProgramKit, edge: Edge, command: CommandEdge, made: Command
   const { takes = {}, options = {}, sends = {}, makes } = command;
   const fields = new Map(edge.fields.map((field) => [field.name, field]));
   if (command.loads === true) modules(kit, made);
-  for (const [name, [shown, about]] of Object.entries(takes)) {
+  for (const [name, named] of Object.entries(takes)) {
+    const [shown, about] = named!;
     made.addArgument(new Argument(shown, about).argParser(readerOf(fields.get(name)!)));
   }
   for (const [name, about] of Object.entries(options)) {
     const field = fields.get(name)!;
     if (field.kind === 'subject') addSubject(made);
-    else if (name !== 'why') made.addOption(optionOf(field, about));
+    else if (name !== 'why') made.addOption(optionOf(field, about!));
   }
   if (fields.has('why')) why(made, options.why);
   if (command.signs === true) by(made);

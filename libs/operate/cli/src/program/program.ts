@@ -223,6 +223,7 @@ export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal,
   addJobs(kit);
   declaredGroup(kit, 'queues', 'work that waits, by workflow; pause and resume all of one');
   addLists(kit);
+  addDeclared(kit, 'signals');
   addTrace(kit);
   addRetention(kit);
   addAccess(kit);

@@ -3,7 +3,7 @@
 import type { Answer, Checkpoint } from '@tidemark/client';
 import type { Json } from '@tidemark/core';
 import type { Columns } from '../text/table.ts';
-import { count, counted } from '../text/units.ts';
+import { count, counted, dateTime } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 import { INDENT, type Style, section, tableLines, valueLines } from './sections.ts';
 
@@ -35,7 +35,7 @@ export function memoryLines(
   ];
 }
 
-/** The newest first: which keys each carried and left, and how they differ from those of the compared one. */
+/** The newest first: when, with which version's system context, which keys each carried and left, and how they differ from those of the compared one. */
 export const handoverLines = (handovers: readonly Handover[], style: Style): readonly string[] =>
   section(
     'Hand-overs between phases',
@@ -45,6 +45,8 @@ export const handoverLines = (handovers: readonly Handover[], style: Style): rea
 
 const HANDOVERS: Columns<Handover> = [
   ['#', (one) => count(one.sequence_number), 'right'],
+  ['TIME', (one) => dateTime(Date.parse(one.at))],
+  ['VERSION', (one) => `v${one.system_context_version}`],
   ['PHASES', (one) => `${one.from_phase ?? ''} → ${one.to_phase}`],
   ['CARRIED', (one) => one.carried_keys.join(', '), 8],
   ['LEFT', (one) => one.left_keys.join(', '), 8],

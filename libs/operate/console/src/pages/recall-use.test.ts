@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { byArm } from './recall-use.ts';
 
 const ended = (arm: string | null, status: string, sequence_number: number, tokens: number, seconds: number) => ({
+  session: 's' as string | null,
   tags: arm === null ? ['gold'] : ['gold', `tidemark:recall=${arm}`],
   ...{ status: status as 'completed', sequence_number, tokens },
   opened_at: '2026-11-28T10:00:00.000Z',
@@ -17,6 +18,8 @@ it('means of each arm, without what is open or not compared', () => {
     ended('injected', 'open', 90, 9_000, 900),
     ended('control', 'completed', 6, 500, 20),
     ended(null, 'completed', 70, 7_000, 700),
+    // A child, or a fork.
+    { ...ended('control', 'completed', 1, 1, 1), session: null },
   ]);
   expect(found).toEqual([
     { arm: 'injected', workflows: 2, steps: 3, tokens: 200, ms: 6_000, completed: 0.5 },

@@ -2,6 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
+import type { EffectEntry, Entry, NoteEntry } from '@tidemark/core/timeline';
 import { memo, useEffect, useRef } from 'react';
 import '../styles/timeline.css';
 import { Chip } from '../parts/words.tsx';
@@ -10,7 +11,7 @@ import { Link } from '../shell/link.tsx';
 import { workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { duration, money, plain, short } from '../text/format.ts';
-import type { EffectRow, NoteRow, Row, Timeline } from './rows.ts';
+import type { Timeline } from './rows.ts';
 
 const ROW_PX = 28;
 const LANE_PX = 13;
@@ -45,7 +46,7 @@ export function TimelineList({ timeline, version, selected, onSelect, follows }:
     void version;
     if (follows && rows.length > 0) virtual.scrollToIndex(rows.length - 1);
   }, [follows, version, rows.length, virtual]);
-  const move = (by: number, isWanted: (row: Row) => boolean = () => true): void => {
+  const move = (by: number, isWanted: (row: Entry) => boolean = () => true): void => {
     const from = selected ?? (by > 0 ? -1 : rows.length);
     let at = from + by;
     while (at >= 0 && at < rows.length && !isWanted(rows[at]!)) at += by;
@@ -82,11 +83,11 @@ export function TimelineList({ timeline, version, selected, onSelect, follows }:
 }
 
 /** Changeable parts of a drawn row. */
-const stateOf = (row: Row): string => (row.kind === 'effect' ? `${row.status}${row.endedAtMs}` : '');
+const stateOf = (row: Entry): string => (row.kind === 'effect' ? `${row.status}${row.endedAtMs}` : '');
 
 interface LineProps {
-  readonly row: Row;
-  readonly before: Row | undefined;
+  readonly row: Entry;
+  readonly before: Entry | undefined;
   readonly index: number;
   readonly top: number;
   readonly lanes: number;
@@ -105,7 +106,7 @@ const Line = memo(function Line({ row, before, index, top, lanes, sinceMs, isSel
       tabIndex={-1}
       className="line"
       data-kind={row.kind}
-      data-tone={row.kind === 'note' ? row.tone : row.kind === 'effect' ? row.status : undefined}
+      data-tone={row.kind === 'note' ? row.description.tone : row.kind === 'effect' ? row.status : undefined}
       style={{ transform: `translateY(${top}px)` }}
       onClick={() => onSelect(index)}
     >
@@ -119,7 +120,7 @@ const Line = memo(function Line({ row, before, index, top, lanes, sinceMs, isSel
   );
 });
 
-function What({ row }: { readonly row: Row }) {
+function What({ row }: { readonly row: Entry }) {
   if (row.kind === 'checkpoint') {
     return (
       <span className="what">
@@ -134,7 +135,7 @@ function What({ row }: { readonly row: Row }) {
   return row.kind === 'effect' ? <EffectWords row={row} /> : <NoteWords row={row} />;
 }
 
-function EffectWords({ row }: { readonly row: EffectRow }) {
+function EffectWords({ row }: { readonly row: EffectEntry }) {
   const { operation, isModel, status, effectKind, attempt } = row;
   return (
     <span className="what effect">
@@ -143,17 +144,26 @@ function EffectWords({ row }: { readonly row: EffectRow }) {
       {attempt > 1 ? <Chip tone="good">called again · {attempt}</Chip> : null}
       {status === 'done' ? null : (
         <Chip tone={status === 'running' || status === 'pending' ? 'warn' : 'bad'}>
-          {status === 'running' ? 'under way' : status === 'lost' ? 'no answer: worker lost' : status}
+          {status === 'running' ? 'under way' : status === 'lost' ? 'no answer' : status}
         </Chip>
       )}
     </span>
   );
 }
 
-const NoteWords = ({ row: { type, title, detail, about } }: { readonly row: NoteRow }) => (
+const NoteWords = ({
+  row: {
+    type,
+    description: { title, detail, about, words, facts },
+  },
+}: {
+  readonly row: NoteEntry;
+}) => (
   <span className="what note">
     <span className="title">{title}</span>
     {detail === '' ? null : <bdi className="said">{plain(detail)}</bdi>}
+    {words === '' ? null : <bdi className="said">{plain(words)}</bdi>}
+    {typeof facts?.retry_ms === 'number' ? <span className="said">again in {duration(facts.retry_ms)}</span> : null}
     {about === undefined ? null : (
       <bdi className="said">
         <Link to={workflowAddress(about)} className="body-link">
@@ -187,7 +197,7 @@ function ChildName({ child }: { readonly child: string }) {
   return known === undefined ? null : <bdi className="said">{plain(known.definition)}</bdi>;
 }
 
-function took(row: Row): string {
+function took(row: Entry): string {
   if (row.kind === 'effect') return row.endedAtMs === undefined ? '' : duration(row.endedAtMs - row.atMs);
   if (row.kind === 'checkpoint') return row.startedAtMs === undefined ? '' : duration(row.atMs - row.startedAtMs);
   return '';
@@ -201,8 +211,8 @@ function Gutter({
   before,
   lanes,
 }: {
-  readonly row: Row;
-  readonly before: Row | undefined;
+  readonly row: Entry;
+  readonly before: Entry | undefined;
   readonly lanes: number;
 }) {
   const lane = row.lane >= 0 ? row.lane : row.held;
@@ -229,7 +239,7 @@ function Dot({
   y,
   lane,
 }: {
-  readonly row: Row;
+  readonly row: Entry;
   readonly x: number;
   readonly y: number;
   readonly lane: number;
@@ -245,5 +255,7 @@ function Dot({
   }
   if (row.type === 'LeaseRevoked')
     return <path className="dot lost" d={`M${x - 4} ${y - 4}l8 8M${x + 4} ${y - 4}l-8 8`} />;
-  return <rect className="dot note" data-tone={row.tone} x={x - 3} y={y - 3} width={6} height={6} rx={1.5} />;
+  return (
+    <rect className="dot note" data-tone={row.description.tone} x={x - 3} y={y - 3} width={6} height={6} rx={1.5} />
+  );
 }

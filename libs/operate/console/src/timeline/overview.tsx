@@ -1,9 +1,10 @@
 /** Owns the picture above the list: who held the workflow when, where checkpoints and calls lie in it, and where workers were lost. */
 
+import type { Entry } from '@tidemark/core/timeline';
 import { memo, useEffect, useMemo, useRef, useState } from 'react';
 import { Worker } from '../parts/words.tsx';
 import { duration, plain } from '../text/format.ts';
-import type { Row, Timeline } from './rows.ts';
+import type { Timeline } from './rows.ts';
 import { type Scale, scaleOf } from './scale.ts';
 
 const LANE_PX = 22;
@@ -111,7 +112,7 @@ interface Marks {
 }
 
 /** At most one mark of a kind per pixel: more would not be visible. */
-function marksOf(rows: readonly Row[], scale: Scale): Marks {
+function marksOf(rows: readonly Entry[], scale: Scale): Marks {
   const seen = new Set<number>();
   const checkpoints = new Map<number, string>();
   const crashes: { readonly x: number; readonly lane: number }[] = [];
@@ -143,7 +144,7 @@ const INBOX: ReadonlySet<string> = new Set([
   'CancelRequested',
 ]);
 
-function nearest(rows: readonly Row[], scale: Scale, x: number): number | undefined {
+function nearest(rows: readonly Entry[], scale: Scale, x: number): number | undefined {
   let best: number | undefined;
   let least = Number.POSITIVE_INFINITY;
   for (const [index, row] of rows.entries()) {

@@ -4,9 +4,10 @@
  */
 
 import { useQueryClient } from '@tanstack/react-query';
+import type { Moment } from '@tidemark/core/timeline';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { api, noteRefusal } from '../shell/client.ts';
-import { type Moment, Timeline } from './rows.ts';
+import { Timeline } from './rows.ts';
 
 /** Pause between two drawings while events come, in milliseconds. */
 const DRAW_PERIOD_MS = 120;

@@ -1,5 +1,6 @@
 /** Owns the model calls of a workflow: what each cost, how long it took, and what it saw. */
 
+import type { EffectEntry } from '@tidemark/core/timeline';
 import { useState } from 'react';
 import { Empty } from '../parts/answers.tsx';
 import { Card } from '../parts/card.tsx';
@@ -7,7 +8,6 @@ import { type Column, DataTable } from '../parts/table.tsx';
 import { Worker } from '../parts/words.tsx';
 import { useMay } from '../shell/rights.ts';
 import { count, duration, money, short } from '../text/format.ts';
-import type { EffectRow } from '../timeline/rows.ts';
 import type { WatchedTimeline } from '../timeline/use-timeline.ts';
 import { CallPanel } from './call-panel.tsx';
 import type { WorkflowView } from './workflow-view.ts';
@@ -24,10 +24,10 @@ export function CallsTab({
   readonly watched: WatchedTimeline;
   readonly query: URLSearchParams;
 }) {
-  const calls = timeline.rows.filter((row): row is EffectRow => row.kind === 'effect' && row.isModel);
+  const calls = timeline.rows.filter((row): row is EffectEntry => row.kind === 'effect' && row.isModel);
   const may = useMay();
   const [shown, setShown] = useState(SHOWN_COUNT);
-  const [clicked, setPicked] = useState<EffectRow | null>(null);
+  const [clicked, setPicked] = useState<EffectEntry | null>(null);
   const asked = Number(query.get('call') ?? Number.NaN);
   const picked = clicked ?? calls.find(({ task }) => timeline.sequenceOf(task) === asked) ?? null;
   if (calls.length === 0) return <Empty title="It has called no model." />;
@@ -68,8 +68,8 @@ export function CallsTab({
 const columnsOf = (
   { openedAtMs, holders }: WatchedTimeline['timeline'],
   most: number,
-  onPick: (call: EffectRow) => void,
-): readonly Column<EffectRow>[] => [
+  onPick: (call: EffectEntry) => void,
+): readonly Column<EffectEntry>[] => [
   {
     name: 'After',
     of: (call) => (

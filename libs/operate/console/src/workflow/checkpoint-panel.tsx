@@ -1,6 +1,7 @@
 /** Owns a checkpoint for readers: what its step changed in belief and frontier, compared with any other checkpoint, and what it left behind. */
 
 import { useQuery } from '@tanstack/react-query';
+import type { CheckpointEntry } from '@tidemark/core/timeline';
 import { useState } from 'react';
 import type { Json } from '../belief/changes.ts';
 import { Answer } from '../parts/answers.tsx';
@@ -10,13 +11,12 @@ import { Link } from '../shell/link.tsx';
 import { useMay } from '../shell/rights.ts';
 import { workflowAddress } from '../shell/router.ts';
 import { plain } from '../text/format.ts';
-import type { CheckpointRow } from '../timeline/rows.ts';
 import { Frontier } from './frontier.tsx';
 import { hasPhases, Memory } from './memory.tsx';
 import { Part } from './part.tsx';
 import type { WorkflowView } from './workflow-view.ts';
 
-export function CheckpointPanel({ view, row }: { readonly view: WorkflowView; readonly row: CheckpointRow }) {
+export function CheckpointPanel({ view, row }: { readonly view: WorkflowView; readonly row: CheckpointEntry }) {
   const { workflow } = view;
   const may = useMay();
   const [other, setOther] = useState(row.sequence - 1);

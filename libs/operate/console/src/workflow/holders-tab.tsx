@@ -1,11 +1,12 @@
 /** Owns the workflow's holders, one after another: how long each held it, how that ended, what was under way then, and how it was resumed. */
 
+import type { CheckpointEntry, EffectEntry, Entry, LeaseStretch } from '@tidemark/core/timeline';
 import { Empty } from '../parts/answers.tsx';
 import { Card } from '../parts/card.tsx';
 import { type Column, DataTable } from '../parts/table.tsx';
 import { Chip, Worker } from '../parts/words.tsx';
 import { count, counted, duration, moment, plain, words } from '../text/format.ts';
-import type { CheckpointRow, EffectRow, Lease, Row, Timeline } from '../timeline/rows.ts';
+import type { Timeline } from '../timeline/rows.ts';
 import type { WatchedTimeline } from '../timeline/use-timeline.ts';
 
 const SHOWN_COUNT = 300;
@@ -32,7 +33,7 @@ export function HoldersTab({ watched: { timeline } }: { readonly watched: Watche
   );
 }
 
-const columnsOf = (timeline: Timeline, nowMs: number): readonly Column<Lease>[] => [
+const columnsOf = (timeline: Timeline, nowMs: number): readonly Column<LeaseStretch>[] => [
   { name: 'Epoch', of: ({ epoch }) => epoch, isNumber: true },
   { name: 'Worker', of: ({ lane }) => <Worker holder={timeline.holders[lane] ?? null} lane={lane} /> },
   { name: 'From', of: ({ fromMs }) => moment(fromMs, nowMs) },
@@ -66,8 +67,8 @@ function Recoveries({ timeline }: { readonly timeline: Timeline }) {
             const rows = rowsOf(timeline, lease);
             const last = rows.findLast(({ kind }) => kind !== 'note');
             const checkpoint = timeline.rows
-              .slice(0, next?.fromRow ?? timeline.rows.length)
-              .findLast((row): row is CheckpointRow => row.kind === 'checkpoint');
+              .slice(0, next?.fromEntry ?? timeline.rows.length)
+              .findLast((row): row is CheckpointEntry => row.kind === 'checkpoint');
             return (
               <li key={`${lease.epoch} ${lease.fromMs}`}>
                 <p>
@@ -100,9 +101,9 @@ function Recoveries({ timeline }: { readonly timeline: Timeline }) {
   );
 }
 
-function rowsOf({ rows, leases }: Timeline, lease: Lease): readonly Row[] {
+function rowsOf({ rows, leases }: Timeline, lease: LeaseStretch): readonly Entry[] {
   const next = leases[leases.indexOf(lease) + 1];
-  return rows.slice(lease.fromRow, next?.fromRow ?? rows.length);
+  return rows.slice(lease.fromEntry, next?.fromEntry ?? rows.length);
 }
 
 const WHY: Readonly<Record<string, string>> = {
@@ -112,9 +113,11 @@ const WHY: Readonly<Record<string, string>> = {
   idle: 'nothing to do for now',
   drain: 'its worker was stopping',
   fault: 'an error outside of any step',
+  parked: 'it waits for a person',
+  compensating: 'it is being compensated',
 };
 
-function Ended({ lease: { end, reason } }: { readonly lease: Lease }) {
+function Ended({ lease: { end, reason } }: { readonly lease: LeaseStretch }) {
   if (end === 'live') return <Chip tone="good">current</Chip>;
   const why = WHY[reason] ?? plain(words(reason));
   if (end === 'revoked') return <Chip tone={reason === 'asked' ? 'warn' : 'bad'}>revoked: {why}</Chip>;
@@ -122,8 +125,8 @@ function Ended({ lease: { end, reason } }: { readonly lease: Lease }) {
 }
 
 /** Calls without an answer when the worker was lost, and their later outcomes. */
-function OpenCalls({ rows, timeline }: { readonly rows: readonly Row[]; readonly timeline: Timeline }) {
-  const lost = rows.filter((row): row is EffectRow => row.kind === 'effect' && row.status === 'lost');
+function OpenCalls({ rows, timeline }: { readonly rows: readonly Entry[]; readonly timeline: Timeline }) {
+  const lost = rows.filter((row): row is EffectEntry => row.kind === 'effect' && row.status === 'lost');
   if (lost.length === 0) return <span className="dim">–</span>;
   return lost.map((row) => (
     <div key={`${row.key} ${row.attempt}`}>
@@ -132,8 +135,10 @@ function OpenCalls({ rows, timeline }: { readonly rows: readonly Row[]; readonly
   ));
 }
 
-function became(lost: EffectRow, { rows }: Timeline): string {
-  const later = rows.findLast((row): row is EffectRow => row.kind === 'effect' && row.key === lost.key && row !== lost);
+function became(lost: EffectEntry, { rows }: Timeline): string {
+  const later = rows.findLast(
+    (row): row is EffectEntry => row.kind === 'effect' && row.key === lost.key && row !== lost,
+  );
   if (later === undefined || later.atMs < lost.atMs) return 'not resolved yet';
   return later.status === 'done' ? 'called again, done' : `called again, ${later.status}`;
 }

@@ -1,6 +1,7 @@
 /** Owns the panel beside the timeline for the selected thing: a checkpoint, an effect, or another event. */
 
 import { useQuery } from '@tanstack/react-query';
+import type { EffectEntry, Entry, NoteEntry } from '@tidemark/core/timeline';
 import { lazy, Suspense } from 'react';
 import type { Json } from '../belief/changes.ts';
 import { Answer, Loading } from '../parts/answers.tsx';
@@ -10,7 +11,7 @@ import { Link } from '../shell/link.tsx';
 import { workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { count, duration, moment, money, plain } from '../text/format.ts';
-import type { EffectRow, NoteRow, Row, Timeline } from '../timeline/rows.ts';
+import type { Timeline } from '../timeline/rows.ts';
 import { CheckpointPanel } from './checkpoint-panel.tsx';
 import { Part } from './part.tsx';
 import type { WorkflowView } from './workflow-view.ts';
@@ -20,7 +21,7 @@ const CallPanel = lazy(() => import('./call-panel.tsx').then((loaded) => ({ defa
 export function Inspector(props: {
   readonly view: WorkflowView;
   readonly timeline: Timeline;
-  readonly row: Row;
+  readonly row: Entry;
   readonly onClose: () => void;
 }) {
   const { view, timeline, row, onClose } = props;
@@ -50,13 +51,13 @@ export function Inspector(props: {
   );
 }
 
-function titleOf(row: Row): string {
+function titleOf(row: Entry): string {
   if (row.kind === 'checkpoint') return `Checkpoint ${row.sequence} · ${plain(row.step)}`;
   if (row.kind === 'effect') return row.isModel ? 'Model call' : `Effect · ${plain(row.operation)}`;
-  return row.title;
+  return row.description.title;
 }
 
-function Where({ row, timeline }: { readonly row: Row; readonly timeline: Timeline }) {
+function Where({ row, timeline }: { readonly row: Entry; readonly timeline: Timeline }) {
   const holder = timeline.holders[row.lane];
   return (
     <dl className="facts">
@@ -75,7 +76,7 @@ function Where({ row, timeline }: { readonly row: Row; readonly timeline: Timeli
   );
 }
 
-function EffectPanel(props: { readonly workflow: string; readonly row: EffectRow; readonly sequence: number }) {
+function EffectPanel(props: { readonly workflow: string; readonly row: EffectEntry; readonly sequence: number }) {
   const { workflow, row, sequence } = props;
   const effect = useQuery({
     queryKey: ['workflow', workflow, 'effects', row.key, row.status],
@@ -122,15 +123,16 @@ function EffectPanel(props: { readonly workflow: string; readonly row: EffectRow
   );
 }
 
-const STATUS_WORDS: Readonly<Record<EffectRow['status'], string>> = {
+const STATUS_WORDS: Readonly<Record<EffectEntry['status'], string>> = {
   running: 'under way',
   pending: 'accepted, not confirmed yet',
   done: 'done',
   failed: 'failed',
-  lost: 'unknown: its worker was lost',
+  lost: 'unknown: its worker left it',
 };
 
-function NotePanel({ workflow, row }: { readonly workflow: string; readonly row: NoteRow }) {
+function NotePanel({ workflow, row }: { readonly workflow: string; readonly row: NoteEntry }) {
+  const { detail, about } = row.description;
   const notes = useQuery({
     queryKey: ['workflow', workflow, 'notes', row.position],
     queryFn: ({ signal }) =>
@@ -142,12 +144,12 @@ function NotePanel({ workflow, row }: { readonly workflow: string; readonly row:
   });
   return (
     <>
-      {row.detail === '' && row.about === undefined ? null : (
+      {detail === '' && about === undefined ? null : (
         <p>
-          {plain(row.detail)}{' '}
-          {row.about === undefined ? null : (
-            <Link to={workflowAddress(row.about)} className="body-link">
-              {plain(row.about)}
+          {plain(detail)}{' '}
+          {about === undefined ? null : (
+            <Link to={workflowAddress(about)} className="body-link">
+              {plain(about)}
             </Link>
           )}
         </p>

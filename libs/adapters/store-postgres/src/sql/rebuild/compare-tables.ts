@@ -13,7 +13,7 @@ interface Compared {
   readonly key: readonly string[];
   /** Columns that may differ. */
   readonly ignored?: readonly string[];
-  /** Columns whose text may be sealed, or in a blob. */
+  /** Columns whose text may be sealed. */
   readonly texts?: readonly string[];
   /** Columns that name records. */
   readonly places?: readonly string[];
@@ -43,17 +43,15 @@ const FOLDED = 'exists (select from HERE.workflows w where w.workflow = l.workfl
 const PLACEMENT = 'workflow, tenant, partition, generation, appended, live, session';
 
 /**
- * Each sealing of one text gives other bytes, so the comparison takes whether there is one, and the size of one in a blob. A text whose key
- * was destroyed also reads as `{}`. A caller with keys compares what such texts say.
+ * Each sealing of one text gives other bytes, so the comparison takes whether there is one. A text whose key was destroyed also reads as `{}`. A caller with keys compares what such texts say.
  */
-const masked = (column: string): string => `case
-    when r.${column} like 'sealed:%' or r.${column} = '{}' then 'sealed'
-    else regexp_replace(r.${column}, '^blob:[0-9a-f]{64}:', 'blob:') end`;
+const masked = (column: string): string =>
+  `case when r.${column} like 'sealed:%' or r.${column} = '{}' then 'sealed' else r.${column} end`;
 
 /** A record is shorter once its key was destroyed. */
 const withoutSize = (column: string): string => `regexp_replace(r.${column}, ':[0-9]+$', '')`;
 
-const isUnopened = (column: string): string => `(r.${column} like 'sealed:%' or r.${column} like 'blob:%')`;
+const isUnopened = (column: string): string => `r.${column} like 'sealed:%'`;
 
 /** Compares history where both have it. */
 const HAS_ROWS = `exists (

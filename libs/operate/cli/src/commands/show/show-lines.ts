@@ -1,6 +1,7 @@
 /** Owns how `tidemark show` reads on a terminal. Pure. */
 
 import type { Answer, Checkpoint, Effect, Event, Task, Workflow, WorkflowView } from '@tidemark/client';
+import { describeEvent, wordsIn } from '@tidemark/core/timeline';
 import { CANCELLING, PAUSED } from '@tidemark/runtime/names';
 import { TASKS_SHOWN_COUNT } from '../../limits.ts';
 import type { RunningOptions } from '../../program/running-options.ts';
@@ -162,10 +163,11 @@ function buildLines(view: WorkflowView, style: Style, nowMs: number): readonly s
 
 /** Who paused or cancelled it, and why. */
 function controlLines({ view: { reason }, events }: Found, style: Style): readonly string[] {
-  if (reason !== PAUSED && reason !== CANCELLING) return [];
-  const [title, wanted] = reason === PAUSED ? ['Paused', 'PauseRequested'] : ['Is being cancelled', 'CancelRequested'];
-  const asked = events.findLast(({ type }) => type === wanted);
-  return section(title, asked === undefined ? [] : [`${INDENT}${printable(eventWords(asked))}`], style);
+  const wanted = reason === PAUSED ? 'PauseRequested' : reason === CANCELLING ? 'CancelRequested' : undefined;
+  const asked = wanted && events.findLast(({ type }) => type === wanted);
+  const what = asked && describeEvent(asked);
+  if (what === undefined) return [];
+  return section(what.title, [`${INDENT}${printable(`${what.detail}: ${what.words}`)}`], style);
 }
 
 function frontierLines(
@@ -181,8 +183,7 @@ function frontierLines(
   const stateOf = (task: Task): string => {
     const failure = events.findLast(({ type, control }) => type === 'StepFailed' && control.task === task.task);
     const words = stopped ?? taskWords(task, steps, nowMs, activity === 'running');
-    // An event about a task names the task first; here it stands in the task's line.
-    return `${words}${failure === undefined ? '' : `: ${eventWords(failure).replace(/^task [^:]*: /, '')}`}`;
+    return `${words}${failure === undefined ? '' : `: ${wordsIn(failure.payload)}`}`;
   };
   const columns: Columns<Task> = [
     ['TASK', ({ task }) => task],
