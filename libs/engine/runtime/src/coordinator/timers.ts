@@ -5,7 +5,7 @@
 
 import { eventId } from '@tidemark/core';
 import type { DueTimer } from '@tidemark/ports';
-import { type Ports, Reconcilers } from '../kernel/index.ts';
+import { type Ports, Reconcilers, WOKEN } from '../kernel/index.ts';
 import type { Inbox } from '../lease/index.ts';
 import { TIMER_PAGE_COUNT } from './limits.ts';
 
@@ -50,7 +50,7 @@ export class Timers {
     const isOver = new AbortController();
     // A partition that accepts no writes delays the timers of others by no more than this.
     await Promise.race([
-      fired.then(() => isOver.abort()),
+      fired.then(() => isOver.abort(WOKEN)),
       this.#options.ports.clock.sleep(TIMER_PATIENCE_MS, isOver.signal),
     ]);
   }
