@@ -32,6 +32,10 @@ const CONTROLS: Readonly<Record<string, object>> = {
     ...{ tags: ['gold', 'eu'], hasContext: true },
   },
   LeaseClaimed: {},
+  LeaseReleased: { reason: 'drain' },
+  CheckpointReserved: { checkpoint: 'c', task: '2.0' },
+  TimerFired: { timer: 'retry:2.0' },
+  PartitionFenced: { partition: 3 },
   WorkflowCompleted: { outputDigest: DIGEST },
 };
 

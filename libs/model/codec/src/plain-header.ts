@@ -56,12 +56,25 @@ function controlOf(type: unknown, control: Parsed): Parsed | undefined {
       return opened(control);
     case 'LeaseClaimed':
       return {};
+    case 'LeaseReleased':
+      return isRelease(control.reason) ? { reason: control.reason } : undefined;
+    case 'CheckpointReserved':
+      return reserved(control);
+    case 'TimerFired':
+      return isText(control.timer) ? { timer: control.timer } : undefined;
+    case 'PartitionFenced':
+      return isWhole(control.partition, 0) ? { partition: control.partition } : undefined;
     case 'WorkflowCompleted':
       return isDigest(control.outputDigest) ? { outputDigest: control.outputDigest } : undefined;
     default:
       return undefined;
   }
 }
+
+const isRelease = (value: unknown): boolean => value === 'idle' || value === 'drain' || value === 'fault';
+
+const reserved = ({ checkpoint, task }: Parsed): Parsed | undefined =>
+  isText(checkpoint) && isTask(task) ? { checkpoint, task } : undefined;
 
 function checkpoint(control: Parsed): Parsed | undefined {
   const { checkpoint, sequence, parent, task, step, stepVersion, inputDigest, belief, tokens, costMicros } = control;
