@@ -27,7 +27,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   epoch: {
     file: HOLDER,
     edits: [["if (envelope.epoch < lease.epoch) return 'stale-epoch';", '']],
-    seed: 33,
+    seed: 84,
     faults: FORGED,
   },
   holder: {

@@ -44,13 +44,28 @@ it('keeps, holds and lets go', async () => {
   expect([policy, holds]).toEqual([{ warmMs: 30 * DAY_MS, keepMs: 365 * DAY_MS }, []]);
 });
 
+/** A run of the agent's that does as it says. */
+async function agreed(id: string): Promise<void> {
+  const shadow = world.client.shadow(
+    { name: 'triage', version: 1 },
+    { id, input: null, belief: {}, next: [{ step: 'one' }] },
+  );
+  shadow.step({ key: 'one', step: 'one', input: null, next: [], change: {}, belief: {}, pending: [], output: 1 });
+  shadow.done(1);
+  await shadow.flushed();
+}
+
 it('reports a run that happens elsewhere', async () => {
   await world.client.shadows.promote('triage', { to: 100, by: 'eve' });
   expect(await handled(world.client, { id: 'ticket-1', text: 'it leaks' })).toBe(true);
   // It ended with a task left to do, which is a difference: the observation begins again.
   await world.client.shadows.promote('triage', { to: 100, by: 'eve' });
-  const none = { by: 'eve', observeMs: 0, workflowsMin: 0 };
-  await world.client.shadows.promote('triage', { mode: 'active', to: 100, ...none });
+  for (const to of [10, 50, 100] as const) {
+    // Half of them may be Tidemark's already, and are not observed.
+    for (let n = 0; n < 8; n++) await agreed(`agreed-${to}-${n}`);
+    const wanted = { mode: 'active', to, by: 'eve', observeMs: 0, workflowsMin: 1 } as const;
+    await expect.poll(async () => (await world.client.shadows.promote('triage', wanted)).refusals).toEqual([]);
+  }
   expect(await handled(world.client, { id: 'ticket-2', text: 'it smokes' })).toEqual({ answered: true });
 });
 

@@ -150,7 +150,7 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
     const job = ['jobs', 'start', 'pause', '--tag', 'held', ...say, '--id', 'freeze', '--watch'];
     expect((await call(...job)).out).toMatch(/completed {2}1 done, 0 refused\n$/);
     expect(await json('jobs', 'show', 'freeze')).toMatchObject({ act: 'pause', status: 'completed', done_count: 1 });
-    expect((await call('queues', 'resume', 'greet', ...say)).out).toBe('greet is resumed.\n');
+    expect((await call('queues', 'resume', 'greet', ...say)).out).toBe('greet of all tenants is resumed.\n');
     await call('resume', 'g2', ...say);
     await expect.poll(() => ids('--tag', 'held', '--status', 'completed')).toEqual(['g2']);
     for (const style of ['children g2', 'questions', 'rejected', 'definitions', 'schedule list', 'approvals']) {

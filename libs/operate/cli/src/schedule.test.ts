@@ -41,8 +41,11 @@ it('is made, fired, listed and changed, and begins runs', async (context) => {
   const unknown = await here('schedule', 'fire', 'nobody');
   expect([unknown.code, unknown.err]).toEqual([65, "error: No schedule has the id 'nobody'.\n"]);
   const long = await here('schedule', 'fire', 'x'.repeat(3_000));
-  expect((await here('schedule', 'fire', 'x'.repeat(10_000))).err).toMatch(/^error: Something is too long: ids/);
-  expect(long.err).toMatch(/^error: <id>: Give at most 200 characters\.$/m);
+  expect([long.code, long.err.length < 1_000, long.err]).toEqual([
+    64,
+    true,
+    expect.stringMatching(/^error: <id> .*1 to 200 characters/),
+  ]);
   expect((await here('cancel', 'nightly', '--by', 'ada', '--why', 'no longer wanted')).code).toBe(0);
   await dev.kill();
 });

@@ -42,7 +42,7 @@ it.each([
     'its own help',
     ['--help'],
     0,
-    ['@commander-js/extra-typings', 'cli', 'commander', 'core', 'host', 'ports', 'runtime', 'secrets'],
+    ['@commander-js/extra-typings', 'cli', 'client', 'commander', 'core', 'host', 'ports', 'runtime', 'secrets'],
   ],
   [
     'a question to a server',

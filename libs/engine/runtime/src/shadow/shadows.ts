@@ -7,6 +7,7 @@ import { toJson } from '@tidemark/codec';
 import {
   claimId,
   DEFAULT_TENANT,
+  FencedError,
   type HolderId,
   holderId,
   InvalidError,
@@ -181,7 +182,13 @@ export class Shadows {
       workflow: this.#claimOf(definition, workflow),
       tenant: DEFAULT_TENANT,
     };
-    await whileRowsCatchUp(this.#options.ports, async (signal) => (await this.#claims.open(claim, signal)).close());
+    await whileRowsCatchUp(this.#options.ports, async (signal) => {
+      const stream = await this.#claims.open(claim, signal);
+      // Its opening is the record. Another call that took the stream meanwhile asked for the same, and closes it.
+      await stream.close().catch((error: unknown) => {
+        if (!(error instanceof FencedError)) throw error;
+      });
+    });
   }
 
   #claimOf(definition: string, workflow: WorkflowId): WorkflowId {
