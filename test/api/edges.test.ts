@@ -60,6 +60,13 @@ it.each(EDGES.map((edge) => [edge.endpoint, edge] as const))(
   },
 );
 
+it('a tool asks for its own tenant alone', () => {
+  const own = EDGES.filter(({ tools = [] }) => tools.length > 0);
+  expect(own.length).toBeGreaterThan(3);
+  for (const { endpoint, fields } of own)
+    expect([endpoint, fields.map(({ name }) => name)]).toEqual([endpoint, expect.arrayContaining(['tenant'])]);
+});
+
 it('a text that names no field is found (control)', () => {
   expect(schemaAt(document.components.schemas.Queue, ['held', 'whom'])).toBeUndefined();
   expect(schemaAt(document.components.schemas.Queue, ['held', 'by'])).toBeDefined();

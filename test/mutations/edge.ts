@@ -486,7 +486,7 @@ export const EDGE_MUTATIONS: Mutations = {
   },
   'route-forgets-its-answer': {
     file: 'libs/engine/runtime/src/shadow/shadows.ts',
-    edits: [["if (route !== 'tidemark' && !isRecorded) await", "if (route === 'tidemark' && !isRecorded) await"]],
+    edits: [['    await this.#claim(name, workflow);\n', '']],
     caughtBy: SHADOW_ACCOUNT_TEST,
     test: 'to the agent for good what it was once told to run, whatever the shares become, and for every process',
     breaks: 'What an agent was told to run stays with it after every raise of the share that Tidemark runs.',

@@ -85,6 +85,25 @@ it('does not run for a change that would be refused', async () => {
   expect(existsSync(path.join(folder, 'ran'))).toBe(false);
 });
 
+it('that passes says nothing against what another program said of the stage meanwhile', async () => {
+  const { open, folder, state } = await testPlace({ onTestFinished });
+  await open().init({ stages: ['build', 'ship'] });
+  const check = 'while [ ! -e said ]; do sleep 0.02; done; rm said';
+  const during = (stage: string) => () => {
+    const said = open().checkpoint({ stages: [stage], status: 'failed', evidence: { text: 'seen to fail' } });
+    void said.then(() => writeFile(path.join(folder, 'said'), ''));
+  };
+  const build = { stages: ['build'], status: 'done', check } as const;
+  await expect(open({ onCheck: during('build') }).checkpoint(build)).rejects.toMatchObject({
+    code: 'stage-changed',
+    message: expect.stringContaining('(it is failed)'),
+  });
+  expect((await state()).stages[0]).toMatchObject({ status: 'failed', evidence: { text: 'seen to fail' } });
+  // What was said of another stage does not count against it (control).
+  await open({ onCheck: during('ship') }).checkpoint(build);
+  expect((await state()).stages).toMatchObject([{ status: 'done' }, { status: 'failed' }]);
+});
+
 it('has another check to pass after a migration that brings one', async () => {
   const { open } = await testPlace({ onTestFinished });
   await open().init({ stages: ['build'] });

@@ -6,6 +6,7 @@
 
 import { execFile } from 'node:child_process';
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { ConfigError, ConflictError, InvalidError, isoTime, type Json } from '@tidemark/core';
 import {
   type Beginning,
@@ -148,6 +149,7 @@ export class RepoStateFile {
     const checked = Object.fromEntries(checks.map(({ stage, evidence }) => [stage, evidence]));
     const passed = checks.every(({ evidence }) => evidence.passed);
     const stored = await this.#store.change((before, at, { waiting }) => {
+      for (const { stage } of checks) refuseChanged(stage, known, before);
       const keep = this.#applied(before, change, new Map(Object.entries(checked)), at);
       const isDue = before === undefined || this.#isDue(change, waiting, keep);
       const wait = { at, change: { ...change, status: 'done' as const }, checked };
@@ -299,6 +301,18 @@ export class RepoStateFile {
 }
 
 const resultOf = ({ state, file, warnings }: Stored): StateResult => ({ state: state!, file, warnings });
+
+/** Another program's word on a stage counts more than a check that began before it. Throws `ConflictError` (`stage-changed`). */
+function refuseChanged(id: string, known: RepoState | undefined, now: RepoState | undefined): void {
+  const stageIn = (state: RepoState | undefined) => state?.stages.find((stage) => stage.id === id);
+  const found = stageIn(now);
+  if (isDeepStrictEqual(stageIn(known), found)) return;
+  throw new ConflictError(
+    'stage-changed',
+    `stages: another program changed '${id}' while its check ran (it is ${found?.status ?? 'gone'}); nothing was written. Read the state, and check it again.`,
+    { field: 'stages', stage: id },
+  );
+}
 
 function existing(state: RepoState | undefined, name: string): RepoState {
   if (state !== undefined) return state;

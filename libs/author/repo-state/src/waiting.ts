@@ -70,7 +70,7 @@ export async function withWaiting(files: StateFiles, places: readonly Place[], r
       const contradicted = new Set<string>();
       for (const each of checkpoints) {
         const change = since(base, now, each.change, contradicted);
-        if (change.stages.length === 0) continue;
+        if (change.stages.length === 0 && Object.keys(change.artifacts ?? {}).length === 0) continue;
         const given: Checkpoint = { ...change, add: true };
         state = checkpointed(state, given, new Map(Object.entries(each.checked)), each.at);
         waiting.push({ ...each, change });

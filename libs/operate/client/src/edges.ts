@@ -56,7 +56,7 @@ export function inWords(words: Words, of: readonly Given[], shown: Shown): strin
     (_, path: string, otherwise = '') => {
       const value = valueAt(path, of);
       const name = path.replaceAll(/\.\d+/g, '').split('.').at(-1)!;
-      const all = [value].flat().filter((each) => each !== undefined && each !== null);
+      const all = (path.includes('.') ? [value].flat() : [value]).filter((each) => each !== undefined && each !== null);
       return all.length === 0 ? otherwise : all.map((each) => shown(name, each)).join(', ');
     },
   );

@@ -29,7 +29,9 @@ function declaredTool(edge: Edge, tool: Declared): Tool {
   });
 }
 
-const shown = (_: string, value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+/** A stored value stands as JSON, so that a text is told from a number. */
+const shown = (name: string, value: unknown): string =>
+  typeof value === 'string' && name !== 'value' ? value : JSON.stringify(value);
 
 const shapeOf = (fields: readonly EdgeField[]): z.ZodRawShape =>
   Object.fromEntries(

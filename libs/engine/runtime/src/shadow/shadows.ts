@@ -149,8 +149,10 @@ export class Shadows {
     const workflow = checkedWorkflowId(id);
     const { share = 0, active = 0 } = (await this.#rollouts.read(name)) ?? {};
     const { route, isRecorded } = await this.#routeOf(name, workflow, { share, active });
-    if (route !== 'tidemark' && !isRecorded) await this.#claim(name, workflow);
-    return route;
+    if (route === 'tidemark' || isRecorded) return route;
+    await this.#claim(name, workflow);
+    // Another process may have been told to run it, and begun, before the claim was there.
+    return (await this.#routeOf(name, workflow, { share, active: 0 })).route;
   }
 
   async #routeOf(

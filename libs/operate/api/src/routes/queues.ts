@@ -149,7 +149,7 @@ export const pauseQueue = route({
         verb: 'Pause',
         follows:
           'Steps under way finish, and nothing of it is claimed until it is resumed. Starts are accepted, and wait.',
-        when: '!held',
+        when: '!is_paused',
       },
     ],
   },
@@ -187,7 +187,7 @@ export const resumeQueue = route({
         ],
       },
     ],
-    forms: [{ on: 'queue', title: 'Resume it?', verb: 'Resume', when: 'held' }],
+    forms: [{ on: 'queue', title: 'Resume it?', verb: 'Resume', when: 'is_paused' }],
   },
   async handle(call) {
     const { body, principal, backend } = call;

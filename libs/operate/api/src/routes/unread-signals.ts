@@ -36,18 +36,6 @@ export const listUnreadSignals = route({
         },
       },
     ],
-    tools: [
-      {
-        name: 'signals_unread',
-        title: 'List the signals of a workflow that no step has read',
-        about:
-          'Lists the signals that a workflow accepted and no step of it has read; after its end, those that no task awaited.',
-        hints: 'reads',
-        takes: ['workflow'],
-        says: [['signals', ''], 'Every signal of {workflow} was read, or none came.'],
-        each: ['signals', '- {name} (event {event})'],
-      },
-    ],
   },
   async handle({ params, principal, backend }) {
     const workflow = await backend.check(principal, params.workflow);

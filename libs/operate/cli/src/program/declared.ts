@@ -177,6 +177,7 @@ const TIME = /(?:^|_)(?:at|since|next)$/;
 
 /** By the unit in the field's name. */
 function shown(name: string, value: unknown): string {
+  if (name === 'value') return printable(JSON.stringify(value));
   if (typeof value === 'string') return TIME.test(name) ? timeWords(Date.parse(value)) : printable(value);
   if (typeof value !== 'number') return printable(JSON.stringify(value));
   if (name.endsWith('_bytes')) return bytes(value);

@@ -189,7 +189,7 @@ function Queues() {
               <td className="num">
                 <DeclaredForms
                   on="queue"
-                  view={each}
+                  view={{ ...each, is_paused: each.held.some(({ tenant }) => tenant === each.tenant) }}
                   given={{ queue: each.queue, tenant: each.tenant ?? undefined }}
                   onDone={() => void queues.refetch()}
                 />

@@ -49,7 +49,8 @@ export function DeclaredForms({ on, view, given, onDone }: Props) {
           }
           onDo={async (why) => {
             const request = requestOf(asked.edge, { ...given, ...asked.form.sends, why });
-            await api.ask(asked.edge.endpoint as Endpoint, request as never, { isRepeatable: true });
+            // A person repeats it: another holder may have the lease by then.
+            await api.ask(asked.edge.endpoint as Endpoint, request as never);
             onDone();
           }}
           onClose={() => setAsked(null)}
