@@ -63,6 +63,7 @@ const LINES: readonly Line[] = [
   reads('show g1 --at 1'),
   reads('watch g1'),
   reads('children g1'),
+  reads('signals g1'),
   reads('questions'),
   reads('rejected'),
   reads('definitions'),
@@ -130,7 +131,7 @@ const LINES: readonly Line[] = [
   reads('shadow status greet'),
   sees('shadow report greet'),
   acts('shadow promote greet --to 1'),
-  reads('shadow route greet run-1'),
+  acts('shadow route greet run-1'),
   sees('files export FOLDER/files --run g1'),
 ];
 

@@ -92,7 +92,13 @@ export const holdHistory = route({
           workflow: 'the run; without it all of the tenant’s',
           why: 'the hold',
         },
-        says: 'Nothing of {workflow|the tenant} is deleted until tidemark retention release {hold}.',
+        says: [
+          [
+            'tenant',
+            'Nothing of {workflow|the tenant} is deleted until tidemark retention release {hold} --tenant {tenant}.',
+          ],
+          'Nothing of {workflow|the tenant} is deleted until tidemark retention release {hold}.',
+        ],
       },
     ],
   },
