@@ -38,7 +38,7 @@ it.each(EDGES.map((edge) => [edge.endpoint, edge] as const))(
     const answer = Object.entries(responses).find(([status]) => status.startsWith('2'))![1].content![
       'application/json'
     ]!.schema;
-    const given = [...fields.map(({ name }) => name), 'holder', 'continues'];
+    const given = [...fields.map(({ name }) => name), 'holder'];
     const unknown = (words: Words | undefined, item: readonly string[] = []) =>
       placesIn(words).filter((place) => {
         const isGiven = item.length === 0 && given.includes(place);

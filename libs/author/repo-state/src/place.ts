@@ -1,7 +1,7 @@
 /**
  * Owns where a state may be, in the order in which places are tried: `.workflow-state/` in a repository or another folder;
- * `/tmp/workflow-state/`, which other programs know too; and a folder of the system's temporary one that is Tidemark's alone. A name never leads out of a
- * folder, and links are not followed.
+ * `/tmp/workflow-state/`, which other programs know too; and a folder of the system's temporary one that is Tidemark's alone. A name never
+ * leads out of a folder, and links are not followed.
  */
 
 import { createHash } from 'node:crypto';

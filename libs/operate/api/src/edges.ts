@@ -38,7 +38,7 @@ export interface CommandEdge<Field extends string = string> {
   /** The fields that are options, each with its description; `why` and `limit` have theirs. */
   readonly options?: { readonly [F in Field]?: string };
   /** What the command itself says. */
-  readonly sends?: { readonly [F in Field]?: string | boolean };
+  readonly sends?: { readonly [F in Field]?: string | number | boolean };
   /** The field that gets a new id where none is given. */
   readonly makes?: Field;
   readonly says?: Words;
@@ -52,7 +52,7 @@ export interface ToolEdge<Field extends string = string> {
   readonly title: string;
   readonly about: string;
   /** `adds-once`: a second call changes nothing more. */
-  readonly hints: 'reads' | 'adds' | 'adds-once' | 'replaces';
+  readonly hints: 'reads' | 'adds-once' | 'replaces';
   readonly takes: readonly Field[];
   readonly says: Words;
   /** A line for each item of a list. */

@@ -5,9 +5,9 @@ import { EDGES } from '@tidemark/client/declared-edges';
 import { type Edge, type EdgeField, type Given, inWords, requestOf, type ToolEdge } from '@tidemark/client/edges';
 import { z } from 'zod';
 import { type About, aboutField, aboutOf, aboutToChange, nameField, sourceOf, userField, userOf } from './fields.ts';
-import { ADDS, ADDS_ONCE, READS, REPLACES, type Tool, type ToolContext, toolOf } from './tool.ts';
+import { ADDS_ONCE, READS, REPLACES, type Tool, type ToolContext, toolOf } from './tool.ts';
 
-const HINTS = { reads: READS, adds: ADDS, 'adds-once': ADDS_ONCE, replaces: REPLACES } as const;
+const HINTS = { reads: READS, 'adds-once': ADDS_ONCE, replaces: REPLACES } as const;
 
 type Declared = NonNullable<Edge['tools']>[number];
 

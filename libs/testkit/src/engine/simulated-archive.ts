@@ -213,7 +213,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
     const { tenant = TENANT, ends = true, reported } = options;
     const input = { id, ...(reported !== undefined && { reported }) };
     const ports = { ...this.ports, log: this.#viewOf(this.log) };
-    const starter = new Starter({ ports: ports, lamport: new LamportClock() });
+    const starter = new Starter({ ports, lamport: new LamportClock() });
     await starter.start({ definition, input, workflow: workflowId(id), tenant: tenant as TenantId });
     if (ends) await this.finish(id);
     else await this.projected();

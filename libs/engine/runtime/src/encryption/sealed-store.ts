@@ -1,6 +1,6 @@
 /**
- * Owns the transform of rows with encrypted content: writes are sealed with the workflow's key, reads are opened. Plain content is accepted from
- * workflows that have no key, and refused from those that have one. It does not decide which columns (see row-texts.ts).
+ * Owns the transform of rows with encrypted content: writes are sealed with the workflow's key, reads are opened. Plain content is accepted
+ * from workflows that have no key, and refused from those that have one. It does not decide which columns (see row-texts.ts).
  */
 
 import { openText, type SealingKey, sealText, textSealedWith } from '@tidemark/codec';

@@ -75,7 +75,7 @@ export async function accountOf(
   rollout: ShadowRollout | undefined,
 ): Promise<ShadowAccount> {
   await rowsCaughtUp(ports);
-  const newest = await ports.store.workflows({ definition: definition, limit: SHADOW_RUNS_MAX });
+  const newest = await ports.store.workflows({ definition, limit: SHADOW_RUNS_MAX });
   const sinceMs = rollout?.sinceMs ?? 0;
   const observed = newest.filter((row) => row.definition === definition && row.openedAtMs >= sinceMs);
   const runs: RebuiltRun[] = [];

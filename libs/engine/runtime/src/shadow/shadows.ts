@@ -1,6 +1,6 @@
 /**
- * Owns shadow mode in one reporting process: who runs which workflow, which runs are observed, and those runs. It reads the share from the roll-out's stream and
- * caches it for a while, so that no run waits for it.
+ * Owns shadow mode in one reporting process: who runs which workflow, which runs are observed, and those runs. It reads the share from the
+ * roll-out's stream and caches it for a while, so that no run waits for it.
  */
 
 import { toJson } from '@tidemark/codec';

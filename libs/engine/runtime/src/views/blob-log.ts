@@ -1,7 +1,7 @@
 /**
- * Owns the encoding of a log's records with large payloads in blobs. A record that is too large for the log is appended with a reference to the blob that
- * has its payload, and is read back byte for byte. The log, segments and archives see only references. It knows nothing of the payloads,
- * and removes no blobs.
+ * Owns the encoding of a log's records with large payloads in blobs. A record that is too large for the log is appended with a reference
+ * to the blob that has its payload, and is read back byte for byte. The log, segments and archives see only references. It knows nothing of
+ * the payloads, and removes no blobs.
  *
  * B1 A reference goes to the log only after its blob is stored.
  * B2 A blob lies with those of the workflow that the record's header names, and is read from there alone: no record can name another

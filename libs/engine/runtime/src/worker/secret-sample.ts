@@ -116,7 +116,7 @@ export class SecretSample {
       try {
         searchEvent(this.#waiting.shift()!, this.#ports);
       } catch (error) {
-        // Whoever is told of secrets has failed.
+        // The listener failed, not the step.
         this.#onError(error);
       }
       isOver = clock.monotonicMs() >= untilMs;

@@ -203,6 +203,7 @@ export const listTenants = route({
       {
         name: 'access tenants',
         about: 'the tenants that were created or suspended',
+        sends: { limit: 10_000 },
         rows: {
           of: 'tenants',
           none: 'No tenant was created; any name may be used.',

@@ -11,9 +11,8 @@ import { jsonText } from '../text/json.ts';
 import { counted } from '../text/units.ts';
 import { printable, printableLines } from '../text/width.ts';
 
-/** Most entries that a recall and a list answer. */
+/** Most entries that a recall answers. */
 const RECALL_MAX_COUNT = 20;
-const _FACTS_MAX_COUNT = 1_000;
 
 const RECALL = 'POST /v1/memory/{about}/recall';
 

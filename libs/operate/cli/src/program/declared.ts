@@ -16,7 +16,7 @@ import { nameText, repeated, tenantName, wholeNumber } from '../arguments.ts';
 import { UsageError } from '../failures.ts';
 import { readJson } from '../input.ts';
 import { PAGE_COUNT } from '../limits.ts';
-import { continuesWith, nextHolder } from '../place/next-holder.ts';
+import { nextHolder } from '../place/next-holder.ts';
 import { firstOf, type Page } from '../place/pages.ts';
 import { tableOr } from '../text/table.ts';
 import { ago, bytes, cost, count, duration, zonedTime } from '../text/units.ts';
@@ -40,12 +40,9 @@ export function addDeclared(
   }
 }
 
-/** A group of declared commands, to which others may be added. */
-export function declaredGroup(kit: ProgramKit, name: string, about: string) {
-  const sub = group(kit, name, about);
-  addDeclared(kit, name, sub as unknown as Sub);
-  return sub;
-}
+/** A group of which all commands are declared. */
+export const addDeclaredGroup = (kit: ProgramKit, name: string, about: string): void =>
+  addDeclared(kit, name, group(kit, name, about) as unknown as Sub);
 
 function addOne(kit: ProgramKit, edge: Edge, command: CommandEdge, made: Command): void {
   const { takes = {}, options = {}, sends = {}, makes } = command;
@@ -62,7 +59,7 @@ function addOne(kit: ProgramKit, edge: Edge, command: CommandEdge, made: Command
   }
   if (fields.has('why')) why(made, options.why);
   if (command.signs === true) by(made);
-  if (fields.has('cursor')) limited(made);
+  if (fields.has('cursor') && !('limit' in sends)) limited(made);
   made.action(
     kit.asks(command.creates === true ? 'write' : 'read', async (...all: unknown[]) => {
       const typed = all.at(-2) as Given;
@@ -135,26 +132,28 @@ async function perform(asked: Asked, edge: Edge, command: CommandEdge, given: Gi
     })) as unknown as Given;
   const isPaged = rows !== undefined && edge.fields.some(({ name }) => name === 'cursor');
   const answer = isPaged ? await pagesOf(edge, rows.of, given, ask) : await ask({});
-  const of = [answer, given, { holder: nextHolder(place), continues: continuesWith(place) }];
+  const of = [answer, given, { holder: nextHolder(place) }];
   const words = says === undefined ? [] : [inWords(says, of, shown)];
   const items = rows === undefined ? [] : (answer[rows.of] as readonly Given[]);
-  const table =
-    rows === undefined
-      ? []
-      : tableOr(
-          inWords(rows.none, of, shown),
-          rows.columns.map(
-            ([title, text, how]) => [title, (item: Given) => inWords(text, [item], shown), how] as const,
-          ),
-          items,
-          terminal.width,
-        );
-  const each = rows?.each === undefined ? [] : items.filter((item) => holds(rows.each![0], [item]));
-  report(answer, ...words, ...table, ...each.map((item) => inWords(rows!.each![1], [item], shown)));
+  const table = rows === undefined ? [] : tableOf(rows, items, of, terminal.width);
+  report(answer, ...words, ...table);
   if (warns !== undefined) {
     for (const item of (answer[warns[0]] ?? []) as readonly Given[]) terminal.warn(inWords(warns[1], [item], shown));
   }
   if (rows?.note !== undefined && items.length > 0) terminal.note(terminal.paintNote('dim', rows.note));
+}
+
+type Rows = NonNullable<CommandEdge['rows']>;
+
+/** The table, and the lines below it. `of`: what its words are about where it is empty. */
+function tableOf({ none, columns, each }: Rows, items: readonly Given[], of: readonly Given[], width?: number) {
+  const cells = columns.map(
+    ([title, text, how]) => [title, (item: Given) => inWords(text, [item], shown), how] as const,
+  );
+  const table = tableOr(inWords(none, of, shown), cells, items, width);
+  if (each === undefined) return table;
+  const [when, line] = each;
+  return [...table, ...items.filter((item) => holds(when, [item])).map((item) => inWords(line, [item], shown))];
 }
 
 async function pagesOf(

@@ -83,13 +83,12 @@ export async function list<Name extends string, T>(
   name: Name,
   limit: number,
   ask: (page: PageQuery) => Promise<Page & { readonly [Each in Name]: readonly T[] }>,
-  { columns, none, pageMax }: { readonly columns: Columns<T>; readonly none: string; readonly pageMax?: number },
+  { columns, none }: { readonly columns: Columns<T>; readonly none: string },
 ): Promise<number> {
   const { items, next_cursor } = await firstOf<Page & { readonly [Each in Name]: readonly T[] }, T>(
     limit,
     ask,
     (page) => page[name],
-    pageMax,
   );
   report({ [name]: items, next_cursor }, ...tableOr(none, columns, items, terminal.width));
   return items.length;

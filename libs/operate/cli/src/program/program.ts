@@ -27,7 +27,7 @@ import { reportFailure, UsageError } from '../failures.ts';
 import type { Session } from '../session.ts';
 import { addAdmin } from './admin-program.ts';
 import { completion, SHELLS } from './completion.ts';
-import { addDeclared, declaredGroup } from './declared.ts';
+import { addDeclared, addDeclaredGroup } from './declared.ts';
 import { fileCommands } from './files-options.ts';
 import { loginCommands } from './login-options.ts';
 import { mcpCommands } from './mcp-options.ts';
@@ -215,13 +215,13 @@ export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal,
   addBudget(kit);
   mcpCommands(kit).mcp.action(work.does(() => import('../commands/mcp.ts'), 'mcp'));
   addFork(kit);
-  declaredGroup(
+  addDeclaredGroup(
     kit,
     'schedule',
     'start runs of a workflow at the times of a cron pattern; tidemark pause, resume and cancel work on a schedule as on a run',
   );
   addJobs(kit);
-  declaredGroup(kit, 'queues', 'work that waits, by workflow; pause and resume all of one');
+  addDeclaredGroup(kit, 'queues', 'work that waits, by workflow; pause and resume all of one');
   addLists(kit);
   addDeclared(kit, 'signals');
   addTrace(kit);
