@@ -14,7 +14,7 @@ import { checkNames, runChaos } from './run.ts';
 
 const DURATION_MS = 34_000;
 const KINDS_MIN = 4;
-const TIMEOUT_MS = 300_000;
+const TIMEOUT_MS = 900_000;
 const seed = runSeed();
 
 describeServers('chaos', ['kafka', 'redis', 'postgres'], () => {

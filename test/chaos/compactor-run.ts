@@ -19,7 +19,7 @@ import { Driver } from './driver.ts';
 import { expectationsOf } from './expected.ts';
 import { dropDatabase } from './faults.ts';
 import { acceptedOf, judge } from './history.ts';
-import { FINISH_MAX_MS, PROGRESS_PERIOD_MS, RECORD_PERIOD_MS } from './limits.ts';
+import { PROGRESS_PERIOD_MS, RECORD_PERIOD_MS, STILL_MAX_MS } from './limits.ts';
 import { Person } from './person.ts';
 import { Random } from './random.ts';
 import { Recorder } from './recorder.ts';
@@ -37,7 +37,7 @@ export interface CompactorRunOptions {
   readonly folder: string;
   /** A guard that compactors run without: the control. */
   readonly without?: string;
-  readonly finishMaxMs?: number;
+  readonly stillMaxMs?: number;
   readonly onProgress: (line: string) => void;
   /** Ends the run early, without a judgement. */
   readonly signal?: AbortSignal;
@@ -154,7 +154,7 @@ async function run(
     options.onProgress(`${faults.killCount} kills were enough`);
     const killingMs = performance.now() - startedMs;
     const killedIn = new Map(fleet.steps.killed);
-    await finish(fleet, driver, recorder, options.signal, options.finishMaxMs ?? FINISH_MAX_MS);
+    await finish(fleet, driver, recorder, options.signal, options.stillMaxMs ?? STILL_MAX_MS);
     options.onProgress('no workflow is waited for any more');
     return { driver, faults, witness, killedIn, killingMs };
   } finally {

@@ -17,13 +17,13 @@ import {
   runCompactorChaos,
 } from './compactor-run.ts';
 
-const TIMEOUT_MS = 240_000;
+const TIMEOUT_MS = 900_000;
 const seed = runSeed();
 
 describeServers('killed compactors', ['kafka', 'redis', 'postgres'], ({ kafka, redis, postgres }) => {
   async function run(
     context: TestContext,
-    options: Pick<CompactorRunOptions, 'killsMax' | 'segmentsMin' | 'liveMax' | 'without' | 'finishMaxMs'>,
+    options: Pick<CompactorRunOptions, 'killsMax' | 'segmentsMin' | 'liveMax' | 'without' | 'stillMaxMs'>,
   ): Promise<CompactorRunResult> {
     const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-compactor-test-'));
     const lines: string[] = [];
@@ -58,7 +58,7 @@ describeServers('killed compactors', ['kafka', 'redis', 'postgres'], ({ kafka, r
   });
 
   it('lose events where they trim beyond their segments (the control)', { timeout: TIMEOUT_MS }, async (context) => {
-    const without = { without: 'trim-to-segment', finishMaxMs: 1_000 };
+    const without = { without: 'trim-to-segment', stillMaxMs: 1_000 };
     let result = await run(context, { killsMax: 1, segmentsMin: 4, liveMax: 8, ...without });
     // A run loses nothing where no workflow wrote between the reading of its segments and their trims.
     for (let again = 0; again < 3 && result.findings.lost_events.length === 0; again++) {

@@ -24,7 +24,8 @@ export class Family {
   readonly #ending = new AbortController();
   #runs: readonly { readonly workflow: string; readonly isOpen: boolean }[] = [];
   #living: Promise<void> | undefined;
-  #isStopping = false;
+  /** Set when the schedule is to end. */
+  #isMoving: (() => boolean) | undefined;
 
   constructor(host: Host, random: Random, isEnded: (workflow: string) => boolean, onSurprise: (what: string) => void) {
     this.#host = host;
@@ -44,12 +45,10 @@ export class Family {
     this.#living = this.#live();
   }
 
-  /** Ends the schedule, and resolves when all has ended, or the time is over. */
-  async finish(maxMs: number): Promise<void> {
-    this.#isStopping = true;
-    const timer = setTimeout(() => this.#ending.abort(), maxMs);
+  /** Ends the schedule, and resolves when all has ended, or when nothing moves any more. */
+  async finish(isMoving: () => boolean): Promise<void> {
+    this.#isMoving = isMoving;
     await this.#living;
-    clearTimeout(timer);
   }
 
   stop(): void {
@@ -65,7 +64,7 @@ export class Family {
     await this.#untilDone(() => client.schedules.set(tick, {} as never, spec));
     while (!this.#ending.signal.aborted) {
       await this.#tried(() => this.#answer());
-      if (this.#isStopping && (await this.#hasEnded())) return;
+      if (this.#isMoving !== undefined && ((await this.#hasEnded()) || !this.#isMoving())) return;
       await this.#pause();
     }
   }

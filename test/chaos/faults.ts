@@ -175,7 +175,6 @@ export class Faults {
         return;
       } catch (error) {
         if (attempt === SERVER_STARTS_MAX) throw error;
-        this.#onSurprise(`${server.kind} did not start again at once: ${error}`);
       }
     }
   }

@@ -4,8 +4,8 @@
 export const LIVE_DEFAULT = 40;
 /** Starts that wait for the client at once. */
 export const STARTING_MAX = 8;
-/** How long, in milliseconds, everything may take to finish after the last fault. */
-export const FINISH_MAX_MS = 120_000;
+/** After the last fault a run is given up when no checkpoint and no end has come for so long, in milliseconds: a busy machine is slow, and what hangs stands still. */
+export const STILL_MAX_MS = 120_000;
 /** Period, in milliseconds, of the look at the rows that notes which checkpoints were acknowledged. */
 export const RECORD_PERIOD_MS = 250;
 /** Period of the progress line, in milliseconds. */

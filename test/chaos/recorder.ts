@@ -25,6 +25,7 @@ export class Recorder {
   #client: pg.Client | undefined;
   #timer: NodeJS.Timeout | undefined;
   #polling: Promise<void> = Promise.resolve();
+  #movedMs = 0;
 
   /** `open` names the workflows to look at. */
   constructor(url: string, open: () => readonly string[]) {
@@ -44,16 +45,28 @@ export class Recorder {
     return count;
   }
 
+  /** Milliseconds since the last new checkpoint or end, or since a moment of the monotonic clock that is later. */
+  stillSinceMs(momentMs: number): number {
+    return performance.now() - Math.max(momentMs, this.#movedMs);
+  }
+
   note({ workflow, status, sequence, checkpoint }: SeenRow): void {
     if (checkpoint !== null) {
       const heads = this.heads.get(workflow) ?? new Map<number, string>();
       this.heads.set(workflow, heads);
       // The first sight counts: a later one that differs is a loss of it.
-      if (!heads.has(sequence)) heads.set(sequence, checkpoint);
+      if (!heads.has(sequence)) {
+        heads.set(sequence, checkpoint);
+        this.#movedMs = performance.now();
+      }
     }
     if (status === 'parked') this.parked.add(workflow);
     else this.parked.delete(workflow);
-    if (status === 'completed' || status === 'failed' || status === 'compensated') this.ends.set(workflow, status);
+    const hasEnded = status === 'completed' || status === 'failed' || status === 'compensated';
+    if (hasEnded && !this.ends.has(workflow)) {
+      this.ends.set(workflow, status);
+      this.#movedMs = performance.now();
+    }
   }
 
   async stop(): Promise<void> {

@@ -24,7 +24,7 @@ import { Fleet } from './fleet.ts';
 import { acceptedOf, accountOf, type History, judge, readLog } from './history.ts';
 import type { LedgerEntry } from './ledger.ts';
 import { LedgerClient } from './ledger-client.ts';
-import { CALM_MS, FINISH_MAX_MS, PROGRESS_PERIOD_MS, RECORD_PERIOD_MS, STORM_MS } from './limits.ts';
+import { CALM_MS, PROGRESS_PERIOD_MS, RECORD_PERIOD_MS, STILL_MAX_MS, STORM_MS } from './limits.ts';
 import { Person } from './person.ts';
 import { Random } from './random.ts';
 import { Recorder } from './recorder.ts';
@@ -151,7 +151,7 @@ async function run(options: ChaosOptions, fleet: Fleet, host: Host, onSurprise: 
     await phases(faults, durationMs, over.signal);
     const calmedMs = performance.now();
     await finish(fleet, driver, recorder, options.signal);
-    await family.finish(Math.max(FINISH_MAX_MS - (performance.now() - calmedMs), 0));
+    await family.finish(() => recorder.stillSinceMs(calmedMs) < STILL_MAX_MS);
     return { driver, family, recorder, faults, finishMs: performance.now() - calmedMs };
   } finally {
     clearInterval(keepUp);
@@ -177,25 +177,25 @@ async function phases(faults: Faults, durationMs: number, signal: AbortSignal): 
   await faults.settled();
 }
 
-/** Resolves when every workflow has ended, or when the time for that is over. */
+/** Resolves when every workflow has ended, or when nothing has moved for too long. */
 export async function finish(
   fleet: Pick<Fleet, 'ledgerPort'>,
   driver: Driver,
   recorder: Recorder,
   signal?: AbortSignal,
-  maxMs = FINISH_MAX_MS,
+  stillMaxMs = STILL_MAX_MS,
 ): Promise<void> {
   const ledger = new LedgerClient(fleet.ledgerPort);
   await ledger.calm();
   ledger.close();
-  const endMs = performance.now() + maxMs;
+  const calmedMs = performance.now();
   const isDone = (): boolean => driver.live.every((id) => recorder.ends.has(id));
   const stopped = driver.stop();
   let isStopped = false;
   void stopped.then(() => {
     isStopped = true;
   });
-  while (performance.now() < endMs && !(isStopped && isDone())) {
+  while (recorder.stillSinceMs(calmedMs) < stillMaxMs && !(isStopped && isDone())) {
     signal?.throwIfAborted();
     await new Promise((resolve) => setTimeout(resolve, RECORD_PERIOD_MS));
   }

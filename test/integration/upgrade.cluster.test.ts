@@ -19,7 +19,7 @@ import { CONTRACT_SQL, NEXT_CHANGES } from '../upgrade/next-release.ts';
 import { command, runUpgrade, upgradeChecks } from '../upgrade/run.ts';
 import { changedRelease, ROOT } from '../upgrade/trees.ts';
 
-const TIMEOUT_MS = 300_000;
+const TIMEOUT_MS = 900_000;
 const seed = runSeed();
 
 async function query(fleet: Fleet, text: string): Promise<readonly Record<string, unknown>[]> {

@@ -27,12 +27,12 @@ import { FENCED, Openings } from '../chaos/rejections.ts';
 import { entriesIn, finish } from '../chaos/run.ts';
 import type { Slot } from '../chaos/slot.ts';
 import {
-  FINISH_MAX_MS,
   KEEP_UP_PERIOD_MS,
   PARTITIONS,
   PHASE_CHECKPOINTS_MIN,
   PHASE_MAX_MS,
   PHASE_PERIOD_MS,
+  STILL_MAX_MS,
 } from './limits.ts';
 import { shortStart } from './load.ts';
 
@@ -137,7 +137,7 @@ async function run(
   try {
     const replacingMs = await roll(options, fleet, recorder);
     options.onProgress('all replaced');
-    await finish(fleet, driver, recorder, undefined, FINISH_MAX_MS);
+    await finish(fleet, driver, recorder, undefined, STILL_MAX_MS);
     options.onProgress('all ended');
     return { driver, recorder, replacingMs };
   } finally {
