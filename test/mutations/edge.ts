@@ -495,6 +495,20 @@ export const EDGE_MUTATIONS: Mutations = {
     test: 'to the agent for good what it was once told to run, whatever the shares become, and for every process',
     breaks: 'What an agent was told to run stays with it after every raise of the share that Tidemark runs.',
   },
+  'usage-without-what-is-needed': {
+    file: 'libs/operate/cli/src/program/program.ts',
+    edits: [['filter(({ mandatory }) => mandatory)', 'filter(() => false)']],
+    caughtBy: 'libs/operate/cli/src/program/program.test.ts',
+    test: 'has each option that a command needs in its usage line',
+    breaks: 'A usage line has every option that its command can’t do without.',
+  },
+  'resumes-what-nobody-knows': {
+    file: 'libs/engine/runtime/src/client/queues.ts',
+    edits: [['if (scope !== undefined && others.length === 0)', 'if (scope === null)']],
+    caughtBy: 'test/api/queues.test.ts',
+    test: 'is of a definition that its caller can know of, or of one that is said to come',
+    breaks: 'A misspelt queue is refused, also where it is to be resumed.',
+  },
   'route-claims-side-by-side': {
     file: 'libs/engine/runtime/src/shadow/shadows.ts',
     edits: [['unless: [against, workflow]', 'unless: [workflow]']],
