@@ -156,8 +156,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   listQueues: { right: 'read' },
   // Of a definition that nobody runs here: the others' samples go on.
   pauseQueue: { right: 'operate', body: WHY, theirs: [404, 'definition-unknown'], saysWhose: 'body' },
-  // What isn't held goes on, whatever it is named.
-  resumeQueue: { right: 'operate', body: WHY, theirs: null, saysWhose: 'body' },
+  resumeQueue: { right: 'operate', body: WHY, theirs: [404, 'definition-unknown'], saysWhose: 'body' },
   // Callers of one tenant are told no counts of the fleet.
   listPools: { right: 'scale', letIn: ['right-missing'] },
   getPool: { right: 'scale', letIn: ['right-missing'], theirs: null },

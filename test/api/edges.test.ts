@@ -60,6 +60,22 @@ it.each(EDGES.map((edge) => [edge.endpoint, edge] as const))(
   },
 );
 
+it('an empty list says what it was narrowed to', () => {
+  const filters = EDGES.flatMap(({ commands = [] }) =>
+    commands.flatMap(({ name, takes = {}, options = {}, rows }) =>
+      rows === undefined || name === 'jobs show'
+        ? []
+        : [
+            ...Object.entries(takes).flatMap(([field, [shown] = ['']]) => (shown.startsWith('[') ? [field] : [])),
+            ...Object.entries(options).flatMap(([field, about]) => (about === 'of this tenant only' ? [field] : [])),
+          ].map((field) => ({ name, field, none: rows.none })),
+    ),
+  );
+  expect(filters.length).toBeGreaterThan(3);
+  for (const { name, field, none } of filters)
+    expect([name, placesIn(none)]).toEqual([name, expect.arrayContaining([field])]);
+});
+
 it('a tool asks for its own tenant alone', () => {
   const own = EDGES.filter(({ tools = [] }) => tools.length > 0);
   expect(own.length).toBeGreaterThan(3);

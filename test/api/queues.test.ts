@@ -93,7 +93,9 @@ it('is of a definition that its caller can know of, or of one that is said to co
   const { id } = await served.host.client.start(retired, { times: 1 }, { tenant: 'globex' as TenantId });
   await eventually(async () => (await served.host.ports.store.workflow(id)) !== undefined);
   for (const queue of ['grete', 'retired']) {
-    await expect(steer('pause', queue, 'operator acme')).rejects.toMatchObject(unknown);
+    for (const act of ['pause', 'resume'] as const) {
+      await expect(steer(act, queue, 'operator acme')).rejects.toMatchObject(unknown);
+    }
     await expect(steer('pause', queue, 'operator acme', { future: true })).rejects.toMatchObject({ status: 403 });
   }
   await expect(steer('pause', 'grete')).rejects.toThrow(

@@ -33,12 +33,14 @@ it('is made, changed, listed and fired', async () => {
   });
   expect(listed?.next).toHaveLength(5);
   expect((await list('viewer'))[0]).not.toHaveProperty('input');
-  for (let times = 0; times < 2; times++) {
-    await client().ask('POST /v1/schedules/{schedule}/fire', { params, body: { key: 'once' } });
-  }
+  const fire = () =>
+    client().ask('POST /v1/schedules/{schedule}/fire', { params, body: { at: '2026-01-05T09:00:00+01:00' } });
+  const fired = await fire();
+  expect(await fire()).toEqual(fired);
   await eventually(async () => (await list())[0]?.started_count === 1);
   const run = (await list())[0]!.last_run!;
-  expect(run).toMatch(/^nightly@/);
+  expect(fired).toEqual({ schedule: 'nightly', run });
+  expect(run).toBe('nightly@2026-01-05T08:00:00.000Z');
   expect(await client().run(run).result()).toEqual({ text: 'Hello, Ana!' });
   const { spans } = await traceOf(served.host.ports, run as WorkflowId);
   const root = spans.find(({ parentSpanId }) => parentSpanId === null);

@@ -82,7 +82,9 @@ it('is run by Tidemark for a share of the ids, once that was observed, and by th
   expect(await routes('first')).toEqual(begun);
   expect([...(await routes('second')).keys()].sort()).toEqual(['agent', 'tidemark']);
   expect(await ask({ mode: 'observe' })).toMatchObject({ promoted: true, from: 50, to: 50, shadow: { active: 50 } });
-  expect([...(await routes('second')).keys()].sort()).toEqual(['agent', 'observed']);
+  // What was told to go to Tidemark stays with it too.
+  expect([...(await routes('second')).keys()].sort()).toEqual(['agent', 'tidemark']);
+  expect([...(await routes('third')).keys()].sort()).toEqual(['agent', 'observed']);
   await expect(ask({ mode: 'active' })).rejects.toMatchObject({ status: 400, code: 'shadow-share-invalid' });
 });
 

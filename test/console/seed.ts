@@ -84,7 +84,7 @@ async function seedPeople({ client }: Host): Promise<void> {
   );
   const nightly = { id: 'nightly-backfill', cron: '0 2 * * 1-5', timeZone: 'Europe/Berlin' } as const;
   await client.schedules.set(counter, { steps: 3 }, nightly);
-  await client.schedules.fire('nightly-backfill', { key: 'by-hand' });
+  await client.schedules.fire('nightly-backfill');
   await client.schedules.set(counter, { steps: 2 }, { id: 'hourly-totals', cron: '0 * * * *', overlap: 'queue' });
   await client.pause('hourly-totals', { by: 'token:ana', why: 'the ledger is being moved' });
   await client.schedules.set(

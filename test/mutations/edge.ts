@@ -7,6 +7,7 @@ const KEY_AUTHENTICATOR = 'libs/operate/access/src/key-authenticator.ts';
 const OIDC_AUTHENTICATOR_TEST = 'libs/operate/access/src/oidc-authenticator.test.ts';
 const OIDC_AUTHENTICATOR = 'libs/operate/access/src/oidc-authenticator.ts';
 const SHADOW_ACCOUNT_TEST = 'libs/engine/runtime/src/shadow/shadow-account.test.ts';
+const AROUND_A_CHANGE = 'alike for two processes that ask around a raise and around a lowering: the first claim holds';
 const STEP_BY_STEP =
   'no more to Tidemark than is observed, step by step, not without a share, and not without a run that agrees';
 
@@ -479,21 +480,59 @@ export const EDGE_MUTATIONS: Mutations = {
   },
   'route-forgets-what-began': {
     file: 'libs/engine/runtime/src/shadow/shadows.ts',
-    edits: [['if (stream !== undefined) {\n      const { shadow }', 'if (stream === null) {\n      const { shadow }']],
+    edits: [
+      ['if (stream !== undefined) return streamFromJson', 'if (stream === null) return streamFromJson'],
+      ['unless: [against, workflow]', 'unless: [against]'],
+    ],
     caughtBy: SHADOW_ACCOUNT_TEST,
     test: 'nothing that has begun elsewhere: what the agent began it ends, and so does Tidemark',
     breaks: 'A workflow ends where it began: a changed share never has it run by two.',
   },
   'route-forgets-its-answer': {
     file: 'libs/engine/runtime/src/shadow/shadows.ts',
-    edits: [['    await this.#claim(name, workflow);\n', '']],
+    edits: [['(await this.#claim(name, workflow, wanted))', 'wanted']],
     caughtBy: SHADOW_ACCOUNT_TEST,
     test: 'to the agent for good what it was once told to run, whatever the shares become, and for every process',
     breaks: 'What an agent was told to run stays with it after every raise of the share that Tidemark runs.',
   },
+  'usage-without-what-is-needed': {
+    file: 'libs/operate/cli/src/program/program.ts',
+    edits: [['filter(({ mandatory }) => mandatory)', 'filter(() => false)']],
+    caughtBy: 'libs/operate/cli/src/program/program.test.ts',
+    test: 'has each option that a command needs in its usage line',
+    breaks: 'A usage line has every option that its command can’t do without.',
+  },
+  'resumes-what-nobody-knows': {
+    file: 'libs/engine/runtime/src/client/queues.ts',
+    edits: [['if (scope !== undefined && others.length === 0)', 'if (scope === null)']],
+    caughtBy: 'test/api/queues.test.ts',
+    test: 'is of a definition that its caller can know of, or of one that is said to come',
+    breaks: 'A misspelt queue is refused, also where it is to be resumed.',
+  },
+  'route-claims-side-by-side': {
+    file: 'libs/engine/runtime/src/shadow/shadows.ts',
+    edits: [['unless: [against, workflow]', 'unless: [workflow]']],
+    caughtBy: SHADOW_ACCOUNT_TEST,
+    test: AROUND_A_CHANGE,
+    breaks: 'Two processes that ask around a change of the shares get one answer.',
+  },
+  'start-beside-a-claim': {
+    file: 'libs/engine/runtime/src/inbox/starter.ts',
+    edits: [["control.shadow ? 'tidemark' : 'agent'", "control.shadow ? 'tidemark' : 'tidemark'"]],
+    caughtBy: SHADOW_ACCOUNT_TEST,
+    test: AROUND_A_CHANGE,
+    breaks: 'What is left to an agent is not started here.',
+  },
+  'exclusion-forgets-the-call': {
+    file: 'libs/adapters/store-postgres/src/place-workflows.ts',
+    edits: [['    there.add(workflow);\n', '']],
+    caughtBy: 'libs/adapters/store-postgres/src/pglite-store.test.ts',
+    test: 'of workflows that exclude each other the first is placed, in one call, in concurrent ones, and for good',
+    breaks: 'Of workflows that exclude each other one is placed, also when one call asks for both.',
+  },
   'active-observed-too': {
     file: 'libs/engine/runtime/src/shadow/shadows.ts',
-    edits: [['if (!isInShare(workflow, shares.active, digest)) return true;', 'if (workflow) return true;']],
+    edits: [['if (!isInShare(workflow, active, digest)) return true;', 'if (workflow) return true;']],
     caughtBy: SHADOW_ACCOUNT_TEST,
     test: 'what Tidemark runs is not observed, unless the agent began it',
     breaks: 'An observation never takes the id of a workflow that Tidemark is to run.',

@@ -110,12 +110,13 @@ describe('a schedule', () => {
     expect(await world.client.run(first!).summary()).toMatchObject({ status: 'failed', reason: 'cancelled' });
   });
 
-  it('begins one now when it is told to; the same key counts once', async () => {
+  it('begins one now when it is told to, which is named; the same moment counts once', async () => {
     world = await testWorld({ workflows: [quick] });
     await world.client.schedules.set(quick, {}, { id: 'yearly', cron: '0 0 1 1 *', slotField: 'slot' });
-    await world.client.schedules.fire('yearly', { key: 'k' });
-    await world.client.schedules.fire('yearly', { key: 'k' });
+    const { run } = await world.client.schedules.fire('yearly', { atMs: 5 });
+    expect(await world.client.schedules.fire('yearly', { atMs: 5 })).toEqual({ run });
     await until(async () => (await runsOf('quick')).length > 0);
+    expect(await runsOf('quick')).toEqual([run]);
     expect((await stateOf('yearly')).startedCount).toBe(1);
   });
 

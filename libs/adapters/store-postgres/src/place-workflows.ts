@@ -3,6 +3,7 @@
  * round trips. The rules:
  *
  * - of the workflows of one session, one is live at a time.
+ * - of workflows that exclude each other (`unless`), the first is placed, for good.
  * - exclusive: the first partition without a live workflow, with the next generation there.
  * - shared: of the partitions without a live workflow and those of the same tenant, one with the fewest live workflows. A partition with
  *   another tenant's live workflow is never taken.
@@ -18,7 +19,7 @@ import {
   type PlacementRefused,
   type PlacementRequest,
   type PlacementRules,
-  type SessionTaken,
+  type PlaceTaken,
 } from '@tidemark/ports';
 import { findUnappended, isStale, renewStale } from './sql/appended.ts';
 import {
@@ -145,7 +146,7 @@ async function attempt(
       commitDurably,
       lockPlacing,
       readReadiness,
-      findPlacements(requests.map((request) => request.workflow)),
+      findPlacements(requests.flatMap(({ workflow, unless = [] }) => [workflow, ...unless])),
       freePartitions(requests.length + keepFreeCount, skip),
       openCounts(limited),
       ownedPartitions(keepFreeCount > 0 ? tenantsOf(requests) : []),
@@ -159,11 +160,13 @@ async function attempt(
     }
     const known = new Map((found ?? []).map(placementOf).map((placement) => [placement.workflow, placement]));
     const unplaced = requests.filter((request) => !known.has(request.workflow));
-    const refused = new Map<WorkflowId, SessionTaken | PlacementRefused>([
+    const refused = new Map<WorkflowId, PlaceTaken | PlacementRefused>([
       ...sessionsTaken(unplaced, live),
       ...tooMany(unplaced, rules, open ?? []),
     ]);
-    const fresh = unplaced.filter((request) => !refused.has(request.workflow));
+    const admitted = unplaced.filter((request) => !refused.has(request.workflow));
+    for (const no of excluded(admitted, known)) refused.set(no.workflow, no);
+    const fresh = admitted.filter((request) => !refused.has(request.workflow));
     const { placed, taken } = assign(
       fresh,
       [...(free ?? []), ...shared].map(candidateOf),
@@ -178,7 +181,7 @@ async function attempt(
     const made = new Map<WorkflowId, Placement>(
       placed.map(({ session: _, ...placement }) => [placement.workflow, placement]),
     );
-    const isThere = (no: SessionTaken | PlacementRefused): boolean =>
+    const isThere = (no: PlaceTaken | PlacementRefused): boolean =>
       'refusedBy' in no || made.has(no.takenBy) || !fresh.some((request) => request.workflow === no.takenBy);
     return requests.flatMap(({ workflow }) => {
       const no = refused.get(workflow);
@@ -220,10 +223,10 @@ function tooMany(
 function sessionsTaken(
   requests: readonly PlacementRequest[],
   live: readonly Row[],
-): ReadonlyMap<WorkflowId, SessionTaken> {
+): ReadonlyMap<WorkflowId, PlaceTaken> {
   const named = (tenant: string, session: string): string => JSON.stringify([tenant, session]);
   const holders = new Map(live.map((row) => [named(textAt(row, 0), textAt(row, 1)), textAt(row, 2) as WorkflowId]));
-  const refused = new Map<WorkflowId, SessionTaken>();
+  const refused = new Map<WorkflowId, PlaceTaken>();
   for (const { workflow, tenant, session } of requests) {
     if (session === null) continue;
     const takenBy = holders.get(named(tenant, session));
@@ -231,6 +234,20 @@ function sessionsTaken(
     else refused.set(workflow, { workflow, takenBy });
   }
   return refused;
+}
+
+/** Returns requests beside which a workflow that they are not to be placed with is placed, or asked for earlier. */
+function excluded(
+  requests: readonly PlacementRequest[],
+  known: ReadonlyMap<WorkflowId, unknown>,
+): readonly PlaceTaken[] {
+  const there = new Set(known.keys());
+  return requests.flatMap(({ workflow, unless = [] }) => {
+    const takenBy = unless.find((each) => there.has(each));
+    if (takenBy !== undefined) return [{ workflow, takenBy }];
+    there.add(workflow);
+    return [];
+  });
 }
 
 /** Sorts by generation. Placements whose generation the fold has passed first get a new one, which is rare. */

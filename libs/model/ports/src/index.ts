@@ -104,7 +104,7 @@ export {
   type PlacementRefused,
   type PlacementRequest,
   type PlacementRules,
-  type SessionTaken,
+  type PlaceTaken,
 } from './placement.ts';
 export type { ProjectionBatch } from './projection-batch.ts';
 export type { NewPartition, ProjectionStore, RowStore } from './projection-store.ts';

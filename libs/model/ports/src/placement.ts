@@ -12,6 +12,8 @@ export interface PlacementRequest {
   readonly mode: 'exclusive' | 'shared';
   /** The session of the workflow: at most one live workflow of a session is placed at a time. Null: none. */
   readonly session: string | null;
+  /** It is placed only while none of these is or ever was, whatever became of them. */
+  readonly unless?: readonly WorkflowId[] | undefined;
   /** The limits on live workflows apply to it; absent: they don't. */
   readonly isLimited?: boolean | undefined;
   /** The opening without partition and generation. The record is made from it the same way every time. */
@@ -41,10 +43,10 @@ export interface PlacementRefused {
 }
 
 /** The answer to a request. */
-export type Placed = Placement | SessionTaken | PlacementRefused;
+export type Placed = Placement | PlaceTaken | PlacementRefused;
 
-/** Not placed: its session has another live workflow. */
-export interface SessionTaken {
+/** Not placed: its session has another live workflow, or a workflow that it is not to be placed beside is there. */
+export interface PlaceTaken {
   readonly workflow: WorkflowId;
   readonly takenBy: WorkflowId;
 }

@@ -176,14 +176,20 @@ export class AccessRecords {
     return { tenant, ...made };
   }
 
-  /** Suspends or resumes a tenant, and creates one that is missing. No caller of a suspended tenant is let in. */
+  /**
+   * Suspends or resumes a tenant. No caller of a suspended one is let in. A missing one is created to be suspended; throws `InvalidError`
+   * (`tenant-unknown`) where it is to be resumed.
+   */
   async suspendTenant(
     name: string,
     suspended: boolean,
     { by, why }: { readonly by: string; readonly why: string },
   ): Promise<StoredTenant> {
     const said = this.#said(by, why);
-    const { tenant, ...known } = await this.createTenant(name, by);
+    const found = suspended ? await this.createTenant(name, by) : await this.tenant(callersTenant(name));
+    if (found === undefined)
+      throw new InvalidError('tenant-unknown', `tenant: no tenant '${name.slice(0, 200)}' was ever suspended.`);
+    const { tenant, ...known } = found;
     if ((known.suspended !== null) === suspended) return { tenant, ...known };
     const changed = said.as((stored) => ({ suspended: suspended ? stored : null }));
     await this.#write(TENANTS, `${SUSPENDED}${tenant}`, changed);

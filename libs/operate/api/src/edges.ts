@@ -39,7 +39,7 @@ export interface CommandEdge<Field extends string = string> {
   readonly options?: { readonly [F in Field]?: string };
   /** What the command itself says. */
   readonly sends?: { readonly [F in Field]?: string | number | boolean };
-  /** The field that gets a new id where none is given. */
+  /** The field that gets the present moment where none is given. */
   readonly makes?: Field;
   readonly says?: Words;
   /** A warning for each item of a list. */

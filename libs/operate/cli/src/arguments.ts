@@ -14,17 +14,6 @@ export const wholeNumber =
     throw new InvalidArgumentError(`Give a whole number ${range}.`);
   };
 
-/** Longest name of a tenant, in characters. */
-const TENANT_MAX_CHARS = 512;
-
-/** A tenant's name. */
-export function tenantName(text: string): string {
-  if (/\S/.test(text) && text.length <= TENANT_MAX_CHARS && !/\p{Cc}/u.test(text)) return text;
-  throw new InvalidArgumentError(
-    `Give 1 to ${TENANT_MAX_CHARS} characters, one of them visible, without control characters; without the option it is default.`,
-  );
-}
-
 /** In milliseconds. Never zero: archiving or deleting after no time was hardly meant. */
 export function duration(text: string): number {
   const ms = parseDuration(text);

@@ -99,6 +99,9 @@ it.each(["x' or '1'='1", 'a\u0000b', '%', '_'.repeat(16), '', '../../key', 'a'.r
 it('a tenant is created once, suspended and let in again', async () => {
   const made = await records.createTenant('acme-2', 'ana');
   expect(await records.createTenant('acme-2', 'bob')).toEqual(made);
+  const asked = { by: 'ana', why: 'paid' };
+  await expect(records.suspendTenant('acme-3', false, asked)).rejects.toMatchObject({ code: 'tenant-unknown' });
+  expect(await listed(records.tenants())).not.toContainEqual(expect.objectContaining({ tenant: 'acme-3' }));
   const out = await records.suspendTenant('acme-2', true, { by: 'ana', why: 'unpaid' });
   expect(out.suspended).toMatchObject({ why: 'unpaid' });
   expect((await records.suspendTenant('acme-2', false, { by: 'ana', why: 'paid' })).suspended).toBeNull();

@@ -240,6 +240,29 @@ export function testPlacement(under: StoreUnderTest): void {
       for (const each of answers.flat()) if ('takenBy' in each) expect(each.takenBy).toBe(placed[0]!.workflow);
     });
 
+    test('of workflows that exclude each other the first is placed, in one call, in concurrent ones, and for good', async () => {
+      await under.partitions(8);
+      const pair = (name: string) => [
+        rows.request(name, { unless: [`${name}-not` as WorkflowId] }),
+        rows.request(`${name}-not`, { unless: [name as WorkflowId] }),
+      ];
+      const [first, second] = pair('a');
+      expect(places(await under.store.place([first!, second!]))).toEqual([
+        ['a', 0, 1, true],
+        ['a-not', 'taken by', 'a'],
+      ]);
+      await under.store.apply(rows.openingBatch('a', 0));
+      await under.store.apply(rows.closingBatch('a', 0, 1));
+      expect(places(await under.other.place([second!, first!]))).toEqual([
+        ['a-not', 'taken by', 'a'],
+        ['a', 0, 1, false],
+      ]);
+      const answers = await Promise.all(
+        pair('b').map((request, n) => (n === 0 ? under.store : under.other).place([request])),
+      );
+      expect(answers.flat().filter((each) => 'created' in each)).toHaveLength(1);
+    });
+
     test('concurrent requests for one id give one placement and take one partition', async () => {
       await under.partitions(8);
       const names = ['a', 'b', 'c', 'd'];

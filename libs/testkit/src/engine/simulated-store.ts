@@ -269,7 +269,7 @@ export class SimulatedStore extends SimulatedHistory implements RowStore {
     return [...distinct.values()].toReversed().flatMap((request): Placed[] => {
       const known = this.placements.get(request.workflow);
       if (known !== undefined) return [placementOf(known, false)];
-      const takenBy = this.#liveOf(request);
+      const takenBy = this.#liveOf(request) ?? request.unless?.find((each) => this.placements.has(each));
       if (takenBy !== undefined) return [{ workflow: request.workflow, takenBy }];
       const refusedBy = refusalOf(request, rules, this.placements.values());
       if (refusedBy !== undefined) return [{ workflow: request.workflow, refusedBy }];

@@ -9,7 +9,8 @@
  *    tenant.)
  * T3 A workflow's large payloads go with the last segment that has events of it, before that one counts as deleted. Of two such segments
  *    that are deleted at once, each has its tombstone before it looks at the other.
- * T4 What is uncertain deletes nothing: a policy or hold that can't be read, or rows that are still being rebuilt.
+ * T4 What is uncertain deletes nothing: a policy or hold that can't be read, rows that are still being rebuilt, or an index of segments
+ *    that lacks some of those that T3 compares.
  */
 
 import { hash } from 'node:crypto';
@@ -59,7 +60,7 @@ export interface RetentionReport {
   readonly deletedCount: number;
   /** Segments that are kept only by a hold. */
   readonly heldCount: number;
-  /** Segments that are kept only because a workflow in them is open or ended too recently, or because a fork shares them. */
+  /** Segments that are kept only because a workflow in them is open or ended too recently, a fork shares them, or the index lacks some. */
   readonly unendedCount: number;
 }
 
@@ -214,6 +215,10 @@ export class Retention {
       return;
     }
     if (!(await ports.store.ready())) return;
+    if (this.#options.blobs !== undefined && !(await this.#isIndexed(segment))) {
+      report.unendedCount++;
+      return;
+    }
     await this.#report(tenant, deletionOf(await this.#manifestOf(segment)));
     // A hold that was placed while the deletion was recorded comes first.
     if (areHeld(segment, (await this.#termsOf(tenant)).holds)) {
@@ -232,29 +237,44 @@ export class Retention {
 
   /** T3. */
   async #removeBlobs(segment: SegmentRow): Promise<void> {
-    const { blobs } = this.#options;
-    if (blobs === undefined) return;
     for (const { workflow } of segment.workflows) {
-      if (await this.#isLast(segment, workflow)) await blobs.removeAll(workflow);
+      if (await this.#isLast(segment, workflow)) await this.#options.blobs?.removeAll(workflow);
     }
   }
 
-  /** Whether no other segment has events of the workflow, nor will have. Where the index lacks segments, that is unknown. */
-  async #isLast({ partition, from }: SegmentRow, workflow: WorkflowId): Promise<boolean> {
+  /**
+   * Whether the index has all segments up to the ends of the segment's workflows. Where it lacks one, what is last is unknown, and no later
+   * pass would ask again.
+   */
+  async #isIndexed({ partition, workflows }: SegmentRow): Promise<boolean> {
+    for (const { workflow } of workflows) {
+      let end: Offset | undefined;
+      for await (const other of this.#segmentsOf(workflow)) {
+        if (other.workflows.some((part) => part.workflow === workflow && part.closes)) end = other.to;
+      }
+      if (end === undefined || (await this.#options.ports.store.recordedEvents(partition, end)) !== end) return false;
+    }
+    return true;
+  }
+
+  /** Whether every other segment with events of the workflow is deleted. */
+  async #isLast({ from }: SegmentRow, workflow: WorkflowId): Promise<boolean> {
     const { archive, ports } = this.#options;
-    let end: Offset | undefined;
+    for await (const other of this.#segmentsOf(workflow)) {
+      if (other.from === from || other.tier === 'deleted') continue;
+      if (!(await isProvedDeleted(archive, ports.store, await this.#manifestOf(other)))) return false;
+    }
+    return true;
+  }
+
+  async *#segmentsOf(workflow: WorkflowId): AsyncIterable<SegmentRow> {
     for (let after: SegmentRow | undefined; ; ) {
       const query = { workflow, limit: SEGMENTS_PAGE_COUNT, ...(after !== undefined && { after }) };
-      const page: readonly SegmentRow[] = await ports.store.segments(query);
-      for (const other of page) {
-        if (other.workflows.some((part) => part.workflow === workflow && part.closes)) end = other.to;
-        if (other.from === from || other.tier === 'deleted') continue;
-        if (!(await isProvedDeleted(archive, ports.store, await this.#manifestOf(other)))) return false;
-      }
-      if (page.length < SEGMENTS_PAGE_COUNT) break;
+      const page: readonly SegmentRow[] = await this.#options.ports.store.segments(query);
+      yield* page;
+      if (page.length < SEGMENTS_PAGE_COUNT) return;
       after = page.at(-1);
     }
-    return end !== undefined && (await ports.store.recordedEvents(partition, end)) === end;
   }
 
   /** Throws `UnavailableError` (`deletion-untold`): rows don't show the record in time, for example because no coordinator runs. */

@@ -93,7 +93,9 @@ export class Queues {
     const { clock } = this.#ports;
     const { all } = await this.#held.poll();
     if (all.some((held) => isSame(held, queue))) return { ...queue, changed: false, held: true };
-    if (scope !== undefined && scope.isFuture !== true) await this.#requireKnown(queue, scope);
+    if (scope !== undefined && scope.isFuture !== true) {
+      await this.#requireKnown(queue, scope, ' To pause it before its first workflow, set future (--future).');
+    }
     checkRoom(queue, all);
     const { definition, tenant } = queue;
     const sinceMs = clock.nowMs();
@@ -107,24 +109,27 @@ export class Queues {
     return { ...queue, changed: true, held: true };
   }
 
-  async #requireKnown({ definition }: QueueName, { definitions, tenant }: QueueScope): Promise<void> {
+  /** `remedy`: for callers of all tenants. */
+  async #requireKnown({ definition }: QueueName, { definitions, tenant }: QueueScope, remedy = ''): Promise<void> {
     if (definitions.some(({ name }) => name === definition)) return;
     const [workflow] = await this.#ports.store.workflows({ definition, limit: 1, ...(tenant !== null && { tenant }) });
     if (workflow !== undefined) return;
     const known = [...new Set(definitions.map(({ name }) => name))].sort().join(', ');
     const list = known === '' ? '' : ` Known here: ${known}.`;
-    const remedy = tenant === null ? ' To pause it before its first workflow, set future (--future).' : '';
-    const message = `definition: nothing is named '${definition}' here, and no workflow of it was ever started.${list}${remedy}`;
+    const message = `definition: nothing is named '${definition}' here, and no workflow of it was ever started.${list}${tenant === null ? remedy : ''}`;
     throw new InvalidError('definition-unknown', message, { field: 'definition' });
   }
 
-  /** Resumes a queue. Throws what `pause` throws. */
-  async resume(queue: QueueName, ask: LifecycleAsk): Promise<QueueChanged> {
+  /** Resumes a queue. Throws what `pause` throws; with `scope` for a definition that is not paused. */
+  async resume(queue: QueueName, ask: LifecycleAsk, scope?: QueueScope): Promise<QueueChanged> {
     checkAsk(queue, ask);
     const asked = this.#guarded(ask);
     const { all } = await this.#held.poll();
     const others = all.filter(({ definition, tenant }) => definition === queue.definition && tenant === null);
-    if (!all.some((held) => isSame(held, queue))) return { ...queue, changed: false, held: others.length > 0 };
+    if (!all.some((held) => isSame(held, queue))) {
+      if (scope !== undefined && others.length === 0) await this.#requireKnown(queue, scope);
+      return { ...queue, changed: false, held: others.length > 0 };
+    }
     const { definition, tenant } = queue;
     const atMs = this.#ports.clock.nowMs();
     await this.#write(

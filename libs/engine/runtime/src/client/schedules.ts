@@ -8,10 +8,14 @@ import {
   ConflictError,
   DEFAULT_TENANT,
   InvalidError,
+  isoTime,
   type Json,
   type StreamStatus,
+  slotId,
   type TenantId,
   tenantId,
+  type WorkflowId,
+  workflowId,
 } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 import {
@@ -57,6 +61,10 @@ export interface ScheduleOptions {
   readonly tenant?: TenantId | undefined;
   /** User of the runs. */
   readonly user?: string | undefined;
+}
+
+export interface FireOptions {
+  readonly atMs?: number | undefined;
 }
 
 /** The state of a schedule. Times in milliseconds since the Unix epoch. */
@@ -148,17 +156,25 @@ export class Schedules {
   }
 
   /**
-   * Starts a run of the schedule now, by its overlap policy; once for each `key`. Throws `InvalidError` (`schedule-unknown`: the workflow
-   * is none), and what `Client.signal` throws.
+   * Starts a run of the schedule, by its overlap policy, for this moment (now when absent), which names it: so it counts once. Throws
+   * `InvalidError` (`schedule-unknown`: the workflow is none), and what `Client.signal` throws.
    */
-  async fire(id: string, options: { readonly key?: string | undefined } = {}): Promise<void> {
+  async fire(
+    id: string,
+    { atMs = this.#ports.clock.nowMs() }: FireOptions = {},
+  ): Promise<{ readonly run: WorkflowId }> {
+    if (Number.isNaN(new Date(atMs).getTime())) {
+      throw new InvalidError('schedule-invalid', `atMs: ${atMs} is no time.`, { field: 'atMs' });
+    }
+    const run = slotId(workflowId(id), isoTime(atMs));
     const row = await this.#client.run(id).summary();
     if (row !== undefined && !row.definition.endsWith(SCHEDULE_SUFFIX)) {
       throw new InvalidError('schedule-unknown', `${id} is not a schedule but a run of ${row.definition}.`, {
         workflow: id,
       });
     }
-    return this.#client.signal(id, SCHEDULE_SIGNAL, { fire: true }, options);
+    await this.#client.signal(id, SCHEDULE_SIGNAL, { fire: atMs }, { key: `fire:${atMs}` });
+    return { run };
   }
 
   /** Schedules, newest first, ended ones included, at most `limit`; each with its next `count` slots. */

@@ -48,7 +48,7 @@ function schedule(given: Partial<ScheduleSpec> = {}, runStatus: StreamStatus = '
     started,
     days,
     set: (to: Partial<ScheduleSpec>) => turn({ kind: 'signal', value: { set: { ...spec, ...given, ...to } } } as never),
-    fire: () => turn({ kind: 'signal', value: { fire: true } }),
+    fire: (atMs: number) => turn({ kind: 'signal', value: { fire: atMs } }),
     slot: () => turn({ kind: 'at' }),
     refuse: (error: Error) => {
       failure = error;
@@ -117,10 +117,11 @@ it.each([
   expect(days).toEqual([day]);
 });
 
-it('two runs that are begun in one moment have one id each', async () => {
+it('the moment for which a run is begun by hand names it, and counts once', async () => {
   const { fire, started } = schedule();
-  await fire();
-  expect(await fire()).toMatchObject({ startedCount: 2 });
+  await fire(NINE_MS + 40);
+  expect(await fire(NINE_MS + 40)).toMatchObject({ startedCount: 1 });
+  expect(await fire(NINE_MS + 41)).toMatchObject({ startedCount: 2 });
   expect(started).toEqual(['s@2026-01-05T09:00:00.040Z', 's@2026-01-05T09:00:00.041Z']);
 });
 

@@ -152,9 +152,10 @@ async function slot(turn: Attempt): Promise<StepResult> {
 
 async function hear(turn: Attempt, belief: ScheduleBelief, nowMs: number): Promise<ScheduleBelief> {
   const set = setBy(turn.ctx);
-  // Ids of runs derive from their moments, so two runs within one millisecond need different moments.
-  const takenMs = Math.max(belief.run?.slotMs ?? 0, belief.heldMs ?? 0);
-  if (set === undefined) return fire(turn, belief, Math.max(nowMs, takenMs + 1));
+  // A moment names one run, however often it is asked for.
+  const firedMs = saidBy(turn.ctx)?.fire ?? nowMs;
+  if (set === undefined)
+    return [belief.run?.slotMs, belief.heldMs].includes(firedMs) ? belief : fire(turn, belief, firedMs);
   const spec = checkedSpec(set);
   if (canonicalJson(asJson(spec)) === canonicalJson(asJson(belief.spec))) return belief;
   // Slots that are due by the old pattern still start.
@@ -162,9 +163,12 @@ async function hear(turn: Attempt, belief: ScheduleBelief, nowMs: number): Promi
   return { ...due, spec };
 }
 
+type Said = { readonly set?: unknown; readonly fire?: number } | null;
+
+const saidBy = ({ cause }: StepContext): Said => (cause?.kind === 'signal' ? (cause.value as unknown as Said) : null);
+
 /** The new spec of the signal; undefined: the signal does not change it. */
-const setBy = ({ cause }: StepContext): unknown =>
-  cause?.kind === 'signal' ? (cause.value as unknown as Partial<{ set: unknown }> | null)?.set : undefined;
+const setBy = (ctx: StepContext): unknown => saidBy(ctx)?.set;
 
 const asJson = (spec: ScheduleSpec): Json => spec as unknown as Json;
 

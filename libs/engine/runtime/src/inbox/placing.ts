@@ -10,7 +10,7 @@ import type {
   PlacementRefused,
   PlacementRequest,
   PlacementRules,
-  SessionTaken,
+  PlaceTaken,
 } from '@tidemark/ports';
 import { batched, type LamportClock, type Ports, type SecretPorts } from '../kernel/index.ts';
 import { addPartitions } from '../projection/index.ts';
@@ -51,7 +51,7 @@ export class Placing {
   }
 
   /** Throws `LimitError` (`pool-full`, `tenant-full`, `fleet-full`, each with `retryAfterMs`) and what the store throws. */
-  async place(request: PlacementRequest): Promise<Placement | SessionTaken> {
+  async place(request: PlacementRequest): Promise<Placement | PlaceTaken> {
     const placed = await this.#place(request);
     if (placed === undefined) throw poolFull();
     if ('refusedBy' in placed) throw tooManyOpen(placed, request, this.#options.admission);

@@ -12,7 +12,7 @@ import {
 } from '@tidemark/core';
 import type { LogRecord, Placement, PlacementRequest, Telemetry } from '@tidemark/ports';
 import { withSecrets } from '../encryption/index.ts';
-import { type Guarded, guardOf, type SecretPorts } from '../kernel/index.ts';
+import { claimOf, type Guarded, guardOf, type SecretPorts } from '../kernel/index.ts';
 import { checkName, inboxRecord } from '../lease/index.ts';
 import { drawUpOpening, type Opening, type StartRequest } from '../run/index.ts';
 import { OpeningCheck } from './opening-check.ts';
@@ -34,6 +34,7 @@ export interface OpenRequest {
   readonly name: string;
   /** An ordinary workflow, which workers run: neither a shadow nor an undo. */
   readonly isPlain: boolean;
+  readonly unless?: readonly WorkflowId[] | undefined;
   /** The limits of admission apply; absent: they don't. */
   readonly isLimited?: boolean | undefined;
   readonly opening: Guarded<Opening>;
@@ -58,7 +59,7 @@ export class Starter {
    * Starts a workflow, or returns the one that has this id. Resolves when its opening is in the log and accepted. Throws `InvalidError`
    * (input or first belief; `tenant-invalid`), `ConflictError` (`workflow-differs`: the id
    * belongs to another definition or tenant; `workflow-is-shadow`: to a shadow run, which no worker ever runs; `session-busy`: another
-   * workflow of the session is open, and is named), `LimitError` (the opening is too large, or the pool is full), `UnavailableError`, and
+   * workflow of the session is open, and is named; `workflow-claimed`: another runs it), `LimitError` (the opening is too large, or the pool is full), `UnavailableError`, and
    * what `withSecrets` throws if the definition has secret fields.
    */
   async start(request: StartRequest): Promise<Started> {
@@ -88,12 +89,23 @@ export class Starter {
     const { workflow, tenant, mode, session = null, isLimited } = request;
     const { value: opening } = request.opening;
     this.#checkFits(request);
-    const asked = { workflow, tenant, mode, session, isLimited, opening: JSON.stringify(opening) };
+    const unless = request.unless ?? this.#otherClaim(request);
+    const asked = { workflow, tenant, mode, session, unless, isLimited, opening: JSON.stringify(opening) };
     const placement = await this.#placing.place(asked);
-    if ('takenBy' in placement) throw await this.#sessionBusy(request.session!, placement.takenBy);
+    if ('takenBy' in placement) {
+      if (unless.includes(placement.takenBy)) throw claimed(request, placement.takenBy);
+      throw await this.#sessionBusy(request.session!, placement.takenBy);
+    }
     if (!placement.created) await this.#checkSame(request, placement);
     if (!placement.appended) await this.#appendUntilAccepted(placement);
     return { workflow, partition: placement.partition, created: placement.created };
+  }
+
+  /** Keeps a run of an agent from beginning twice; see `Shadows.route`. Ids that the system derives are no agent's. */
+  #otherClaim({ workflow, name, opening }: OpenRequest): readonly WorkflowId[] {
+    if (derivedFormOf(workflow) !== undefined) return [];
+    const runner = opening.value.control.shadow ? 'tidemark' : 'agent';
+    return [claimOf(runner, { definition: name, workflow }, this.#options.ports.digest)];
   }
 
   /** Refuses a too large opening before its id is taken, measured with the longest partition and generation. */
@@ -200,6 +212,15 @@ export function idTaken(
   if (form !== undefined) telemetry.count('workflow_ids_taken_total', 1, { form });
   return new ConflictError('workflow-differs', message, { workflow, ...details });
 }
+
+const claimed = ({ workflow, name, isPlain }: OpenRequest, takenBy: WorkflowId): ConflictError =>
+  new ConflictError(
+    'workflow-claimed',
+    isPlain
+      ? `Workflow id ${workflow} of '${name}' is left to its agent, which runs elsewhere and was told so: nothing was started. Choose an id that the agent did not ask about, such as 'live:${workflow}'.`
+      : `Workflow id ${workflow} of '${name}' is run by Tidemark, as its agent was told: nothing is observed.`,
+    { workflow, takenBy },
+  );
 
 const isShadow = (workflow: WorkflowId): ConflictError =>
   new ConflictError(

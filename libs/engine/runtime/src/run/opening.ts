@@ -47,6 +47,8 @@ export interface StartRequest
   readonly day?: string | undefined;
   /** The workflow that this one compensates; set for an undo. */
   readonly compensates?: Compensates | undefined;
+  /** It begins only while none of these ever did; the claim of another runner when absent. */
+  readonly unless?: readonly WorkflowId[] | undefined;
 }
 
 /** The opening as the placement row holds it: without partition and placement. */

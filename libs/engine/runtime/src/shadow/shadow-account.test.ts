@@ -292,7 +292,11 @@ describe('shadow mode', () => {
       expect(await codes({ to: 50, observeMs: 0, workflowsMin: 1 })).toEqual([]);
       expect(await routes([...lower, ...idsIn(50, 3, 5_000)])).toEqual(Array(6).fill('tidemark'));
       expect(await promote(undefined, { mode: 'observe' })).toMatchObject({ refusals: [], to: 100 });
-      expect(await routes([...lower, ...higher])).toEqual(Array(6).fill('observed'));
+      // All that nobody asked about is; what was told to go to Tidemark goes there.
+      expect(await routes([...lower, ...higher, ...idsIn(10, 3, 9_000)])).toEqual([
+        ...Array(3).fill('tidemark'),
+        ...Array(6).fill('observed'),
+      ]);
       const rows = await world.client.run('~shadow/agent').checkpoints();
       expect(rows.map((row) => row.lastAction)).toEqual([
         '100 % by ops',
@@ -326,6 +330,90 @@ describe('shadow mode', () => {
       await promote(undefined, { mode: 'observe', to: 0 });
       expect(await routes(ids)).toEqual(Array(4).fill('agent'));
       expect(await inTime(otherClient().route({ name: 'another' }, { id: ids[0]! }))).toBe('agent');
+    });
+
+    const started = (id: string) =>
+      inTime(world.client.start(definitionOf({ name: 'agent', steps: { a: () => ({ done: 1 }) } }), null, { id }));
+
+    /** Two processes ask about one id, the first by shares that `change` has changed before it answers. */
+    async function aroundA(change: () => Promise<unknown>, id: string): Promise<readonly unknown[]> {
+      const { store } = world.ports;
+      const place = store.place.bind(store);
+      let release = (): void => {};
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      store.place = async (...asked) => {
+        store.place = place;
+        await released;
+        return place(...asked);
+      };
+      const stale = world.client.route(AGENT, { id });
+      await world.ports.clock.runUntil(() => store.place === place, 1_000);
+      await change();
+      const fresh = await inTime(otherClient().route(AGENT, { id }));
+      release();
+      return [await inTime(stale), fresh, ...(await routes([id]))];
+    }
+    const lower = () => promote(undefined, { mode: 'observe' });
+
+    it('alike for two processes that ask around a raise and around a lowering: the first claim holds', async () => {
+      const [raised, lowered, later] = idsIn(10, 3) as [string, string, string];
+      await promote(100);
+      expect(await aroundA(() => activate(100, 10), raised)).toEqual(Array(3).fill('tidemark'));
+      expect(await routes([later])).toEqual(['tidemark']);
+      expect(await aroundA(lower, lowered)).toEqual(Array(3).fill('observed'));
+      // What was told to start it may do so after the lowering, and what is left to the agent nobody starts.
+      expect(await routes([raised, later])).toEqual(['tidemark', 'tidemark']);
+      await expect(started(raised)).resolves.toMatchObject({ created: true });
+      await expect(started(lowered)).rejects.toMatchObject({ code: 'workflow-claimed' });
+      // The agent reports nothing of it either.
+      const problems: unknown[] = [];
+      const run = otherClient().shadow(AGENT, { id: later, ...BEGINNING, onProblem: (error) => problems.push(error) });
+      reportAll(run, 1);
+      await inTime(run.flushed());
+      expect(problems[0]).toMatchObject({ code: 'workflow-claimed' });
+    });
+
+    it('and, as a control, otherwise where the store lets both claims be', async () => {
+      const { store } = world.ports;
+      const place = store.place.bind(store);
+      store.place = (requests, rules) =>
+        place(
+          requests.map((each) => ({ ...each, unless: [] })),
+          rules,
+        );
+      const [id] = idsIn(10, 1) as [string];
+      await activate(100, 10);
+      expect((await aroundA(lower, id)).slice(0, 2)).toEqual(['tidemark', 'observed']);
+    });
+
+    it('or starts it, when somebody starts it unasked at the same time: never both', async () => {
+      await promote(100);
+      const ids = idsIn(10, 6);
+      const both = await inTime(
+        Promise.all(
+          ids.map(async (id, n) => {
+            const [first, second] = [world.client, otherClient()];
+            const begin = () =>
+              first.start(definitionOf({ name: 'agent', steps: { a: () => ({ done: 1 }) } }), null, { id }).then(
+                () => 'started',
+                ({ code }) => code,
+              );
+            const ask = () => second.route(AGENT, { id }).catch(({ code }) => code);
+            return n % 2 === 0
+              ? Promise.all([begin(), ask()])
+              : Promise.all([ask(), begin()]).then((all) => all.reverse());
+          }),
+        ),
+      );
+      for (const pair of both) {
+        expect([
+          ['workflow-claimed', 'observed'],
+          ['started', 'tidemark'],
+          ['started', 'rows-behind'],
+        ]).toContainEqual(pair);
+      }
     });
 
     it('what Tidemark runs is not observed, unless the agent began it', async () => {

@@ -5,7 +5,7 @@
 
 import { toJson } from '@tidemark/codec';
 import {
-  claimId,
+  ConflictError,
   DEFAULT_TENANT,
   FencedError,
   type HolderId,
@@ -19,7 +19,7 @@ import {
 } from '@tidemark/core';
 import type { ShadowDefinition, ShadowTask } from '../definition/index.ts';
 import { Starter } from '../inbox/index.ts';
-import { digestOf, type LamportClock, type Ports } from '../kernel/index.ts';
+import { claimOf, type LamportClock, type Ports } from '../kernel/index.ts';
 import { checkedWorkflowId } from '../lease/index.ts';
 import { accountOf, type PromoteOptions, promote, type ShadowAccount, type ShadowPromotion } from './shadow-account.ts';
 import { Rollouts, type ShadowRollout, whileRowsCatchUp } from './shadow-rollout.ts';
@@ -114,10 +114,10 @@ export class Shadows {
   /** Reads more than the shares only where Tidemark may run it. */
   async #isObserved(definition: string, workflow: WorkflowId): Promise<boolean> {
     const { digest } = this.#options.ports;
-    const shares = await this.#sharesOf(definition);
-    if (!isInShare(workflow, shares.share, digest)) return false;
-    if (!isInShare(workflow, shares.active, digest)) return true;
-    return (await this.#routeOf(definition, workflow, shares)).route === 'observed';
+    const { share, active } = await this.#sharesOf(definition);
+    if (!isInShare(workflow, share, digest)) return false;
+    if (!isInShare(workflow, active, digest)) return true;
+    return ((await this.#recorded(definition, workflow)) ?? 'tidemark') !== 'tidemark';
   }
 
   async #sharesOf(definition: string): Promise<Shares> {
@@ -141,60 +141,59 @@ export class Shadows {
   }
 
   /**
-   * Who runs the workflow of this id. Ask before it begins. An id that was once left to its agent stays with it, whatever the shares become:
-   * that answer is in the log before it is given. So stays what has begun here. Throws `UnavailableError` (`rows-behind`: it began a moment
-   * ago, or rows don't show the claim in time).
+   * Who runs the workflow of this id. Ask before it begins. Whatever is answered stays, whatever the shares become: it is in the log before
+   * it is given, as a claim, and of the claims of agent and Tidemark on one id only the first is placed. So stays what has begun here.
+   * Throws `UnavailableError` (`rows-behind`: it began a moment ago, or rows don't show the claim in time).
    */
   async route({ name }: Pick<ShadowDefinition, 'name'>, { id }: Pick<ShadowOptions, 'id'>): Promise<ShadowRoute> {
+    const { digest } = this.#options.ports;
     const workflow = checkedWorkflowId(id);
     const { share = 0, active = 0 } = (await this.#rollouts.read(name)) ?? {};
-    const { route, isRecorded } = await this.#routeOf(name, workflow, { share, active });
-    if (route === 'tidemark' || isRecorded) return route;
-    await this.#claim(name, workflow);
-    // Another process may have been told to run it, and begun, before the claim was there.
-    return (await this.#routeOf(name, workflow, { share, active: 0 })).route;
+    const wanted = isInShare(workflow, active, digest) ? 'tidemark' : 'agent';
+    const route = (await this.#recorded(name, workflow)) ?? (await this.#claim(name, workflow, wanted));
+    return route === 'agent' && isInShare(workflow, share, digest) ? 'observed' : route;
   }
 
-  async #routeOf(
-    definition: string,
-    workflow: WorkflowId,
-    { share, active }: Shares,
-  ): Promise<{ readonly route: ShadowRoute; readonly isRecorded: boolean }> {
+  /** Who runs it by its run, or by a claim that the log has; undefined: nobody yet. */
+  async #recorded(definition: string, workflow: WorkflowId): Promise<ShadowRoute | undefined> {
     const { store, digest } = this.#options.ports;
     const [stream] = await store.loadStreams([workflow], { payloads: false });
-    if (stream !== undefined) {
-      const { shadow } = streamFromJson(stream.state, stream.tasks);
-      return { route: shadow ? 'observed' : 'tidemark', isRecorded: true };
+    if (stream !== undefined) return streamFromJson(stream.state, stream.tasks).shadow ? 'observed' : 'tidemark';
+    if ((await store.placed(workflow))?.appended === false) throw beganNow(workflow);
+    for (const runner of ['agent', 'tidemark'] as const) {
+      if ((await store.placed(claimOf(runner, { definition, workflow }, digest)))?.appended) return runner;
     }
-    if ((await store.placed(workflow))?.appended === false) {
-      throw new UnavailableError(
-        'rows-behind',
-        `${workflow} began a moment ago, and rows don't show it yet: ask again.`,
-      );
-    }
-    const isRecorded = (await store.placed(this.#claimOf(definition, workflow))) !== undefined;
-    if (!isRecorded && isInShare(workflow, active, digest)) return { route: 'tidemark', isRecorded };
-    return { route: isInShare(workflow, share, digest) ? 'observed' : 'agent', isRecorded };
+    return undefined;
   }
 
-  /** Records that the agent runs it, in a stream that is closed at once. */
-  async #claim(definition: string, workflow: WorkflowId): Promise<void> {
+  /** Records who runs it, in a stream that is closed at once, unless another is recorded: that one is the answer. */
+  async #claim(definition: string, workflow: WorkflowId, runner: 'agent' | 'tidemark'): Promise<ShadowRoute> {
+    const other = runner === 'agent' ? 'tidemark' : 'agent';
+    const { digest } = this.#options.ports;
+    const run = { definition, workflow };
+    const against = claimOf(other, run, digest);
     const claim = {
       definition: CLAIM_DEFINITION,
-      workflow: this.#claimOf(definition, workflow),
+      workflow: claimOf(runner, run, digest),
       tenant: DEFAULT_TENANT,
+      unless: [against, workflow],
     };
-    await whileRowsCatchUp(this.#options.ports, async (signal) => {
-      const stream = await this.#claims.open(claim, signal);
-      // Its opening is the record. Another call that took the stream meanwhile asked for the same, and closes it.
-      await stream.close().catch((error: unknown) => {
-        if (!(error instanceof FencedError)) throw error;
+    try {
+      await whileRowsCatchUp(this.#options.ports, async (signal) => {
+        const stream = await this.#claims.open(claim, signal);
+        // Its opening is the record. Another call that took the stream meanwhile asked for the same, and closes it.
+        await stream.close().catch((error: unknown) => {
+          if (!(error instanceof FencedError)) throw error;
+        });
       });
-    });
-  }
-
-  #claimOf(definition: string, workflow: WorkflowId): WorkflowId {
-    return claimId(digestOf(this.#options.ports.digest, [definition, workflow]));
+      return runner;
+    } catch (error) {
+      if (!(error instanceof ConflictError) || error.code !== 'workflow-claimed') throw error;
+      if (error.details.takenBy === against) return this.#claim(definition, workflow, other);
+      const begun = await this.#recorded(definition, workflow);
+      if (begun === undefined) throw beganNow(workflow);
+      return begun;
+    }
   }
 
   /** The definition's roll-out, by the log; undefined when it was never begun. */
@@ -219,6 +218,9 @@ export class Shadows {
     this.#stopping.abort(new InvalidError('client-closed', 'The client was closed.'));
   }
 }
+
+const beganNow = (workflow: WorkflowId): UnavailableError =>
+  new UnavailableError('rows-behind', `${workflow} began a moment ago, and rows don't show it yet: ask again.`);
 
 const secretsUnseen = (name: string): InvalidError =>
   new InvalidError(

@@ -32,6 +32,8 @@ export interface SystemStreamName {
   readonly definition: string;
   readonly workflow: WorkflowId;
   readonly tenant: TenantId;
+  /** It is opened only while none of these ever was. */
+  readonly unless?: readonly WorkflowId[];
 }
 
 export class SystemStreams {
@@ -49,9 +51,10 @@ export class SystemStreams {
   /** Opens a new stream, or one that another process has left open. Waits while servers are unavailable, until `signal` aborts. */
   async open(name: SystemStreamName, signal: AbortSignal): Promise<SystemStream> {
     const { ports, lamport } = this.#options;
-    const { definition, workflow, tenant } = name;
+    const { definition, workflow, tenant, unless } = name;
     return whileUnavailable(ports.clock, signal, async () => {
-      await this.#starter.start({ definition: definitionOf(definition), input: null, workflow, tenant, shadow: true });
+      const opened = { definition: definitionOf(definition), input: null, workflow, tenant, unless };
+      await this.#starter.start({ ...opened, shadow: true });
       const stream = await ReportedStream.load(workflow, { ports, lamport, holder: this.#holder });
       if (stream !== undefined) return new SystemStream(definition, stream);
       throw new UnavailableError('rows-behind', `The rows don't know the stream ${workflow} yet.`);

@@ -309,7 +309,6 @@ export const resumeTenant = route({
       {
         name: 'access resume-tenant',
         about: 'lift the suspension of a tenant',
-        creates: true,
         takes: { tenant: ['<name>', 'its name'] },
         options: { why: 'it' },
         says: '{tenant} is let in again.',

@@ -109,7 +109,7 @@ export const listQuestions = route({
         options: { tenant: 'of this tenant only' },
         rows: {
           of: 'questions',
-          none: 'No workflow waits for a person.',
+          none: [['tenant', 'No workflow of {tenant} waits for a person.'], 'No workflow waits for a person.'],
           columns: [
             ['WORKFLOW', '{workflow.workflow}'],
             ['OF', '{workflow.definition} v{workflow.definition_version}', 10],

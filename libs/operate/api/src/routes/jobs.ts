@@ -231,7 +231,7 @@ export const listJobs = route({
         options: { tenant: 'of this tenant only' },
         rows: {
           of: 'jobs',
-          none: 'No jobs.',
+          none: [['tenant', 'No jobs of {tenant}.'], 'No jobs.'],
           columns: [
             ['JOB', '{job}'],
             ['ACT', '{act}'],

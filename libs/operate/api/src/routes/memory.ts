@@ -222,7 +222,6 @@ export const forgetFact = route({
       {
         name: 'memory forget',
         about: 'forget a fact',
-        creates: true,
         takes: { key: ['<key>', 'its key, as list prints it'] },
         options: { about: '', tenant: 'whose it is (default: default)' },
         says: 'Forgot {key} of {about}.',
@@ -269,7 +268,7 @@ export const listPreferences = route({
         options: { user: 'whose memory', tenant: 'whose it is (default: default)' },
         rows: {
           of: 'preferences',
-          none: '{user} has no preferences.',
+          none: [['prefix', "{user} has no preferences that begin with '{prefix}'."], '{user} has no preferences.'],
           columns: [
             ['KEY', '{key}'],
             ['VALUE', '{value|null}', 12],
@@ -286,7 +285,11 @@ export const listPreferences = route({
         about: 'Lists the standing preferences of a user by key, or those whose keys begin with `prefix`.',
         hints: 'reads',
         takes: ['user', 'prefix'],
-        says: [['preferences', ''], '{user} has no preferences.'],
+        says: [
+          ['preferences', ''],
+          ['prefix', "{user} has no preferences that begin with '{prefix}'."],
+          '{user} has no preferences.',
+        ],
         each: ['preferences', '{key}: {value|null}'],
       },
     ],

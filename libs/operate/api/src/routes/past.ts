@@ -319,6 +319,7 @@ export const forkWorkflow = route({
     'sequence-unknown',
     'fork-nothing-left',
     'workflow-differs',
+    'workflow-claimed',
     'version-unknown',
     'fork-too-deep',
     'right-missing',

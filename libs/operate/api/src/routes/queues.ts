@@ -45,7 +45,10 @@ export const listQueues = route({
         options: { tenant: 'of this tenant only' },
         rows: {
           of: 'queues',
-          none: 'Nothing waits for a worker, and nothing is paused.',
+          none: [
+            ['tenant', 'Nothing of {tenant} waits for a worker, and nothing of it is paused.'],
+            'Nothing waits for a worker, and nothing is paused.',
+          ],
           columns: [
             ['WORKFLOW', '{queue}', 12],
             ['TENANT', '{tenant|(all)}', 8],
@@ -172,12 +175,13 @@ export const resumeQueue = route({
   body: ask,
   path: '/v1/queues/{queue}/resume',
   summary: 'Resume a paused queue',
+  description: 'One that is not paused stays as it is, unless its definition is unknown.',
+  problems: [...shared.problems, 'definition-unknown'],
   edges: {
     commands: [
       {
         name: 'queues resume',
         about: 'resume a paused queue',
-        creates: true,
         takes: { queue: ['<workflow>', 'name of the workflow'] },
         options: { tenant: 'of this tenant only' },
         says: [
@@ -191,6 +195,8 @@ export const resumeQueue = route({
   },
   async handle(call) {
     const { body, principal, backend } = call;
-    return changedJson(await backend.client.queues.resume(named(call), { by: principal.subject, why: body.why }));
+    const by = { by: principal.subject, why: body.why };
+    const scope = { definitions: backend.definitions, tenant: principal.tenant };
+    return changedJson(await backend.client.queues.resume(named(call), by, scope));
   },
 });

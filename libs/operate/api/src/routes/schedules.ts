@@ -186,7 +186,7 @@ export const listSchedules = route({
         options: { tenant: 'of this tenant only' },
         rows: {
           of: 'schedules',
-          none: 'No schedules. tidemark schedule set makes one.',
+          none: [['tenant', '{tenant} has no schedules.'], 'No schedules. tidemark schedule set makes one.'],
           columns: [
             ['SCHEDULE', '{schedule}'],
             ['STATUS', '{status}'],
@@ -218,31 +218,47 @@ export const fireSchedule = route({
   method: 'POST',
   path: '/v1/schedules/{schedule}/fire',
   summary: 'Have a schedule begin a run now',
-  description:
-    'By its overlap policy. With a `key` it counts once, however often it is sent, as long as it is among the last 256 inbox events of the schedule.',
+  description: 'By its overlap policy. The moment `at` names the run, so it counts once, however often it is sent.',
   right: 'operate',
   problems: ['schedule-unknown', 'workflow-closed'],
   params,
-  body: z.strictObject({ key: nameSchema.optional() }).meta({ id: 'Fire' }),
-  answers: { 200: z.object({ schedule: z.string() }).meta({ id: 'Fired' }) },
+  body: z
+    .strictObject({
+      at: z.iso
+        .datetime({ offset: true })
+        .optional()
+        .meta({ description: 'The slot that it stands for; by default now.' }),
+    })
+    .meta({ id: 'Fire' }),
+  answers: {
+    200: z
+      .object({
+        schedule: z.string(),
+        run: z.string().meta({ description: 'Id of the run, unless the overlap policy skips it.' }),
+      })
+      .meta({ id: 'Fired' }),
+  },
   edges: {
     commands: [
       {
         name: 'schedule fire',
         about: 'have a schedule begin a run now, by its overlap policy',
         takes: { schedule: ['<id>', 'id of the schedule'] },
-        makes: 'key',
-        says: '{schedule} begins a run, unless its overlap policy says otherwise.',
+        makes: 'at',
+        says: '{schedule} begins {run}, unless its overlap policy says otherwise.',
       },
     ],
   },
   async handle({ params: { schedule }, body, principal, backend }) {
     try {
-      await backend.client.schedules.fire(await backend.check(principal, schedule), { key: body.key });
+      const atMs = body.at === undefined ? undefined : Date.parse(body.at);
+      return ok({
+        schedule,
+        ...(await backend.client.schedules.fire(await backend.check(principal, schedule), { atMs })),
+      });
     } catch (error) {
       const isUnknown = error instanceof InvalidError && error.code === 'workflow-unknown';
       throw isUnknown ? new InvalidError('schedule-unknown', `No schedule has the id '${schedule}'.`) : error;
     }
-    return ok({ schedule });
   },
 });

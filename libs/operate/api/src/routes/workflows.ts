@@ -102,6 +102,7 @@ export const startWorkflow = route({
     'tags-invalid',
     'workflow-differs',
     'session-busy',
+    'workflow-claimed',
     'tenant-unknown',
     'tenant-invalid',
     'pool-full',

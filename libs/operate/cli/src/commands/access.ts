@@ -3,7 +3,7 @@
 import { Option } from '@commander-js/extra-typings';
 import type { Answer } from '@tidemark/client';
 import { InvalidError, isoTime } from '@tidemark/core';
-import { duration, tenantName, wholeNumber } from '../arguments.ts';
+import { duration, nameText, wholeNumber } from '../arguments.ts';
 import { UsageError } from '../failures.ts';
 import { addDeclared } from '../program/declared.ts';
 import { type KeyOptions, keyOptions } from '../program/key-options.ts';
@@ -43,7 +43,7 @@ function addKeys({ asks }: ProgramKit, sub: ReturnType<typeof group>): void {
     }),
   );
   sub('list-keys', 'the keys, without their secrets')
-    .option('--tenant <name>', 'of this tenant alone (default: all that you may see)', tenantName)
+    .option('--tenant <name>', 'of this tenant alone (default: all that you may see)', nameText)
     .option('--all', 'revoked ones as well')
     .action(
       asks('read', ({ tenant, all }) => async (asked) => {
@@ -110,7 +110,7 @@ function bareId(id: string): string {
 
 function addAudit({ command, asks }: ProgramKit): void {
   places(command('audit', 'who read and did what over HTTP, the newest first'))
-    .option('--tenant <name>', 'whose workflows (default: your own, else default)', tenantName)
+    .option('--tenant <name>', 'whose workflows (default: your own, else default)', nameText)
     .option('--subject <name>', 'by this one: key:ID or token:SUBJECT')
     .option('--action <name>', 'of this kind: the name of the operation, such as getWorkflow')
     .option('--target <id>', 'to this workflow or key')

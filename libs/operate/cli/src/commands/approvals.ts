@@ -2,7 +2,7 @@
 
 import type { Answer } from '@tidemark/client';
 import { DEFAULT_TENANT, type Json } from '@tidemark/core';
-import { tenantName } from '../arguments.ts';
+import { nameText } from '../arguments.ts';
 import { WAITING_PAGE_COUNT } from '../limits.ts';
 import { firstOf } from '../place/pages.ts';
 import type { ProgramKit } from '../program/program-kit.ts';
@@ -25,7 +25,7 @@ export function addApprovals({ command, asks }: ProgramKit): void {
   const approvals = command('approvals', 'list the questions of tasks that wait for people, the oldest first')
     .option('--assignee <names...>', 'those of any of these only')
     .option('--mine', 'those that ask for you')
-    .option('--tenant <name>', 'those of this tenant only', tenantName);
+    .option('--tenant <name>', 'those of this tenant only', nameText);
   limited(places(approvals)).action(
     asks('read', ({ assignee, tenant, mine, limit, ...at }) => async ({ client, terminal, report }) => {
       const query = { assignee, tenant, mine: mine && ('true' as const) };

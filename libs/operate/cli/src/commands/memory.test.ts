@@ -77,6 +77,7 @@ it('keeps budgets apart from preferences, exactly in cents', async () => {
   ]);
   // A caller who may set preferences may not raise a budget.
   expect((await json('user', 'list', '--user', 'eva')).preferences).toEqual([]);
+  expect((await call('user', 'list', 'x', '--user', 'ana')).out).toBe("ana has no preferences that begin with 'x'.\n");
   await call('user', 'set', 'budget', '{"tokens":9000000}', '--user', 'eva');
   expect((await json('budget', 'show', '--user', 'eva')).budgets[1]).toMatchObject({ tokens: 5_000 });
   expect((await call('user', 'forget', 'budget', '--user', 'eva')).code).toBe(0);

@@ -1,7 +1,7 @@
 /** Owns the arguments and options of `tidemark admin`, and their help. Must hold no logic. */
 
 import { type Command, Option } from '@commander-js/extra-typings';
-import { duration, tenantName } from '../arguments.ts';
+import { duration, nameText } from '../arguments.ts';
 import { MIGRATE_WAIT_MS } from '../limits.ts';
 import { keyOptions } from './key-options.ts';
 import type { ProgramKit } from './program-kit.ts';
@@ -98,6 +98,6 @@ function addKeys(admin: Command, does: ProgramKit['does']): void {
   )
     .option('--workflow <id>', 'the run to forget; it must have ended')
     .option('--user <name>', 'the user to forget: their runs, and what is remembered of them')
-    .option('--tenant <name>', 'whose it is (default: default)', tenantName);
+    .option('--tenant <name>', 'whose it is (default: default)', nameText);
   byWhy(forget, 'the certificate').action(does(keysCommands, 'forgetForGood'));
 }

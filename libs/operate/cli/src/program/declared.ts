@@ -12,7 +12,8 @@ import {
   inWords,
   requestOf,
 } from '@tidemark/client/edges';
-import { nameText, repeated, tenantName, wholeNumber } from '../arguments.ts';
+import { isoTime } from '@tidemark/core';
+import { nameText, repeated, wholeNumber } from '../arguments.ts';
 import { UsageError } from '../failures.ts';
 import { readJson } from '../input.ts';
 import { PAGE_COUNT } from '../limits.ts';
@@ -72,7 +73,7 @@ function addOne(kit: ProgramKit, edge: Edge, command: CommandEdge, made: Command
         if (value === undefined || name in given) continue;
         given[name] = kind === 'json' ? await readJson(`--${kebabCase(name)}`, value as string, kit) : value;
       }
-      if (makes !== undefined) given[makes] ??= crypto.randomUUID();
+      if (makes !== undefined) given[makes] ??= isoTime(Date.now());
       return (asked) => perform(asked, edge, command, given);
     }) as never,
   );
@@ -116,10 +117,9 @@ function optionOf(field: EdgeField, about: string): Option {
 type Reader = (text: string, before: unknown) => unknown;
 
 /** The server checks texts, and names the field. */
-function readerOf({ name, kind, min = 0, max = Number.MAX_SAFE_INTEGER }: EdgeField): Reader {
+function readerOf({ kind, min = 0, max = Number.MAX_SAFE_INTEGER }: EdgeField): Reader {
   if (kind === 'number') return wholeNumber(min, max);
   if (kind === 'texts') return (text, before) => repeated(text, before as readonly string[] | undefined);
-  if (name === 'tenant') return tenantName;
   return kind === 'name' ? nameText : (text) => text;
 }
 

@@ -3,7 +3,7 @@
 import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import type { StreamStatus } from '@tidemark/core';
 import { isoTime } from '@tidemark/core';
-import { moment, nameText, nameTexts, tenantName } from '../arguments.ts';
+import { moment, nameText, nameTexts } from '../arguments.ts';
 
 export const STATUSES = [
   'open',
@@ -39,7 +39,7 @@ export const withFilters = <A extends unknown[], O extends OptionValues>(
     )
     .addOption(new Option('--status <status>', 'open covers running, ready and waiting').choices([...STATUSES]))
     .option('--definition <name>', 'runs of this workflow only', nameText)
-    .option('--tenant <name>', 'runs of this tenant only', tenantName)
+    .option('--tenant <name>', 'runs of this tenant only', nameText)
     .option('--session <id>', 'runs of this session only', nameText)
     .option('--user <name>', 'runs of this user only', nameText)
     .option('--tag <name>', 'runs with this tag; several: with all of them', nameTexts)

@@ -2,7 +2,7 @@
 
 import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import { ROLES, type Role } from '@tidemark/ports';
-import { duration, tenantName } from '../arguments.ts';
+import { duration, nameText } from '../arguments.ts';
 
 const NEVER = 'never';
 
@@ -26,7 +26,7 @@ export const keyOptions = <A extends unknown[], O extends OptionValues>(
         .choices([...ROLES])
         .makeOptionMandatory(),
     )
-    .option('--tenant <name>', 'whose workflows it is for (default: your own, else default)', tenantName)
+    .option('--tenant <name>', 'whose workflows it is for (default: your own, else default)', nameText)
     .option('--all-tenants', 'for those who run the whole')
     .addOption(
       new Option('--expires <time>', `when it ends, from now on: 30d, or ${NEVER} (default: 90d)`).argParser(

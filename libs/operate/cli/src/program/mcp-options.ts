@@ -1,6 +1,6 @@
 /** Owns the options of `tidemark mcp`, and their help. Must hold no logic. */
 
-import { digests, tenantName, wholeNumber } from '../arguments.ts';
+import { digests, nameText, wholeNumber } from '../arguments.ts';
 import type { OptionsIn, ProgramKit } from './program-kit.ts';
 import { places } from './shared-options.ts';
 
@@ -18,7 +18,7 @@ export const mcpCommands = ({ command }: ProgramKit) => ({
     .option('--allow-host <names...>', 'with --http: further names by which the server is reached')
     .option('--allow-origin <origins...>', 'with --http: web pages that may use it, such as https://example.com')
     .option('--dir <folder>', 'the place of states (default: the git repository that this folder is in)')
-    .option('--tenant <name>', 'whose sessions and memory (default: your own, else default)', tenantName)
+    .option('--tenant <name>', 'whose sessions and memory (default: your own, else default)', nameText)
     .option('--user <name>', 'serve the memory of this user alone (default: calls name users)')
     .option('--allow-check <digests...>', 'run these checks of stages, which are commands (default: none)', digests)
     .addHelpText('after', AFTER),

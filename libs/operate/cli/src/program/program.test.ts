@@ -2,8 +2,11 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallOptions, callCli } from '../called-cli-fixture.ts';
+import { Terminal } from '../terminal.ts';
+import { makeProgram } from './program.ts';
 
 let cwd: string;
 beforeAll(async () => {
@@ -55,6 +58,29 @@ describe('usage', () => {
   });
 });
 
+it('has each option that a command needs in its usage line', async () => {
+  const terminal = new Terminal({ stdout: process.stdout, stderr: process.stderr, env: {}, json: false });
+  const program = makeProgram(
+    { does: () => async () => {}, asks: () => async () => {} },
+    { terminal, env: {}, cwd, stdin: process.stdin },
+  );
+  const all = (command: CommandUnknownOpts): readonly CommandUnknownOpts[] => [
+    command,
+    ...command.commands.flatMap((each) => all(each)),
+  ];
+  const needed = all(program).flatMap((command) =>
+    command.options.flatMap(({ mandatory, long }) => (mandatory ? [{ command, long }] : [])),
+  );
+  expect(needed.length).toBeGreaterThan(20);
+  for (const { command, long } of needed) {
+    expect(command.helpInformation().split('\n\n')[0]).toContain(`${long} <`);
+  }
+  expect((await call(['queues', 'pause', '--help'])).out).toMatch(
+    /^Usage: tidemark queues pause \[options\] <workflow> --why <text>$/m,
+  );
+  expect((await call(['memory', 'list', '--help'])).out).toMatch(/ \(--user <name> \| --about <subject>\)$/m);
+});
+
 describe('a value of 3,000 characters', () => {
   const long = 'x'.repeat(3_000);
   it.each([
@@ -103,6 +129,9 @@ describe('wrong input in an empty folder', () => {
     [65, 'recover w --probe'],
     [65, 'jobs start pause --why y'],
     [65, 'jobs start pause --everything'],
+    [78, 'memory forget k --user u'],
+    [78, 'queues resume greet --why y'],
+    [78, 'access resume-tenant t --why y'],
     [64, 'fork w --at -1'],
     [78, 'admin doctor --state nowhere'],
     [65, 'jobs start signal --everything --why y'],

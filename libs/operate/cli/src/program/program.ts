@@ -4,7 +4,7 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { Argument, Command, CommanderError, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { Argument, Command, CommanderError, type CommandUnknownOpts, Help, Option } from '@commander-js/extra-typings';
 import { InvalidError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { collectorUrl } from '../arguments.ts';
@@ -173,6 +173,13 @@ function addLogin(kit: ProgramKit): void {
   use.action(does(load, 'useContext'));
 }
 
+/** With the options that it can't do without. */
+function usageOf(command: CommandUnknownOpts): string {
+  const needed = command.options.filter(({ mandatory }) => mandatory).map(({ flags }) => flags);
+  if (command.options.some(({ long }) => long === '--about')) needed.push('(--user <name> | --about <subject>)');
+  return [new Help().commandUsage(command), ...needed].join(' ');
+}
+
 export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal, env, cwd, stdin }: Session): Command {
   const program = new Command('tidemark')
     .description('Event-sourced state for fleets of long-lived AI agents.')
@@ -184,6 +191,7 @@ export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal,
       outputError: () => {},
       getOutHelpWidth: () => terminal.width ?? 100,
     })
+    .configureHelp({ commandUsage: usageOf })
     .helpCommand(false)
     .version(OWN_VERSION, '--version', 'print the version')
     // Commands have options of that name.

@@ -1,7 +1,7 @@
 /** Owns the arguments and options of the most used commands, to run and to see what runs, and their help. Must hold no logic of a command. */
 
 import { Option } from '@commander-js/extra-typings';
-import { collectorUrl, nameTexts, tenantName, wholeNumber } from '../arguments.ts';
+import { collectorUrl, nameText, nameTexts, wholeNumber } from '../arguments.ts';
 import { LIST_DEFAULT_COUNT, LIST_MAX_COUNT } from '../limits.ts';
 import { withFilters } from './filter-options.ts';
 import type { OptionsIn, ProgramKit } from './program-kit.ts';
@@ -30,7 +30,7 @@ export function runningCommands(kit: ProgramKit) {
     .argument('<workflow>', 'name of the workflow')
     .option('--input <json>', 'its input: JSON, @file, or - for standard input (default: {})')
     .option('--id <id>', 'id of the run; the same id is the same run (default: a new one)')
-    .option('--tenant <name>', 'whose run it is (default: default)', tenantName)
+    .option('--tenant <name>', 'whose run it is (default: default)', nameText)
     .option('--session <id>', 'the session it is a part of: it sees what was said before')
     .option('--user <name>', 'the user it is for: its model calls see what is known of them')
     .option('--tag <name>', 'a tag by which it is found; may be repeated', nameTexts)

@@ -1,7 +1,7 @@
 /** Owns options that several commands have alike. Must hold no logic of a command. */
 
 import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
-import { tenantName, wholeNumber } from '../arguments.ts';
+import { nameText, wholeNumber } from '../arguments.ts';
 import { LIST_DEFAULT_COUNT, LIST_MAX_COUNT } from '../limits.ts';
 import type { Session } from '../session.ts';
 
@@ -35,11 +35,11 @@ export const limited = <A extends unknown[], O extends OptionValues>(sub: Comman
   sub.option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT);
 
 export const ofTenant = <A extends unknown[], O extends OptionValues>(sub: Command<A, O>) =>
-  sub.option('--tenant <name>', 'of this tenant only', tenantName);
+  sub.option('--tenant <name>', 'of this tenant only', nameText);
 
 /** For commands that work on what belongs to a tenant. */
 export const ofOwner = <A extends unknown[], O extends OptionValues>(sub: Command<A, O>) =>
-  sub.option('--tenant <name>', 'whose it is (default: default)', tenantName);
+  sub.option('--tenant <name>', 'whose it is (default: default)', nameText);
 
 /** Modules that export workflows; by default those of the environment, separated by commas. */
 export const modules = <A extends unknown[], O extends OptionValues>(
