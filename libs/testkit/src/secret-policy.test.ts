@@ -441,8 +441,8 @@ const THROWN: Readonly<Record<string, Failing['thrown']>> = {
   frozen: (said) => Object.freeze(new TypeError(said)),
 };
 const FAILING: ReadonlyMap<string, Failing> = new Map([
-  ...AT.map((at) => [`thrown by the ${at}`, { at, thrown: (said: string) => new (errorAt(at))(said) }] as const),
-  ...Object.entries(THROWN).map(([how, thrown]) => [`said ${how}`, { at: 'step', thrown }] as const),
+  ...AT.map((at): [string, Failing] => [`thrown by the ${at}`, { at, thrown: (said) => new (errorAt(at))(said) }]),
+  ...Object.entries(THROWN).map(([how, thrown]): [string, Failing] => [`said ${how}`, { at: 'step', thrown }]),
 ]);
 
 describe.each(['report', 'mask'] as const)('a failure that says a secret, by the policy %s', (onSecret) => {
