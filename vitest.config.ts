@@ -27,7 +27,11 @@ export default defineConfig({
       ...(process.env.TIDEMARK_PACKAGES === undefined ? ['test/packages/built/**'] : []),
     ],
     globalSetup: ['libs/testkit/src/servers/global-setup.ts'],
-    setupFiles: ['libs/testkit/src/servers/print-evidence.ts', 'test/random-tests.ts'],
+    setupFiles: [
+      'libs/testkit/src/servers/tests-folder.ts',
+      'libs/testkit/src/servers/print-evidence.ts',
+      'test/random-tests.ts',
+    ],
     pool: 'forks',
     // Half of the time of 400 files was that of loading the same modules; what a file leaves behind in modules is a fault of theirs.
     isolate: false,

@@ -6,10 +6,10 @@
  */
 
 import { rmSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { makeTestsFolder } from '@tidemark/testkit/servers';
 import type { Mutation } from './mutation.ts';
 import { areaOf, GUARDS_TEST, MUTATIONS } from './mutations.ts';
 import { copyTree } from './tree.ts';
@@ -48,7 +48,9 @@ const say = (line: string): void => void (values.json ? process.stderr : process
 const sayRow = (name: string, area: string, seconds: string, account: string): void =>
   say([name.padEnd(nameWidth), area.padEnd(areaWidth), seconds.padStart(7), account].join('  '));
 
-const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-mutations-'));
+/** Copies, and what tests write beside them: each run of a test file makes files anew. */
+const folder = await makeTestsFolder();
+process.env.TMPDIR = folder;
 const trees: TreeRuns[] = [];
 process.once('exit', () => {
   for (const tree of trees) tree.end();

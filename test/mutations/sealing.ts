@@ -202,6 +202,7 @@ export const SEALING_MUTATIONS: Mutations = {
     file: 'libs/engine/runtime/src/effects/journaled-call.ts',
     edits: [['this.#parts.callEffect(effect, effect.asked ?? request, {', 'this.#parts.callEffect(effect, request, {']],
     caughtBy: 'libs/testkit/src/secret-policy.test.ts',
+    test: 'whoever makes it: {"after":"call"}',
     breaks: 'A call whose request is recorded masked is given what was asked.',
   },
   'answers-are-recorded-as-they-came': {
@@ -210,12 +211,14 @@ export const SEALING_MUTATIONS: Mutations = {
       ['  return effect.recorded === undefined ? response : effect.recorded(response);\n', '  return response;\n'],
     ],
     caughtBy: 'libs/testkit/src/secret-policy.test.ts',
+    test: 'where the worker died before it could fail the step',
     breaks: 'An answer with a secret is recorded masked, and never as it came.',
   },
   'refused-answers-are-passed-on': {
     file: 'libs/engine/runtime/src/encryption/guarded-definition.ts',
     edits: [['    if (this.#problem !== undefined) throw this.#problem;\n    return value;\n', '    return value;\n']],
     caughtBy: 'libs/testkit/src/secret-policy.test.ts',
+    test: 'asked for again \\(response\\)',
     breaks: 'A step whose effect answered with a secret fails, where the policy refuses it.',
   },
   'search-without-a-bound': {

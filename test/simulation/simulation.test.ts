@@ -10,8 +10,8 @@ import { describe, expect, it } from 'vitest';
 import { noTotals, runRange } from './range.ts';
 import { FOUND } from './seeds.ts';
 
-/** Seeds of each run of the tests; search.test.ts has more. */
-const SEED_COUNT = 40;
+/** Seeds of each run of the tests; search.test.ts has twenty-five times as many, others for each commit. */
+const SEED_COUNT = 20;
 const TIMEOUT_MS = 300_000;
 
 describe('a simulated fleet', () => {
@@ -23,12 +23,14 @@ describe('a simulated fleet', () => {
   });
 
   it('gives the same transcript for the same seed', { timeout: TIMEOUT_MS }, async () => {
+    const digests = new Set<string>();
     for (const seed of [7, 8, 9]) {
       const [first, second] = [await simulate({ seed }), await simulate({ seed })];
       expect(second.transcript).toEqual(first.transcript);
       expect(second.digest).toBe(first.digest);
+      digests.add(first.digest);
     }
-    expect((await simulate({ seed: 7 })).digest).not.toBe((await simulate({ seed: 8 })).digest);
+    expect(digests.size).toBe(3);
   });
 
   it.each(WORKLOADS)('runs %s without faults to the output that it promises', { timeout: TIMEOUT_MS }, async (name) => {

@@ -57,15 +57,15 @@ async function open(workflows: Parameters<typeof testWorld>[0]['workflows'], onS
   return world;
 }
 
-/** The raw content of the log. */
-async function logOf({ ports: { log } }: TestWorld): Promise<string> {
+/** The raw content of the log, or of the records that name one workflow. */
+async function logOf({ ports: { log } }: TestWorld, workflow = ''): Promise<string> {
   const texts: string[] = [];
   for (let partition = 0; partition < (await log.partitionCount()); partition += 1) {
     const from = 0 as never;
     const [read] = await log.read([{ partition: partition as Partition, from }], { maxBytes: LOG_MAX_BYTES });
     texts.push(...(read?.records ?? []).map(({ value }) => Buffer.from(value).toString('utf8')));
   }
-  return texts.join('\n');
+  return texts.filter((text) => text.includes(workflow)).join('\n');
 }
 
 const PLACES = [
@@ -423,20 +423,33 @@ describe("a session's summary", () => {
   });
 });
 
-const THROWN = {
-  'as a text': SAID,
-  'as an object': { toString: () => SAID },
-  'in its code': Object.assign(new Error('no'), { code: TOKEN }),
-  'in its name': Object.assign(new Error('no'), { name: TOKEN }),
-  'in its stack alone': Object.assign(new Error('no'), { stack: SAID }),
-  frozen: Object.freeze(new TypeError(SAID)),
-};
 const AT = ['step', 'belief', 'schema', 'model', 'effect', 'undo of the effect', 'undo of the step'] as const;
+interface Failing {
+  readonly at: (typeof AT)[number];
+  readonly thrown: (said: string, token: string) => unknown;
+}
+const errorAt = (at: Failing['at']) => {
+  if (at === 'effect') return NotDoneError;
+  return at.startsWith('undo') ? FatalError : Error;
+};
+const THROWN: Readonly<Record<string, Failing['thrown']>> = {
+  'as a text': (said) => said,
+  'as an object': (said) => ({ toString: () => said }),
+  'in its code': (_, code) => Object.assign(new Error('no'), { code }),
+  'in its name': (_, name) => Object.assign(new Error('no'), { name }),
+  'in its stack alone': (stack) => Object.assign(new Error('no'), { stack }),
+  frozen: (said) => Object.freeze(new TypeError(said)),
+};
+const FAILING: ReadonlyMap<string, Failing> = new Map([
+  ...AT.map((at): [string, Failing] => [`thrown by the ${at}`, { at, thrown: (said) => new (errorAt(at))(said) }]),
+  ...Object.entries(THROWN).map(([how, thrown]): [string, Failing] => [`said ${how}`, { at: 'step', thrown }]),
+]);
 
 describe.each(['report', 'mask'] as const)('a failure that says a secret, by the policy %s', (onSecret) => {
-  const fails = (at: (typeof AT)[number], thrown: () => unknown) => {
+  const fails = (name: string, { at, thrown }: Failing, token: string) => {
+    const said = SAID.replace(TOKEN, token);
     const failing = <T>(each: string, value: T): T => {
-      if (each === at) throw thrown();
+      if (each === at) throw thrown(said, token);
       return value;
     };
     const pay = defineEffect({
@@ -447,8 +460,8 @@ describe.each(['report', 'mask'] as const)('a failure that says a secret, by the
     });
     const isUndone = at.startsWith('undo');
     return defineWorkflow({
-      ...{ name: 'fails', version: 1, onSecret, input: z.null(), belief: z.null(), effects: [pay] },
-      output: z.null().refine(() => at !== 'schema', { error: SAID }),
+      ...{ name, version: 1, onSecret, input: z.null(), belief: z.null(), effects: [pay] },
+      output: z.null().refine(() => at !== 'schema', { error: said }),
       ...{ tasks: { one: z.null(), two: z.null() }, flow: { one: ['two'], two: [] } },
       models: { default: testModel(() => failing('model', 'ok'), { attempts: 1 }) },
       ...(isUndone ? { onFailure: 'compensate' as const } : {}),
@@ -471,28 +484,36 @@ describe.each(['report', 'mask'] as const)('a failure that says a secret, by the
       },
     });
   };
-  const logged = async (at: (typeof AT)[number], thrown: () => unknown): Promise<string> => {
-    const definition = fails(at, thrown);
-    const world = await open([definition], 'report');
-    await world.start(definition, null, { id: 'f' });
-    const asks = at.startsWith('undo') ? 'f~undo' : 'f';
-    await world.fastForward(expect.poll(() => reasonOf(world, asks)).toMatch(/^(step-failed|compensation-stuck)$/));
-    return logOf(world);
-  };
 
-  it.each(AT)('is recorded without it where masked: thrown by the %s', async (at) => {
-    const log = await logged(
-      at,
-      () => new (at === 'effect' ? NotDoneError : at.startsWith('undo') ? FatalError : Error)(SAID),
+  const found = new Map<string, { readonly token: string; readonly log: string }>();
+  beforeAll(async () => {
+    const runs = Array.from(FAILING, ([what, failing], at) => {
+      const token = `${TOKEN.slice(0, -2)}${PLACES.length + at}`;
+      const id = `case${PLACES.length + at}`;
+      return {
+        what,
+        token,
+        id,
+        definition: fails(id, failing, token),
+        asks: failing.at.startsWith('undo') ? `${id}~undo` : id,
+      };
+    });
+    const world = await open(
+      runs.map(({ definition }) => definition),
+      'report',
     );
-    expect([log.includes(TOKEN), log.includes('[masked github-token]')]).toEqual(
-      onSecret === 'mask' ? [false, true] : [true, false],
+    for (const { id, definition } of runs) await world.start(definition, null, { id });
+    const stopped = runs.map(({ asks }) =>
+      eventually(async () => /^(step-failed|compensation-stuck)$/.test(String(await reasonOf(world, asks)))),
     );
+    await world.fastForward(Promise.all(stopped));
+    for (const { what, token, id } of runs) found.set(what, { token, log: await logOf(world, id) });
   });
 
-  it.each(Object.entries(THROWN))('is recorded without it where masked: said %s', async (_how, thrown) => {
-    const log = await logged('step', () => thrown);
-    expect(log.includes(TOKEN)).toBe(onSecret === 'report');
+  it.each([...FAILING.keys()])('is recorded without it where masked: %s', (what) => {
+    const { token, log } = found.get(what)!;
+    expect(log.includes(token)).toBe(onSecret === 'report');
+    if (what.startsWith('thrown by')) expect(log.includes('[masked github-token]')).toBe(onSecret === 'mask');
   });
 });
 

@@ -1,10 +1,11 @@
 /**
- * Owns the servers of one vitest run: starts, once and together, those that the selected test files need by their names, passes their
- * addresses to `describeServers`, and stops them at the end. vitest calls `setup`. Must start nothing for a run without such files.
+ * Owns the servers of one vitest run, and the folder of its files: starts, once and together, those that the selected test files need by
+ * their names, passes their addresses to `describeServers`, and stops them at the end. vitest calls `setup`. Must start no server for a run
+ * without such files.
  */
 import type { TestProject } from 'vitest/node';
 import { startServer } from './find.ts';
-import { logFileOf } from './native-process.ts';
+import { logFileOf, makeTestsFolder, removeServerFolder } from './native-process.ts';
 import {
   clusterKinds,
   isUnavailable,
@@ -17,12 +18,13 @@ import type { ProvidedServer } from './suites.ts';
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const needed = neededServers(await selectedFiles(project));
-  const found = await Promise.all(needed.map((kind) => startServer(kind)));
+  const [folder, ...found] = await Promise.all([makeTestsFolder(), ...needed.map((kind) => startServer(kind))]);
+  project.provide('tidemarkTestsFolder', folder);
   for (const server of found) process.stderr.write(`${introduce(server)}\n`);
   project.provide('tidemarkServers', Object.fromEntries(found.map((server) => [server.kind, provided(server)])));
   return async () => {
     const started = found.filter((server): server is StartedServer => !isUnavailable(server));
-    await Promise.all(started.map((server) => server.stop()));
+    await Promise.all([removeServerFolder(folder), ...started.map((server) => server.stop())]);
   };
 }
 

@@ -10,6 +10,7 @@ export { type FreshDatabase, freshDatabase, freshRedisPrefix, freshTopicName } f
 export { type KafkaBehindProxies, startKafkaBehindProxies } from './kafka.ts';
 export {
   makeServerFolder,
+  makeTestsFolder,
   type NativeCommand,
   type NativeProcess,
   removeServerFolder,

@@ -14,6 +14,8 @@ export const endGraceMs = 5_000;
 export const installTimeoutMs = 300_000;
 /** What must be free in the memory file system to hold a server's data there. */
 export const memoryFolderFreeMinBytes = 768 * 1024 * 1024;
+/** What must be free there for the files of all tests of a run, beside the servers' data. */
+export const testFilesFreeMinBytes = 4 * 1024 * 1024 * 1024;
 /** Heap of the test broker: at start and at most. */
 export const kafkaHeapStartBytes = 256 * 1024 * 1024;
 export const kafkaHeapMaxBytes = 768 * 1024 * 1024;

@@ -13,7 +13,14 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { UnavailableError } from '@tidemark/core';
 import type { KeeperCommand, KeeperReport, KeptCommand } from './keeper.ts';
-import { endGraceMs, logTailLines, memoryFolderFreeMinBytes, readyPollMs, serverStartTimeoutMs } from './limits.ts';
+import {
+  endGraceMs,
+  logTailLines,
+  memoryFolderFreeMinBytes,
+  readyPollMs,
+  serverStartTimeoutMs,
+  testFilesFreeMinBytes,
+} from './limits.ts';
 import type { DataIn } from './server.ts';
 
 export interface Owner {
@@ -171,10 +178,23 @@ export async function startNativeProcess(command: NativeCommand): Promise<Native
 
 /** Creates an empty folder for one server's data, removed with this process at the latest. */
 export async function makeServerFolder(kind: string, dataIn: DataIn, owner?: Owner): Promise<string> {
-  const folder = path.join(dataParent(dataIn), `tidemark-${kind}-${randomBytes(6).toString('hex')}`);
-  await theKeeper().own(folder);
-  mkdirSync(folder, { mode: 0o700 });
+  const folder = await makeOwnedFolder(kind, dataParent(dataIn, memoryFolderFreeMinBytes), 0o700);
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
+  return folder;
+}
+
+/**
+ * Creates an empty folder for the files of tests, removed with this process at the latest. In memory where they fit: tests create and delete
+ * tens of thousands of files, and ext4 passes over each number of a file that was deleted within minutes when it creates the next.
+ */
+export const makeTestsFolder = (): Promise<string> =>
+  // Servers of other users pass through it to what is theirs.
+  makeOwnedFolder('tests', dataParent('memory', testFilesFreeMinBytes), 0o711);
+
+async function makeOwnedFolder(kind: string, parent: string, mode: number): Promise<string> {
+  const folder = path.join(parent, `tidemark-${kind}-${randomBytes(6).toString('hex')}`);
+  await theKeeper().own(folder);
+  mkdirSync(folder, { mode });
   return folder;
 }
 
@@ -182,14 +202,17 @@ export async function removeServerFolder(folder: string): Promise<void> {
   await theKeeper().remove(folder);
 }
 
-/** Containers often have a tiny /dev/shm: memory is used only where a server's data fits. */
-function dataParent(dataIn: DataIn): string {
-  if (dataIn === 'disk' || process.platform !== 'linux') return tmpdir();
+/** Within tests, the usual place is in memory. */
+const DISK = process.platform === 'linux' ? '/tmp' : tmpdir();
+
+/** Containers often have a tiny /dev/shm: memory is used only where the data fits. */
+function dataParent(dataIn: DataIn, freeMinBytes: number): string {
+  if (dataIn === 'disk' || process.platform !== 'linux') return DISK;
   try {
     const { bavail, bsize } = statfsSync('/dev/shm');
-    return bavail * bsize >= memoryFolderFreeMinBytes ? '/dev/shm' : tmpdir();
+    return bavail * bsize >= freeMinBytes ? '/dev/shm' : DISK;
   } catch {
-    return tmpdir();
+    return DISK;
   }
 }
 

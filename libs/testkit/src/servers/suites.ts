@@ -20,6 +20,7 @@ export type ProvidedServers = Readonly<Partial<Record<ServerKind, ProvidedServer
 declare module 'vitest' {
   export interface ProvidedContext {
     tidemarkServers: ProvidedServers;
+    tidemarkTestsFolder: string;
   }
 }
 

@@ -71,6 +71,8 @@ export class Network {
   }
 
   isCut(process: SimulatedProcess, link: Link): boolean {
+    // Of most seeds no link ever is, and each trip asks.
+    if (this.#cut.size === 0) return false;
     return (this.#cut.get(`${process.name} ${link}`) ?? 0) > 0 || (this.#cut.get(`* ${link}`) ?? 0) > 0;
   }
 

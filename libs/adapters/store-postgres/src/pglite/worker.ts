@@ -10,7 +10,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import { OTHER_TABLES, RENAME_TABLES } from '../sql/rebuild/empty-tables.ts';
-import { forgetTemplate, keepTemplate, readTemplate } from './template.ts';
+import { forgetTemplate, keepTemplate, readTemplate, unpackTemplate } from './template.ts';
 import type { FromThread, ThreadData, ToThread } from './thread.ts';
 
 /** Pages that PGlite keeps in its memory, all of which it writes to when it starts; the system's cache holds the files. */
@@ -83,7 +83,8 @@ async function open({ dataFolder, tables }: ThreadData): Promise<Opened> {
   const template = isNew && tables !== null ? readTemplate(tables) : undefined;
   if (template !== undefined) {
     try {
-      const database = await start(dataFolder, template);
+      if (dataFolder !== null) unpackTemplate(template, dataFolder);
+      const database = await start(dataFolder, dataFolder === null ? new Blob([template]) : undefined);
       await database.exec(RENAME_TABLES);
       return { database, isBare: false };
     } catch {
