@@ -82,7 +82,7 @@ describe('a company', () => {
 });
 
 describe('runs that kill their workers', () => {
-  const STEP_MS = 2_000;
+  const STEP_MS = 20_000;
   const LONG_MS = 900_000;
   let log: SimulatedLog;
   let world: SimulatedWorld;
@@ -110,6 +110,8 @@ describe('runs that kill their workers', () => {
         steps: definitionOf({
           steps: {
             a: async () => {
+              // Its neighbours are all there by then.
+              await world.ports.clock.sleep(1_000, never);
               if (!isDeadly(attempts++)) return { done: 'lived' };
               deaths++;
               await worker.die();
@@ -134,6 +136,12 @@ describe('runs that kill their workers', () => {
     return [...before, ...(await Promise.all(after))];
   }
 
+  /** Runs until each has ended or waits for a person. */
+  const settled = (all: readonly WorkflowId[]): Promise<number> => {
+    const isSettled = (each: WorkflowId): boolean => ['completed', 'parked'].includes(world.status(each)!);
+    return world.ports.clock.runUntil(() => all.every(isSettled), LONG_MS);
+  };
+
   it.each([1, 2])(
     '%i of them: found and parked, and no neighbour is, though none gets on between two deaths',
     async (count) => {
@@ -143,7 +151,8 @@ describe('runs that kill their workers', () => {
         await world.until(`guilty${at}` as WorkflowId, 'parked', LONG_MS);
         expect(world.ports.store.rows.get(`guilty${at}` as WorkflowId)!.stream.reason).toBe('recovery-limit');
       }
-      for (const each of neighbours) await world.until(each, 'completed', LONG_MS);
+      await settled(neighbours);
+      expect(neighbours.map((each) => world.status(each))).toEqual(neighbours.map(() => 'completed'));
       expect(deaths()).toBeLessThanOrEqual(11 * count);
     },
   );
@@ -151,7 +160,9 @@ describe('runs that kill their workers', () => {
   it('one that kills two workers of three ends as its neighbours do', async () => {
     const deaths = await beginWorkers((attempt) => attempt % 3 !== 2);
     const neighbours = await startAll({ slow: 24, poison: 1 });
-    for (const each of [...neighbours, 'guilty0' as WorkflowId]) await world.until(each, 'completed', LONG_MS);
+    const all = [...neighbours, 'guilty0' as WorkflowId];
+    await settled(all);
+    expect(all.map((each) => world.status(each))).toEqual(all.map(() => 'completed'));
     expect(deaths()).toBe(2);
   });
 
