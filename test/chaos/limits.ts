@@ -66,6 +66,9 @@ export const PERSON_WAIT_MS = 8_000;
 export const SERVER_STARTS_MAX = 3;
 /** How long, in milliseconds, a process may take to be up again; beyond it the run goes on without. */
 export const UP_AGAIN_MAX_MS = 120_000;
+/** How long a worker lives that is killed again and again, in milliseconds. */
+export const LIFE_MIN_MS = 3_000;
+export const LIFE_MAX_MS = 9_000;
 /** Children of the one parent of a run. */
 export const CHILDREN_COUNT = 200;
 /** Period, in milliseconds, in which what they ask is answered. */

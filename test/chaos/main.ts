@@ -1,7 +1,7 @@
 /**
  * `npm run chaos -- --minutes M --workers W [--live N] [--json] [--seed S] [--keep]`: real servers and processes, random
  * faults, and a judgement from outside. Exits with 1 when any promise was broken, with an account of each case.
- * `npm run chaos -- pipeline` and `npm run chaos -- compactor` are other runs, in pipeline.ts and compactor.ts.
+ * Other runs are `npm run chaos -- pipeline` (pipeline.ts), `compactor` (compactor.ts), `poison` and `short-lives` (deaths.ts).
  */
 
 import { writeFileSync } from 'node:fs';
@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { quantile, Report } from '../bench/report.ts';
 import type { Finding } from './checks.ts';
 import { compactorChaos } from './compactor.ts';
+import { deathsChaos } from './deaths.ts';
 import { LIVE_DEFAULT, SLOW_RESUME_MS, SLOW_SHOWN_MAX } from './limits.ts';
 import { pipelineChaos } from './pipeline.ts';
 import { checkpointTimes, type TakeOver } from './resume.ts';
@@ -24,6 +25,9 @@ const EXIT_INTERRUPTED = 130;
 const ACCOUNTS_MAX = 5;
 
 if (process.argv[2] === 'pipeline') process.exit(await pipelineChaos(process.argv.slice(3)));
+if (process.argv[2] === 'poison' || process.argv[2] === 'short-lives') {
+  process.exit(await deathsChaos(process.argv[2], process.argv.slice(3)));
+}
 if (process.argv[2] === 'compactor') process.exit(await compactorChaos(process.argv.slice(3)));
 
 const { values } = parseArgs({

@@ -16,6 +16,7 @@ if (port !== undefined) await ledger.connected();
 
 const request = z.object({ action: z.string(), amount: z.int() });
 const response = z.object({ receipt: z.int() });
+const POISON_DELAY_MS = 500;
 const retry = { attempts: 12, firstDelayMs: 50, maxDelayMs: 1_000 };
 
 interface Kind {
@@ -255,6 +256,27 @@ export const trip = defineWorkflow({
     },
     collapse: () => {
       throw new FatalError('the trip is off');
+    },
+  },
+});
+
+/** Kills each worker that runs it. */
+export const poison = defineWorkflow({
+  name: 'chaos-poison',
+  version: 1,
+  input: z.object({}),
+  belief: z.object({}),
+  output: z.object({}),
+  tasks: { kill: z.object({}) },
+  flow: { kill: [] },
+  starts: ['kill'],
+  begin: () => ({ belief: {}, next: [task('kill', {})] }),
+  steps: {
+    async kill(ctx) {
+      // Its neighbours are under way by then.
+      await work(POISON_DELAY_MS, ctx.signal);
+      process.kill(process.pid, 'SIGKILL');
+      return { done: {} };
     },
   },
 });

@@ -6,6 +6,7 @@ const CONTINUING_TEST = 'libs/model/core/src/continuing.test.ts';
 const CONTINUING = 'libs/model/core/src/continuing.ts';
 const FOLD_HOLDER = 'libs/model/core/src/fold-holder.ts';
 const FOLD_INBOX = 'libs/model/core/src/fold-inbox.ts';
+const COMPANY_TEST = 'libs/engine/runtime/src/worker/company.test.ts';
 const FOLD_OUTCOMES_TEST = 'libs/model/core/src/fold-outcomes.test.ts';
 const FOLD_TEST = 'libs/model/core/src/fold.test.ts';
 const FOLD = 'libs/model/core/src/fold.ts';
@@ -138,7 +139,7 @@ export const FOLD_MUTATIONS: Mutations = {
   },
   'commit-keeps-crashes': {
     file: FOLD_HOLDER,
-    edits: [['    crashCount: 0,\n    crashTimesMs: NO_CRASHES,\n    isUnsettled', '    isUnsettled']],
+    edits: [['...unsuspected(stream),\n    head:', '...stream,\n    head:']],
     caughtBy: FOLD_OUTCOMES_TEST,
     breaks: 'A checkpoint proves that the workflow moves, and clears its crashes.',
   },
@@ -178,9 +179,21 @@ export const FOLD_MUTATIONS: Mutations = {
   },
   'revoke-counts-no-crash': {
     file: FOLD_INBOX,
-    edits: [["return reason === 'asked' ? revoked : crashed(revoked, atMs);", 'return revoked;']],
+    edits: [["return reason === 'asked' ? revoked : suspectedOf(revoked, beside, atMs);", 'return revoked;']],
     caughtBy: FOLD_OUTCOMES_TEST,
     breaks: 'A task that kills its holders is handed to a person.',
+  },
+  'neighbours-are-guilty': {
+    file: FOLD_INBOX,
+    edits: [['return others === 0 ? crashed(suspect, atMs) : suspect;', 'return crashed(suspect, atMs);']],
+    caughtBy: COMPANY_TEST,
+    breaks: 'No workflow is handed to a person because another one killed the worker of both.',
+  },
+  'outcomes-are-no-progress': {
+    file: FOLD_HOLDER,
+    edits: [[" || control.outcome !== 'done' ? outcome : unsuspected(outcome);", ' ? outcome : outcome;']],
+    caughtBy: COMPANY_TEST,
+    breaks: 'A workflow that gets on between the deaths of its workers goes on.',
   },
   'revoke-trusts-effects': {
     file: FOLD_INBOX,
@@ -190,7 +203,7 @@ export const FOLD_MUTATIONS: Mutations = {
   },
   'revoke-without-a-word-is-gone': {
     file: FOLD_INBOX,
-    edits: [['reason, isGone = false } = control;', 'reason, isGone = true } = control;']],
+    edits: [['reason, isGone = false, beside', 'reason, isGone = true, beside']],
     caughtBy: FOLD_OUTCOMES_TEST,
     breaks: 'A holder of which nobody said that it is gone fell silent.',
   },

@@ -11,9 +11,22 @@ const LEASE_KEEPER = 'libs/engine/runtime/src/coordinator/lease-keeper.ts';
 export const LEASE_MUTATIONS: Mutations = {
   'dead-is-gone': {
     file: LEASE_KEEPER,
-    edits: [["reason === 'holder-dead' && view.isGone(lease.holder)", "reason === 'holder-dead'"]],
+    edits: [['isGone: view.isGone(holder)', 'isGone: true']],
     caughtBy: LEASE_KEEPER_TEST,
     breaks: 'A holder that fell silent is not taken for gone.',
+  },
+  'suspects-run-beside-all': {
+    file: 'libs/engine/runtime/src/worker/company.ts',
+    edits: [['const besides = this.#running.size;', 'const besides = 0;']],
+    caughtBy: 'libs/engine/runtime/src/worker/company.test.ts',
+    breaks: 'A workflow that may kill its workers runs beside fewer and fewer others.',
+  },
+  'deaths-are-lonely': {
+    file: LEASE_KEEPER,
+    edits: [['Math.max(counts.get(holder)!, this.#listedCounts.get(holder) ?? 0)', 'counts.get(holder)!']],
+    caughtBy: LEASE_KEEPER_TEST,
+    breaks:
+      'Workflows that a worker had claimed count as running beside the others when it dies, also before rows have them.',
   },
   'supersedes-itself': {
     file: COMMIT,

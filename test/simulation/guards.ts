@@ -165,7 +165,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   },
   'gone-is-known': {
     file: 'libs/engine/runtime/src/coordinator/lease-keeper.ts',
-    edits: [["isGone: reason === 'holder-dead' && view.isGone(lease.holder)", "isGone: reason === 'holder-dead'"]],
+    edits: [['isGone: view.isGone(holder)', 'isGone: true']],
     seed: 1,
     faults: ['frozen-caller'],
     workloads: MONEY,

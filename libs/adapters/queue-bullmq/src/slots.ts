@@ -16,6 +16,11 @@ export class Slots extends TenantSlots {
     this.#wake();
   }
 
+  override narrow(max?: number): void {
+    super.narrow(max);
+    this.#wake();
+  }
+
   override begin(tenant: TenantId): void {
     super.begin(tenant);
     if (this.open === 0) this.#wake();

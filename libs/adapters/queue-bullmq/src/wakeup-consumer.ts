@@ -72,6 +72,10 @@ export class WakeupConsumer implements Consumer {
     this.#loops = Promise.all([...consuming, this.#reserve.run()]);
   }
 
+  narrow(max: number | undefined): void {
+    this.#slots.narrow(max);
+  }
+
   pause(): Promise<void> {
     this.#pausing ??= this.#stopTaking();
     return this.#pausing;

@@ -41,6 +41,7 @@ class MemoryQueue implements JobQueue {
     }
     const consumer = new MemoryConsumer([...new Set(routes.map(routeKey))], concurrency, handle, {
       freed: (job) => this.#ended(job),
+      widened: () => this.#serveSoon(),
       left: () => this.#consumers.delete(consumer),
     });
     this.#consumers.add(consumer);
@@ -136,7 +137,7 @@ class MemoryConsumer implements Consumer {
   readonly #routes: readonly string[];
   readonly #slots: TenantSlots;
   readonly #handle: (job: Job) => Promise<void>;
-  readonly #on: { freed(job: Job): void; left(): void };
+  readonly #on: { freed(job: Job): void; widened(): void; left(): void };
   readonly #underWay = new Set<Promise<void>>();
   #next = 0;
   #paused = false;
@@ -145,7 +146,7 @@ class MemoryConsumer implements Consumer {
     routes: readonly string[],
     concurrency: number,
     handle: (job: Job) => Promise<void>,
-    on: { freed(job: Job): void; left(): void },
+    on: { freed(job: Job): void; widened(): void; left(): void },
   ) {
     this.#routes = routes;
     this.#slots = new TenantSlots(concurrency);
@@ -175,6 +176,11 @@ class MemoryConsumer implements Consumer {
       this.#on.freed(job);
     });
     this.#underWay.add(run);
+  }
+
+  narrow(max: number | undefined): void {
+    this.#slots.narrow(max);
+    this.#on.widened();
   }
 
   async pause(): Promise<void> {

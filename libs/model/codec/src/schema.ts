@@ -142,6 +142,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     holder: text<HolderId>(),
     reason: z.enum(['holder-dead', 'lease-not-listed', 'asked']),
     isGone: z.boolean().optional(),
+    beside: whole<number>(0).optional(),
   }),
   EffectConfirmed: z.object({ token: text(), outcome: z.enum(['done', 'failed']), responseDigest: digest }),
   ApprovalDecided: z.object({

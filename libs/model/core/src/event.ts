@@ -188,13 +188,14 @@ export interface Controls {
   readonly TimerFired: { readonly timer: string };
   /**
    * Names the lease that it ends, and affects no other. `isGone`: the holder's process is known to have ended. Otherwise it only fell
-   * silent, and what it had begun it may still do.
+   * silent, and what it had begun it may still do. `beside`: how many other leases of the holder ended with it.
    */
   readonly LeaseRevoked: {
     readonly epoch: Epoch;
     readonly holder: HolderId;
     readonly reason: RevokeReason;
     readonly isGone?: boolean | undefined;
+    readonly beside?: number | undefined;
   };
   /** The outcome of an effect that the receiver accepted and confirmed later. */
   readonly EffectConfirmed: {

@@ -5,7 +5,7 @@
 
 import { continued, leftOf } from './continuing.ts';
 import type { Envelope, HolderEventType } from './event.ts';
-import { crashed } from './fold-inbox.ts';
+import { crashed, unsuspected } from './fold-inbox.ts';
 import { addTasks, finishTask, matchSignals, updateTask, withEffect } from './frontier.ts';
 import type { Ordinal, TaskId } from './ids.ts';
 import { declaresChild } from './lifecycle.ts';
@@ -25,7 +25,6 @@ import type { RejectReason } from './verdict.ts';
 export const SIGNALS_UNREAD = 'signals-unread';
 
 const FIRST_ORDINAL = 1 as Ordinal;
-const NO_CRASHES: readonly number[] = [];
 
 export function foldHolder(stream: StreamState, envelope: Envelope<HolderEventType>): StreamState | RejectReason {
   if (envelope.type === 'LeaseClaimed') return claim(stream, envelope);
@@ -79,7 +78,7 @@ function apply(
     case 'EffectPending':
       return onTask(stream, envelope.control.task, (task) => awaitConfirmation(task, envelope));
     case 'EffectResolved':
-      return onTask(stream, envelope.control.task, (task) => resolve(task, envelope.control));
+      return resolved(stream, envelope.control);
     case 'CheckpointCommitted':
       return commit(stream, envelope);
     case 'StepFailed':
@@ -214,6 +213,12 @@ function awaitConfirmation(task: TaskState, { id, control }: Envelope<'EffectPen
   return withEffect(task, { ...known, status: 'pending', pending });
 }
 
+/** What was done need not be done again, so the workflow got on: deaths before it count no more. */
+function resolved(stream: StreamState, control: Envelope<'EffectResolved'>['control']): StreamState | RejectReason {
+  const outcome = onTask(stream, control.task, (task) => resolve(task, control));
+  return typeof outcome === 'string' || control.outcome !== 'done' ? outcome : unsuspected(outcome);
+}
+
 /** An effect keeps the kind of its intention: an outcome with the kind `pure` still needs the intention (I4). */
 function resolve(task: TaskState, control: Envelope<'EffectResolved'>['control']): TaskState | RejectReason {
   const known = task.effects.find((effect) => effect.key === control.key);
@@ -257,7 +262,7 @@ function commit(stream: StreamState, envelope: Envelope<'CheckpointCommitted'>):
   const mayMatch = stream.signals.length > 0 && control.tasks.some((declared) => declared.when.length > 0);
   const matched = mayMatch ? matchSignals(added, stream.signals) : undefined;
   return {
-    ...stream,
+    ...unsuspected(stream),
     head: { sequence: control.sequence, checkpoint: control.checkpoint, atMs: envelope.atMs },
     beliefSequence: control.belief === 'snapshot' ? control.sequence : stream.beliefSequence,
     frontier: matched?.frontier ?? added,
@@ -267,8 +272,6 @@ function commit(stream: StreamState, envelope: Envelope<'CheckpointCommitted'>):
     lastAction: control.lastAction,
     ...(declaresChild(control.tasks) && { hasChildren: true }),
     version: Math.max(stream.version, control.stepVersion),
-    crashCount: 0,
-    crashTimesMs: NO_CRASHES,
     isUnsettled: false,
     ...(stream.isUnsettled && { resumed: true }),
     ...(stream.failedOn?.task === control.task && { failedOn: undefined }),

@@ -147,15 +147,27 @@ function raise(stream: StreamState, { tokens, costMicros }: Spend): StreamState 
   return withFailuresCleared({ ...raised, ...OPENED }, task);
 }
 
-/** Ends the lease that it names. The task that ran when the holder died counts a crash. */
+/** Ends the lease that it names. */
 function revoke(stream: StreamState, { control, atMs }: Envelope<'LeaseRevoked'>): StreamState | RejectReason {
-  const { epoch, holder, reason, isGone = false } = control;
+  const { epoch, holder, reason, isGone = false, beside = 0 } = control;
   if (epoch > stream.epoch) return 'wrong-holder';
   if (stream.lease === null || epoch < stream.epoch) return 'stale-epoch';
   if (holder !== stream.lease.holder) return 'wrong-holder';
   const frontier = suspected(stream.frontier, isGone ? undefined : holder);
   const revoked: StreamState = { ...stream, lease: null, isUnsettled: true, frontier };
-  return reason === 'asked' ? revoked : crashed(revoked, atMs);
+  return reason === 'asked' ? revoked : suspectedOf(revoked, beside, atMs);
+}
+
+/**
+ * Which of those that died together killed their holder is not known. From the second death on each runs beside at most half as many as before,
+ * so that the innocent part from the guilty one. Only the death of a holder that ran nothing else is a crash.
+ */
+function suspectedOf(stream: StreamState, beside: number, atMs: number): StreamState {
+  const known = stream.besideMax ?? stream.diedBeside;
+  const others = Math.min(beside, known ?? beside);
+  const suspect =
+    known === undefined ? { ...stream, diedBeside: others } : { ...stream, besideMax: Math.floor(others / 2) };
+  return others === 0 ? crashed(suspect, atMs) : suspect;
 }
 
 /**
@@ -184,6 +196,15 @@ function withSilent(effect: EffectState, holder: HolderId): EffectState {
 }
 
 const isRecorded = ({ status, kind }: EffectState): boolean => status === 'done' && kind !== 'pure';
+
+const NO_CRASHES: readonly number[] = [];
+
+/** It got on, or a person decided: no crash counts any more. */
+export function unsuspected(stream: StreamState): StreamState {
+  if (stream.crashCount === 0 && stream.diedBeside === undefined) return stream;
+  const { diedBeside: _, besideMax: __, ...others } = stream;
+  return { ...others, crashCount: 0, crashTimesMs: NO_CRASHES };
+}
 
 /** Counts a crash: the holder died, lost its lease unknowingly, or failed by an error of its own. */
 export const crashed = (stream: StreamState, atMs: number): StreamState => ({
@@ -277,9 +298,7 @@ function retry(
 
 /** Clears all failures and crashes. */
 const withFailuresCleared = ({ repeats: _, ...stream }: StreamState, task: TaskState | undefined): StreamState => ({
-  ...stream,
-  crashCount: 0,
-  crashTimesMs: [],
+  ...unsuspected(stream),
   isUnsettled: false,
   budgetFrom: stream.head.sequence,
   frontier:

@@ -163,6 +163,7 @@ export {
   RECOVERY_WINDOW_MS,
   type RecoveryAction,
   recoveryAction,
+  runsAlone,
 } from './recovery.ts';
 export {
   isReadableState,

@@ -240,9 +240,13 @@ export interface StreamState extends OpeningFacts {
   readonly isUnsettled: boolean;
   /** Set once it has committed a checkpoint after a lease was revoked. */
   readonly resumed?: true | undefined;
-  /** Crashes of holders since the newest checkpoint, and when the last of them were noticed (oldest first). */
+  /** Crashes of holders that ran nothing else, since the workflow last got on, and when the last of them were noticed (oldest first). */
   readonly crashCount: number;
   readonly crashTimesMs: readonly number[];
+  /** How many others ended with its holder at the first death since it last got on. Most holders die of something else: that costs nothing. */
+  readonly diedBeside?: number | undefined;
+  /** From the second death on: the most workflows that its next holder may run beside it, since it may be what kills holders. */
+  readonly besideMax?: number | undefined;
   /** The checkpoint from which the budget of steps counts. */
   readonly budgetFrom: Sequence;
   readonly frontier: Frontier;

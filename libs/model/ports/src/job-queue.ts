@@ -35,6 +35,8 @@ export interface Job extends Route {
 }
 
 export interface Consumer {
+  /** Takes further jobs only while fewer than so many run, however many its concurrency allows; undefined: as many as that again. */
+  narrow(max: number | undefined): void;
   /** Takes no further job; running ones continue. */
   pause(): Promise<void>;
   /** Takes no further job, waits for the running ones, and releases everything. */

@@ -1,7 +1,7 @@
 /**
  * Owns which tenant may have a consumer's next slot. When more than one tenant has work, some free slots are reserved for tenants that run
  * less than their share here, so that a small one doesn't wait until another's long steps end. The reserve is a fixed part, plus as many
- * slots as such tenants ran lately and don't run now. Invariant: 0 ≤ free ≤ concurrency.
+ * slots as such tenants ran lately and don't run now. Invariant: 0 ≤ free ≤ concurrency. A narrowed consumer's slots are fewer.
  */
 
 import type { TenantId } from '@tidemark/core';
@@ -32,6 +32,8 @@ export class TenantSlots {
   readonly #running = new Map<TenantId, Tenant>();
   #begunCount = 0;
   #free: number;
+  /** How many slots are out of use for now. */
+  #shut = 0;
   /** The sum of what they ran at their peaks and don't run now. */
   #missing = 0;
 
@@ -41,17 +43,22 @@ export class TenantSlots {
   }
 
   get free(): number {
-    return this.#free;
+    return Math.max(0, this.#free - this.#shut);
   }
 
   /** Free slots that any tenant may have. */
   get open(): number {
-    return Math.max(0, this.#free - this.#kept());
+    return Math.max(0, this.free - this.#kept());
   }
 
   /** Tenants that may have none of the reserved slots: they run their share, counting one more tenant. */
   get full(): ReadonlySet<TenantId> {
     return new Set([...this.#running].filter(([, tenant]) => this.#isFull(tenant)).map(([name]) => name));
+  }
+
+  /** Uses at most so many slots from now on; undefined: all. Those taken stay taken. */
+  narrow(max = this.#concurrency): void {
+    this.#shut = Math.max(0, this.#concurrency - max);
   }
 
   /** Takes a slot before its tenant is known. */

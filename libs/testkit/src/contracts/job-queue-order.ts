@@ -105,6 +105,23 @@ export function keptSlotTests(queue: () => JobQueue): void {
     await eventually(() => held.begun.length === 2 + 200 + 2);
   });
 
+  test('a narrowed consumer takes no more than it is told to, and all it can when it is widened', async () => {
+    held = holding();
+    const consumer = await queue().consume({ concurrency: 4, routes: routesOf(definition) }, held.handle);
+    await queue().enqueue(many('first', 2));
+    await eventually(() => held.begun.length === 2);
+    consumer.narrow(1);
+    await queue().enqueue(many('later', 5));
+    held.letGo();
+    await eventually(() => held.begun.length === 3);
+    consumer.narrow(3);
+    await eventually(() => held.begun.length === 5);
+    consumer.narrow(undefined);
+    await eventually(() => held.begun.length === 6);
+    held.letAllGo();
+    await eventually(() => held.begun.length === 7);
+  });
+
   test('a tenant that is alone has all slots', async () => {
     held = holding();
     await queue().consume({ concurrency: 32, routes: routesOf(definition) }, held.handle);

@@ -192,7 +192,8 @@ function next(writer: Writer, stream: NaiveStream, act: Act, pick: number): Enve
   const { epoch, holder, ordinal } = stream.lease;
   if (act === 'revoke') {
     const reason = choose(['holder-dead', 'holder-dead', 'lease-not-listed', 'asked'], decide(4));
-    return envelope(writer, stream, 'LeaseRevoked', { epoch, holder, reason, isGone: decide(2) === 0 });
+    const beside = choose([undefined, 0, 1, 2, 7], decide(5));
+    return envelope(writer, stream, 'LeaseRevoked', { epoch, holder, reason, isGone: decide(2) === 0, beside });
   }
   return { ...holderDraft(writer, stream, act, decide), epoch, holder, ordinal: ordinal + 1 } as Envelope;
 }

@@ -1,7 +1,7 @@
 /** Owns what the naive fold does with holder events. Written from the architecture's words alone (see fold.ts). */
 
 import type { Controls, Envelope, RejectReason } from '@tidemark/core';
-import { countCrash, type InboxEvent } from './inbox.ts';
+import { countCrash, forgive, type InboxEvent } from './inbox.ts';
 import {
   declare,
   handOutSignals,
@@ -90,9 +90,10 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
       const task = stream.tasks.find((one) => one.id === event.control.task);
       if (task === undefined) return absent(stream, event.control.task);
       if (event.type === 'EffectIntended') return ask(stream, task, event.control);
-      return event.type === 'EffectPending'
-        ? acceptOutside(task, event.id, event.control)
-        : resolve(task, event.control);
+      if (event.type === 'EffectPending') return acceptOutside(task, event.id, event.control);
+      const refused = resolve(task, event.control);
+      if (refused === null && event.control.outcome === 'done') forgive(stream);
+      return refused;
     }
     case 'CheckpointCommitted':
       return commit(stream, event);
@@ -260,8 +261,7 @@ function commit(stream: NaiveStream, event: Envelope<'CheckpointCommitted'>): Ou
   if (control.stepVersion > stream.version) stream.version = control.stepVersion;
   if (stream.isUnsettled) stream.resumed = true;
   stream.isUnsettled = false;
-  stream.crashCount = 0;
-  stream.crashTimesMs = [];
+  forgive(stream);
   declare(stream, control.sequence, control.tasks);
   handOutSignals(stream);
   return null;

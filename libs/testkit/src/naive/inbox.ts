@@ -202,7 +202,13 @@ function revoke(stream: NaiveStream, event: Envelope<'LeaseRevoked'>): Outcome {
       if (effect.status === 'intended' && isGone !== true) addSilent(effect, holder);
     }
   }
-  if (reason !== 'asked') countCrash(stream, event.atMs);
+  if (reason === 'asked') return null;
+  let others = event.control.beside ?? 0;
+  if (stream.besideMax !== undefined) others = Math.min(others, stream.besideMax);
+  else if (stream.diedBeside !== undefined) others = Math.min(others, stream.diedBeside);
+  if (stream.diedBeside === undefined) stream.diedBeside = others;
+  else stream.besideMax = (others - (others % 2)) / 2;
+  if (others === 0) countCrash(stream, event.atMs);
   return null;
 }
 
@@ -211,6 +217,14 @@ function addSilent(effect: NaiveEffect, holder: string): void {
   const known = new Set(effect.silentHolders).add(holder);
   effect.silentHolders = [...known].slice(0, SILENT_KEPT);
   if (known.size > SILENT_KEPT) effect.hasMoreSilent = true;
+}
+
+/** It got on, or somebody vouches for it. */
+export function forgive(stream: NaiveStream): void {
+  stream.crashCount = 0;
+  stream.crashTimesMs = [];
+  stream.diedBeside = undefined;
+  stream.besideMax = undefined;
 }
 
 /** A holder ended without a request to. */
@@ -283,8 +297,7 @@ function reopen(stream: NaiveStream): void {
 /** As if nothing had failed yet. */
 function clearFailures(stream: NaiveStream, task: NaiveTask | undefined): void {
   stream.isUnsettled = false;
-  stream.crashCount = 0;
-  stream.crashTimesMs = [];
+  forgive(stream);
   stream.budgetFrom = stream.head.sequence;
   stream.repeats = undefined;
   if (task === undefined) return;

@@ -80,6 +80,8 @@ export interface NaiveStream {
   resumed?: true | undefined;
   crashCount: number;
   crashTimesMs: number[];
+  diedBeside?: number | undefined;
+  besideMax?: number | undefined;
   budgetFrom: number;
   /** Pending tasks, in order of creation. */
   tasks: NaiveTask[];

@@ -104,6 +104,8 @@ function streamLines(stream: StreamState): string[] {
     ...(stream.ruling === null ? [] : [`ruled ${stream.ruling}`]),
     ...(stream.undo === null ? [] : [`compensated by ${stream.undo}`]),
     ...(stream.crashCount === 0 ? [] : [`crashed ${stream.crashCount} (at ${stream.crashTimesMs.join(' ')})`]),
+    ...(stream.diedBeside === undefined || stream.diedBeside === 0 ? [] : [`died beside ${stream.diedBeside}`]),
+    ...(stream.besideMax === undefined ? [] : [`beside ${stream.besideMax} at most`]),
     ...(stream.budgetFrom === 0 ? [] : [`budget from ${stream.budgetFrom}`]),
     ...(stream.pinned ? [`pinned to ${stream.version}`] : []),
     ...(stream.signals.length > 0 ? [`signals ${stream.signals.map(({ name }) => name).join(' ')}`] : []),

@@ -27,7 +27,8 @@ export function queueView({ redis, network, process }: ViewDependencies): JobQue
       await call('consume', () => redis.consume(consumer));
       // The consumer does both itself, and awaits no answer.
       const pause = async (): Promise<void> => redis.forget(consumer);
-      return { pause, close: pause };
+      const narrow = (max = concurrency): void => redis.narrow(consumer, Math.min(max, concurrency));
+      return { pause, close: pause, narrow };
     },
     depth: (definitions) => call('depth', () => new Map(definitions.map((name) => [name, redis.depth(name)]))),
     close: async () => {},

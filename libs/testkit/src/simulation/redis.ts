@@ -13,7 +13,7 @@ import type { Scheduler } from './scheduler.ts';
 export interface JobConsumer {
   readonly process: SimulatedProcess;
   readonly routes: ReadonlySet<string>;
-  readonly concurrency: number;
+  concurrency: number;
   readonly handle: (job: Job) => Promise<void>;
   underWayCount: number;
 }
@@ -85,6 +85,11 @@ export class SimulatedRedis {
 
   consume(consumer: JobConsumer): void {
     this.#consumers.push(consumer);
+    this.#serve();
+  }
+
+  narrow(consumer: JobConsumer, concurrency: number): void {
+    consumer.concurrency = concurrency;
     this.#serve();
   }
 

@@ -15,6 +15,7 @@ export {
   PausedRuns,
   type Queued,
   QueuePauses,
+  type RunStop,
   workOf,
 } from './paused-queues.ts';
 export {

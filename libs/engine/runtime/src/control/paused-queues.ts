@@ -149,11 +149,11 @@ function heldOf({ key, value }: MemoryRow): PausedQueue {
   };
 }
 
-/** Tells a run to start nothing further. It is read before each task, and a flag is cheaper to read than a composite signal. */
-class RunStop {
+/** Tells a run to start nothing further and to hand its workflow over. It is read before each task, and a flag is cheaper to read than a composite signal. */
+export class RunStop {
   readonly queued: Queued;
   readonly #stopping: AbortSignal;
-  isHeld = false;
+  #isHeld = false;
 
   constructor(queued: Queued, stopping: AbortSignal) {
     this.queued = queued;
@@ -161,7 +161,11 @@ class RunStop {
   }
 
   get aborted(): boolean {
-    return this.isHeld || this.#stopping.aborted;
+    return this.#isHeld || this.#stopping.aborted;
+  }
+
+  hold(): void {
+    this.#isHeld = true;
   }
 }
 
@@ -179,8 +183,8 @@ export class PausedRuns {
     await this.#queues.known().catch(() => {});
   }
 
-  /** Returns a flag that is set when the run must start nothing further: its queue is paused, or `stopping` has aborted. */
-  begin(queued: Queued & { readonly workflow: WorkflowId }, stopping: AbortSignal): Pick<AbortSignal, 'aborted'> {
+  /** Returns a flag that is set when the run must start nothing further: its queue is paused, `stopping` has aborted, or it is held. */
+  begin(queued: Queued & { readonly workflow: WorkflowId }, stopping: AbortSignal): RunStop {
     const stop = new RunStop(queued, stopping);
     this.#runs.set(queued.workflow, stop);
     return stop;
@@ -195,7 +199,7 @@ export class PausedRuns {
     if (this.#runs.size === 0) return;
     const held = await this.#queues.known().catch(() => undefined);
     if (held === undefined || held.all.length === 0) return;
-    for (const stop of this.#runs.values()) if (held.has(stop.queued)) stop.isHeld = true;
+    for (const stop of this.#runs.values()) if (held.has(stop.queued)) stop.hold();
   }
 
   isHeld(queued: Queued): Promise<boolean> {

@@ -52,6 +52,23 @@ describe('a lease keeper', () => {
     },
   );
 
+  it('says how many others ended with it: by rows, and by what the holder listed last', async () => {
+    const others = ['x', 'y'].map((name) => lease(name, 'h1', 1, 1));
+    beats('h1', ['w', 1], ['x', 1], ['y', 1], ['claimed-a-moment-ago', 1]);
+    leases = [lease('w', 'h1'), ...others, lease('z', 'h2', 1, 1)];
+    beats('h2', ['z', 1]);
+    await keeper.check();
+    ports.liveness.holders.clear();
+    await keeper.check();
+    expect(await revoked()).toEqual([
+      ['w', { epoch: 1, holder: 'h1', reason: 'holder-dead', isGone: true, beside: 3 }],
+    ]);
+    expect((await revoked(1 as Partition)).at(-1)).toEqual([
+      'z',
+      { epoch: 1, holder: 'h2', reason: 'holder-dead', isGone: true },
+    ]);
+  });
+
   it('leaves the lease of a holder that lives and lists it', async () => {
     beats('h1', ['w', 1]);
     await keeper.check();

@@ -21,6 +21,20 @@ export const GHOST_GRACE_MS = 2_000;
  */
 export const LEASE_POLL_PERIOD_MS = 1_000;
 
+interface Revocation {
+  readonly lease: LeaseRow;
+  readonly reason: RevokeReason;
+  readonly isGone: boolean;
+  /** Other leases of the holder, which end with it. */
+  readonly beside: number;
+}
+
+function countsOf(leases: readonly LeaseRow[]): ReadonlyMap<HolderId, number> {
+  const counts = new Map<HolderId, number>();
+  for (const { holder } of leases) counts.set(holder, (counts.get(holder) ?? 0) + 1);
+  return counts;
+}
+
 const leaseName = (lease: LeaseRow): string => `${lease.workflow}:${lease.epoch}`;
 
 export class LeaseKeeper {
@@ -36,6 +50,8 @@ export class LeaseKeeper {
    * Holders whose absence is a reason to poll: those that lived at the last poll, and those whose leases have come to rows since it began.
    */
   #expected = new Set<HolderId>();
+  /** How many leases each living worker listed last: of one that has died some may not be in rows yet. */
+  #listedCounts: ReadonlyMap<HolderId, number> = new Map();
   /** The next check polls the leases even if it is not due. */
   #isWanted = true;
   /** When the next poll is due, on the monotonic clock. */
@@ -104,20 +120,27 @@ export class LeaseKeeper {
     }
     for (const holder of view.holders.keys()) this.#expected.add(holder);
     const ghosts = new Map<string, number>();
-    const due: { lease: LeaseRow; reason: RevokeReason; isGone: boolean }[] = [];
+    const due: Revocation[] = [];
+    const counts = countsOf(leases);
     for (const lease of leases) {
       const reason = this.#reasonToRevoke(lease, view, ghosts);
       // It polls until rows show the end of the lease: another claim of a dead holder may be on its way.
       if (reason !== undefined) this.#isWanted = true;
       if (reason === undefined || this.#revoked.has(leaseName(lease))) continue;
-      due.push({ lease, reason, isGone: reason === 'holder-dead' && view.isGone(lease.holder) });
+      if (reason === 'lease-not-listed') due.push({ lease, reason, isGone: false, beside: 0 });
+      else {
+        const { holder } = lease;
+        const count = Math.max(counts.get(holder)!, this.#listedCounts.get(holder) ?? 0);
+        due.push({ lease, reason, isGone: view.isGone(holder), beside: count - 1 });
+      }
     }
+    this.#listedCounts = new Map([...view.holders].map(([holder, listed]) => [holder, listed.size]));
     this.#ghosts = ghosts;
     // A possibly lost lease is polled again once its grace is over.
     if (ghosts.size > 0) this.#dueMs = Math.min(this.#dueMs, this.#ports.clock.monotonicMs() + LEASE_POLL_PERIOD_MS);
     const standing = new Set(leases.map(leaseName));
     this.#revoked = new Set([...this.#revoked].filter((name) => standing.has(name)));
-    await Promise.all(due.map(({ lease, reason, isGone }) => this.#revoke(lease, reason, isGone)));
+    await Promise.all(due.map((each) => this.#revoke(each)));
   }
 
   async #leasesAndHolders(): Promise<{ readonly leases: readonly LeaseRow[]; readonly view: LivenessView }> {
@@ -148,13 +171,13 @@ export class LeaseKeeper {
     return now - since > GHOST_GRACE_MS ? 'lease-not-listed' : undefined;
   }
 
-  async #revoke(lease: LeaseRow, reason: RevokeReason, isGone: boolean): Promise<void> {
+  async #revoke({ lease, reason, isGone, beside }: Revocation): Promise<void> {
     const { epoch, holder } = lease;
     await this.#inbox.write(
       lease,
       eventId(`revoke:${leaseName(lease)}`),
       'LeaseRevoked',
-      { epoch, holder, reason, isGone },
+      { epoch, holder, reason, isGone, ...(beside > 0 && { beside }) },
       null,
     );
     this.#revoked.add(leaseName(lease));

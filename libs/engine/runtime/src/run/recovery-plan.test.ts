@@ -120,7 +120,9 @@ describe('a plan', () => {
     const crashTimesMs = [NOW_MS - 3_700_000, NOW_MS - 60_000, NOW_MS];
     const { crashes, next } = planOf({ ...opened, crashCount: 3, crashTimesMs });
     expect(crashes).toMatchObject({ count: 3, lastHourCount: 2, attemptsLeftCount: 1 });
-    expect(next).toEqual({ kind: 'runs', task: '0.0', step: 'go', alone: true });
+    expect(next).toEqual({ kind: 'runs', task: '0.0', step: 'go', alone: true, besideMax: null });
+    expect(planOf({ ...opened, besideMax: 3 }).next).toMatchObject({ alone: false, besideMax: 3 });
+    expect(planOf({ ...opened, besideMax: 0 }).next).toMatchObject({ alone: true });
   });
 
   it.each<[string, (state: StreamState) => StreamState, object]>([

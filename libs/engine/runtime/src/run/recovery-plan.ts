@@ -22,6 +22,7 @@ import {
   type RecoveryAction,
   type Resolution,
   recoveryAction,
+  runsAlone,
   type Sequence,
   type StreamState,
   type TaskId,
@@ -89,8 +90,17 @@ export type PlannedNext =
   | { readonly kind: 'will-park'; readonly code: string }
   /** Nothing can run now: all pending tasks are blocked. */
   | { readonly kind: 'blocked' }
-  /** The next holder resumes with this task; `alone`: no other task runs beside it, since its holder died. */
-  | { readonly kind: 'runs'; readonly task: TaskId; readonly step: string; readonly alone: boolean };
+  /**
+   * The next holder resumes with this task; `alone`: no other task runs beside it, since it may have killed its holder. `besideMax`: how many other
+   * workflows the holder may run then; null: any number.
+   */
+  | {
+      readonly kind: 'runs';
+      readonly task: TaskId;
+      readonly step: string;
+      readonly alone: boolean;
+      readonly besideMax: number | null;
+    };
 
 export interface RecoveryPlan {
   readonly workflow: WorkflowId;
@@ -222,5 +232,11 @@ function nextOf({ state, definition }: RecoveryFacts): PlannedNext {
     return { kind: 'will-park', code: 'step-budget' };
   const first = firstUnblocked(state.frontier);
   if (first === undefined) return { kind: 'blocked' };
-  return { kind: 'runs', task: first.id, step: first.step, alone: state.crashCount > 0 };
+  return {
+    kind: 'runs',
+    task: first.id,
+    step: first.step,
+    alone: runsAlone(state),
+    besideMax: state.besideMax ?? null,
+  };
 }

@@ -13,6 +13,7 @@ import {
   FencedError,
   type Json,
   type Lamport,
+  runsAlone,
   type Sequence,
   type TaskId,
   type TaskState,
@@ -244,7 +245,7 @@ export class WorkflowRunner {
   #startTasks(): void {
     const { definition, stop, stream } = this.#options;
     // After a crash one task runs at a time, so that a further crash shows which task kills its workers.
-    const parallel = stream.speculative.crashCount > 0 ? 1 : definition.parallel;
+    const parallel = runsAlone(stream.speculative) ? 1 : definition.parallel;
     while (!stop.aborted && !this.#abort.signal.aborted && this.#running.size < parallel) {
       const task = this.#nextTask();
       if (task === undefined) return;

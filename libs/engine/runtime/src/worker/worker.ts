@@ -50,6 +50,7 @@ import { LeasedStream } from '../lease/index.ts';
 import { isRunnable, jobOf } from '../projection/index.ts';
 import { type RunEnd, releaseDraft, WorkflowRunner } from '../run/index.ts';
 import { withUndos } from '../sagas/index.ts';
+import { Company, type Member } from './company.ts';
 import { contextReads, memoryReads } from './context-reads.ts';
 import { LeasedReads } from './leased-reads.ts';
 import { BEAT_PERIOD_MS, BEAT_STALL_MS, BEAT_TTL_MS } from './limits.ts';
@@ -108,6 +109,7 @@ export class Worker {
   readonly #leases = new Map<WorkflowId, Epoch>();
   readonly #runners = new Map<WorkflowId, WorkflowRunner>();
   readonly #queues: PausedRuns;
+  readonly #company = new Company((max) => this.#consumer?.narrow(max));
   /** What it announces of its code; undefined: nothing would resume because of it. */
   readonly #announced: Announcement | undefined;
   readonly #load: (workflow: WorkflowId) => Promise<StreamSnapshot | undefined>;
@@ -270,16 +272,18 @@ export class Worker {
     if (definition === undefined || (!isRunnable(state) && job.offset <= snapshot.next)) return;
     if (await whileUnavailable(ports.clock, this.#stopping.signal, () => this.#queues.isHeld(state))) return;
     lamport.witness(state.lamport);
+    const member: Member = { besideMax: state.besideMax, stop: this.#queues.begin(state, this.#stopping.signal) };
     try {
-      await this.#lease(definition, snapshot, state);
+      await this.#lease(definition, snapshot, state, member);
     } finally {
+      this.#company.leave(member);
       this.#leases.delete(state.workflow);
       this.#queues.end(state.workflow);
     }
   }
 
   /** Claims, runs, releases. Throws `FencedError` when another worker was first, or when the lease is lost. */
-  async #lease(known: Definition, snapshot: StreamSnapshot, state: StreamState): Promise<void> {
+  async #lease(known: Definition, snapshot: StreamSnapshot, state: StreamState, member: Member): Promise<void> {
     const { ports, lamport } = this.#options;
     const { definition, guard } = await this.#withSecrets(known, state);
     const content = StreamContent.from(snapshot, state, ports.digest);
@@ -294,13 +298,20 @@ export class Worker {
         content.apply(envelope, payload);
         runner?.onControlChanged();
       },
-      onAccepted: guard ? undefined : (event, payload) => this.#sample.offer(known.name, event, payload),
+      onAccepted: (event, payload) => {
+        this.#company.restrict(member, stream.confirmed.besideMax);
+        if (guard === undefined) this.#sample.offer(known.name, event, payload);
+      },
       onFenced: (error) => runner?.cancel(error),
     });
     if (!isRunnable(state)) await stream.catchUp();
     if (stream.fenced !== undefined) throw stream.fenced;
     if (!isRunnable(stream.confirmed)) return;
     if (await this.#passOn(stream, partition)) return;
+    const { besideMax } = stream.confirmed;
+    if (!(await this.#company.join(Object.assign(member, { besideMax }), this.#stopping.signal))) {
+      return this.#handOver(stream, partition);
+    }
     // Listed before the claim lands, so that no coordinator takes it for the lease of a dead worker.
     this.#leases.set(state.workflow, (stream.confirmed.epoch + 1) as Epoch);
     const claimed = stream.stage([{ type: 'LeaseClaimed', control: {}, payload: null }]);
@@ -324,7 +335,7 @@ export class Worker {
       stream,
       content,
       build: this.#options.build,
-      stop: this.#queues.begin(state, this.#stopping.signal),
+      stop: member.stop,
       abandon: this.#abandon.signal,
       onProgress: (task, progress) => {
         const reported = progressed.take(task, progress, ports.clock.monotonicMs());

@@ -96,13 +96,14 @@ const DESCRIPTIONS: { readonly [T in EventType]: Describe<T> } = {
   }),
   SignalReceived: ({ name }) => ({ kind: 'signal', title: 'Signal', detail: `${name} came`, facts: { name } }),
   TimerFired: ({ timer }) => ({ title: 'Timer fired', detail: timerWords(timer), tone: 'quiet' }),
-  LeaseRevoked: ({ epoch, holder, reason, isGone }) => {
+  LeaseRevoked: ({ epoch, holder, reason, isGone, beside = 0 }) => {
     const facts = { holder, reason };
     const revoked = { kind: 'lease_lost', tone: 'bad', facts } as const;
     if (reason === 'asked') return { ...revoked, title: 'Lease revoked', detail: `(asked, epoch ${epoch})` };
     const dead = isGone === true ? 'its process ended' : 'it fell silent';
     const why = reason === 'holder-dead' ? dead : 'it no longer reported the lease';
-    return { ...revoked, title: 'Worker lost', detail: `(epoch ${epoch}): ${why}` };
+    const others = beside === 0 ? '' : `, with ${beside} other ${beside === 1 ? 'workflow' : 'workflows'}`;
+    return { ...revoked, title: 'Worker lost', detail: `(epoch ${epoch}): ${why}${others}` };
   },
   EffectConfirmed: ({ token, outcome }) => ({
     ...{ kind: 'confirmed', title: 'Effect confirmed', tone: outcome === 'failed' ? 'warn' : 'plain' },

@@ -65,7 +65,14 @@ const nextSchema = z
       kind: z.literal('runs'),
       task: z.string(),
       step: z.string(),
-      alone: z.boolean().meta({ description: 'Without any other beside it, since its holder died.' }),
+      alone: z.boolean().meta({ description: 'Without any other beside it, since it may have killed its holder.' }),
+      besideMax: z
+        .number()
+        .nullable()
+        .meta({
+          description:
+            'How many other workflows its holder may run beside it, since it may have killed the last; null: any number.',
+        }),
     }),
   ])
   .meta({

@@ -1,0 +1,191 @@
+/** Who runs beside whom: a run that kills its workers is found among its neighbours, and none of those waits for a person. */
+
+import type { WorkflowId } from '@tidemark/core';
+import { definitionOf, effectOf } from '@tidemark/testkit/engine/simulated-definition';
+import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
+import { SimulatedLog } from '@tidemark/testkit/simulated-log';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Company } from './company.ts';
+
+const never = new AbortController().signal;
+
+describe('a company', () => {
+  const narrowed: (number | undefined)[] = [];
+  const memberOf = (besideMax?: number) => {
+    const stop = {
+      aborted: false,
+      hold: () => {
+        stop.aborted = true;
+      },
+    };
+    return { besideMax, stop };
+  };
+
+  beforeEach(() => {
+    narrowed.length = 0;
+  });
+
+  it('lets everybody in while nobody is suspected, and narrows nothing', async () => {
+    const company = new Company((max) => narrowed.push(max));
+    const joined = await Promise.all(Array.from({ length: 100 }, () => company.join(memberOf(), never)));
+    expect(joined.every((each) => each)).toBe(true);
+    expect(narrowed).toEqual([]);
+  });
+
+  it('makes room for a suspect by handing over the newest, and takes no more until it has got on', async () => {
+    const company = new Company((max) => narrowed.push(max));
+    const others = Array.from({ length: 4 }, () => memberOf());
+    for (const other of others) await company.join(other, never);
+    const suspect = memberOf(1);
+    let isIn = false;
+    const joining = company.join(suspect, never).then((hasJoined) => {
+      isIn = hasJoined;
+    });
+    expect(others.map(({ stop }) => stop.aborted)).toEqual([false, true, true, true]);
+    expect(narrowed).toEqual([2]);
+    // Meanwhile nobody else begins here.
+    expect(await company.join(memberOf(), never)).toBe(false);
+    company.leave(others[3]!);
+    company.leave(others[2]!);
+    await Promise.resolve();
+    expect(isIn).toBe(false);
+    company.leave(others[1]!);
+    await joining;
+    expect(isIn).toBe(true);
+    expect(await company.join(memberOf(), never)).toBe(false);
+    company.restrict(suspect, undefined);
+    expect(narrowed).toEqual([2, undefined]);
+    expect(await company.join(memberOf(), never)).toBe(true);
+  });
+
+  it('two who want to be alone are alone one after the other', async () => {
+    const company = new Company((max) => narrowed.push(max));
+    const [first, second] = [memberOf(0), memberOf(0)];
+    expect(await company.join(first, never)).toBe(true);
+    const joining = company.join(second, never);
+    expect(first.stop.aborted).toBe(true);
+    company.leave(first);
+    expect(await joining).toBe(true);
+    company.leave(second);
+    expect(narrowed).toEqual([1, undefined]);
+  });
+
+  it('ends the wait when the worker stops', async () => {
+    const company = new Company((max) => narrowed.push(max));
+    await company.join(memberOf(), never);
+    const stopping = new AbortController();
+    const joining = company.join(memberOf(0), stopping.signal);
+    stopping.abort();
+    expect(await joining).toBe(false);
+    expect(narrowed).toEqual([1, undefined]);
+  });
+});
+
+describe('runs that kill their workers', () => {
+  const STEP_MS = 20_000;
+  const LONG_MS = 900_000;
+  let log: SimulatedLog;
+  let world: SimulatedWorld;
+
+  beforeEach(async () => {
+    log = new SimulatedLog(64);
+    world = new SimulatedWorld(log, 64);
+    await world.coordinator.start();
+  });
+
+  afterEach(() => world.close());
+
+  const slow = definitionOf({
+    name: 'slow',
+    steps: { a: async () => world.ports.clock.sleep(STEP_MS, never).then(() => ({ done: 'end' })) },
+  });
+  const poison = definitionOf({ name: 'poison', steps: { a: () => ({ done: 'lived' }) } });
+
+  /** A worker that dies in a step of `poison` if that attempt is deadly, and then another; the number of deaths. */
+  async function beginWorkers(isDeadly: (attempt: number) => boolean): Promise<() => number> {
+    let [deaths, attempts] = [0, 0];
+    const begin = async (): Promise<void> => {
+      const deadly = {
+        ...poison,
+        steps: definitionOf({
+          steps: {
+            a: async () => {
+              // Its neighbours are all there by then.
+              await world.ports.clock.sleep(1_000, never);
+              if (!isDeadly(attempts++)) return { done: 'lived' };
+              deaths++;
+              await worker.die();
+              void begin();
+              return new Promise(() => {});
+            },
+          },
+        }).steps,
+      };
+      const worker = await world.worker([slow, deadly]);
+    };
+    await begin();
+    return () => deaths;
+  }
+
+  async function startAll(counts: { readonly slow: number; readonly poison: number }): Promise<readonly WorkflowId[]> {
+    const before = await Promise.all(
+      Array.from({ length: counts.slow / 2 }, (_, at) => world.start(slow, null, { id: `before${at}` })),
+    );
+    for (let at = 0; at < counts.poison; at++) await world.start(poison, null, { id: `guilty${at}` });
+    const after = Array.from({ length: counts.slow / 2 }, (_, at) => world.start(slow, null, { id: `after${at}` }));
+    return [...before, ...(await Promise.all(after))];
+  }
+
+  /** Runs until each has ended or waits for a person. */
+  const settled = (all: readonly WorkflowId[]): Promise<number> => {
+    const isSettled = (each: WorkflowId): boolean => ['completed', 'parked'].includes(world.status(each)!);
+    return world.ports.clock.runUntil(() => all.every(isSettled), LONG_MS);
+  };
+
+  it.each([1, 2])(
+    '%i of them: found and parked, and no neighbour is, though none gets on between two deaths',
+    async (count) => {
+      const deaths = await beginWorkers(() => true);
+      const neighbours = await startAll({ slow: 24, poison: count });
+      for (let at = 0; at < count; at++) {
+        await world.until(`guilty${at}` as WorkflowId, 'parked', LONG_MS);
+        expect(world.ports.store.rows.get(`guilty${at}` as WorkflowId)!.stream.reason).toBe('recovery-limit');
+      }
+      await settled(neighbours);
+      expect(neighbours.map((each) => world.status(each))).toEqual(neighbours.map(() => 'completed'));
+      expect(deaths()).toBeLessThanOrEqual(11 * count);
+    },
+  );
+
+  it('one that kills two workers of three ends as its neighbours do', async () => {
+    const deaths = await beginWorkers((attempt) => attempt % 3 !== 2);
+    const neighbours = await startAll({ slow: 24, poison: 1 });
+    const all = [...neighbours, 'guilty0' as WorkflowId];
+    await settled(all);
+    expect(all.map((each) => world.status(each))).toEqual(all.map(() => 'completed'));
+    expect(deaths()).toBe(2);
+  });
+
+  it('a worker that dies every few seconds of something else finishes a step of many calls', async () => {
+    const call = effectOf({ kind: 'idempotent', call: () => world.ports.clock.sleep(1_000, never).then(() => 'ok') });
+    const long = definitionOf({
+      name: 'long',
+      steps: {
+        a: async (context) => {
+          for (let at = 0; at < 40; at++) await context.effect(call, { at });
+          return { done: 'end' };
+        },
+      },
+    });
+    let worker = await world.worker([long]);
+    const run = await world.start(long, null, { id: 'long' });
+    let deaths = 0;
+    while (world.status(run) !== 'completed' && world.status(run) !== 'parked') {
+      await world.ports.clock.run(3_000 + 1_500 * (deaths++ % 5));
+      await worker.die();
+      worker = await world.worker([long]);
+    }
+    expect(world.status(run)).toBe('completed');
+    expect(deaths).toBeGreaterThan(5);
+  });
+});
