@@ -4,9 +4,9 @@
  */
 
 import type { EffectKind } from '@tidemark/core';
-import type { ConfirmationPolicy, RetryPolicy } from '@tidemark/runtime';
+import type { ConfirmationPolicy, RetryOptions, RetryPolicy } from '@tidemark/runtime';
 import { type DefinitionProblem, nameProblems, schemaProblems, unknownMembers } from './problem.ts';
-import { type RetryOptions, retryProblems } from './retry.ts';
+import { retryProblems } from './retry.ts';
 
 /** Shortest time between two probes of an unconfirmed effect, in milliseconds. */
 const CONFIRM_PROBE_MIN_MS = 100;

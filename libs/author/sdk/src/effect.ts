@@ -7,16 +7,18 @@ import { toJson } from '@tidemark/codec';
 import { type EffectKey, type EffectKind, InvalidError, type Json } from '@tidemark/core';
 import {
   type ConfirmationPolicy,
+  DEFAULT_RETRY,
   type EffectContext,
   type EffectDefinition,
   PendingResult,
   type ProbeResult,
+  type RetryOptions,
+  retryPolicy,
 } from '@tidemark/runtime';
 import { effectSpecProblems } from './effect-checks.ts';
-import { CONFIRM_DEFAULT, EFFECT_RETRY_DEFAULT } from './limits.ts';
+import { CONFIRM_DEFAULT } from './limits.ts';
 import { kindOf, parser } from './parse.ts';
 import { refuseProblems } from './problem.ts';
-import { type RetryOptions, retryPolicy } from './retry.ts';
 import type { Given, Parsed, Schema } from './schema.ts';
 import { hasSecrets } from './secret.ts';
 
@@ -74,8 +76,9 @@ export interface EffectSpec<Request extends Schema, Response extends Schema> {
   /** Follow-up of a call that returned `pending(…)`; default: a probe a minute, a person after a day. */
   readonly confirm?: Partial<ConfirmationPolicy> | undefined;
   /**
-   * Default: 5 attempts, 200 ms first, doubling, at most 30 s. An error of an irreversible call doesn't prove that nothing happened: before
-   * the next attempt the probe is called, or without one a person asked. Throw `NotDoneError` when it certainly did not happen.
+   * Default: 5 attempts, and a day for faults that pass by themselves; 200 ms first, doubling, at most 5 min, of which a random part. An
+   * error of an irreversible call doesn't prove that nothing happened: before the next attempt the probe is called, or without one a person
+   * asked. Throw `NotDoneError` when it certainly did not happen.
    */
   readonly retry?: RetryOptions | undefined;
   /** Time-out of one call; default 30 s, at most an hour. */
@@ -125,7 +128,7 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
   const { operation, kind, call, probe, compensate, compensateUnknown, heartbeatTimeoutMs, probeFences, afterSilence } =
     spec;
   const settings = {
-    retry: retryPolicy(spec.retry, EFFECT_RETRY_DEFAULT),
+    retry: retryPolicy(spec.retry, DEFAULT_RETRY),
     timeoutMs: spec.timeoutMs ?? EFFECT_TIMEOUT_DEFAULT_MS,
     confirm: confirmation(spec.confirm),
   };

@@ -127,6 +127,8 @@ export interface EffectDefinition {
   readonly heartbeatTimeoutMs?: number | undefined;
   readonly confirm: ConfirmationPolicy;
   readonly retry: RetryPolicy;
+  /** Whom it calls, for people; absent: the operation. */
+  readonly receiver?: string | undefined;
   readonly parseRequest: Parse;
   readonly parseResponse: Parse;
   /** The request or the response has fields that are marked as secret. */
@@ -240,6 +242,8 @@ export interface StepContext {
   /** The workflow's own input. */
   readonly input: Json;
   /** Belief as it was when the step began. */
+  /** Whether the step is run again after this error. */
+  mayRetry(error: unknown): boolean;
   readonly belief: Json;
   /** The condition that made the task runnable, with the value that came. */
   readonly cause: (Cause & { readonly value: Json }) | null;

@@ -135,7 +135,7 @@ async function ask(run: EffectRun, signal: AbortSignal, { effect, key, request }
     );
   } catch (error) {
     signal.throwIfAborted();
-    throw new ProbeError(operation, effect.retry, key, run.hideSecrets(operation, error));
+    throw new ProbeError(effect, key, run.hideSecrets(operation, error));
   }
 }
 

@@ -315,6 +315,6 @@ export class JournaledCall implements AskedCall, UseInTurn {
   }
 
   #error(cause: unknown): EffectError {
-    return new EffectError(this.effect.operation, this.effect.retry, cause);
+    return new EffectError(this.effect, cause);
   }
 }
