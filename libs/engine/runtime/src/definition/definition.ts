@@ -135,6 +135,11 @@ export interface EffectDefinition {
   readonly hasSecrets?: boolean | undefined;
   /** For one call: what the call and its probes receive, when that differs from the recorded request; absent: the recorded request. */
   readonly asked?: Json | undefined;
+  /**
+   * The key as calls and probes send it, by the effect's own key and the request as they get it; absent: the effect's own. The ledger, and
+   * a compensation, have the effect's own all the same.
+   */
+  readonly sentKey?: ((key: EffectKey, request: Json) => string) | undefined;
   /** Turns an answer into what is recorded and given to the step; absent: the answer itself. */
   readonly recorded?: ((response: Json) => Json) | undefined;
   readonly call: (request: Json, context: EffectContext) => Promise<unknown>;
@@ -237,13 +242,13 @@ export interface StepContext {
   readonly step: string;
   /** 1 for the first attempt. */
   readonly attempt: number;
+  /** Whether the step is run again after this error. */
+  mayRetry(error: unknown): boolean;
   /** W3C `traceparent` of this attempt: spans that are started with it lie below this step in the workflow's trace. */
   readonly traceparent: string;
   /** The workflow's own input. */
   readonly input: Json;
   /** Belief as it was when the step began. */
-  /** Whether the step is run again after this error. */
-  mayRetry(error: unknown): boolean;
   readonly belief: Json;
   /** The condition that made the task runnable, with the value that came. */
   readonly cause: (Cause & { readonly value: Json }) | null;
