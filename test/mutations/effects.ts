@@ -15,7 +15,73 @@ const EFFECT_USES = 'libs/engine/runtime/src/effects/effect-uses.ts';
 const EFFECT_USES_TEST = 'libs/engine/runtime/src/effects/effect-uses.test.ts';
 const OVERLAPPING_TEST = 'libs/testkit/src/overlapping-calls.test.ts';
 
+const ATTEMPT_FAILURE = 'libs/engine/runtime/src/lease/attempt-failure.ts';
+const TAKEOVER_TEST = 'libs/engine/runtime/src/run/takeover.test.ts';
+const PATIENCE_TEST = 'libs/testkit/src/patience.test.ts';
+const REQUEST_KEY_TEST = 'libs/author/effects/src/request-key.test.ts';
+const RETRY_AFTER = 'libs/model/core/src/retry-after.ts';
+const RETRY_AFTER_TEST = 'libs/model/core/src/retry-after.test.ts';
+const RETRY = 'libs/engine/runtime/src/kernel/retry.ts';
+const RETRY_TEST = 'libs/engine/runtime/src/kernel/retry.test.ts';
+
 export const EFFECTS_MUTATIONS: Mutations = {
+  'no-patience': {
+    file: ATTEMPT_FAILURE,
+    edits: [["fault.kind === 'passing' && patienceMs > 0", 'false']],
+    caughtBy: TAKEOVER_TEST,
+    breaks: 'A fault that passes by itself is waited out, also by a probe at a take-over.',
+  },
+  'passing-faults-use-up-attempts': {
+    file: ATTEMPT_FAILURE,
+    edits: [['failureCount - passingCount + 1', 'failureCount + 1 + 0 * passingCount']],
+    caughtBy: PATIENCE_TEST,
+    test: 'uses up none of its attempts',
+    failsWith: 'waits for a person',
+    breaks: 'A fault that passes by itself uses up no attempt.',
+  },
+  'final-statuses-are-tried-again': {
+    file: 'libs/engine/runtime/src/definition/faults.ts',
+    edits: [["fault(isJudged ? 'open' : 'final')", "fault('open')"]],
+    caughtBy: PATIENCE_TEST,
+    test: 'credit, status 400: 1 attempts, as it is final',
+    breaks: 'What is refused for good is not asked again.',
+  },
+  'all-come-back-at-once': {
+    file: RETRY,
+    edits: [['asked * ASKED_SPREAD * policy.jitter * random', '0']],
+    caughtBy: RETRY_TEST,
+    breaks: 'Runs that a receiver told the same moment do not all come back at it.',
+  },
+  'no-jitter': {
+    file: RETRY,
+    edits: [['(1 - policy.jitter * random)', '1']],
+    caughtBy: RETRY_TEST,
+    breaks: 'Runs that failed together do not come back together.',
+  },
+  'retry-after-is-believed': {
+    file: RETRY_AFTER,
+    edits: [['Math.min(RETRY_AFTER_MAX_MS, Math.max(0, Math.ceil(ms)))', 'Math.ceil(ms)']],
+    caughtBy: RETRY_AFTER_TEST,
+    breaks: 'No header holds a run for more than a day, or sends it into the past.',
+  },
+  'limits-of-answers-that-met-none': {
+    file: RETRY_AFTER,
+    edits: [['asked !== undefined || !isLimited', 'asked !== undefined']],
+    caughtBy: RETRY_AFTER_TEST,
+    breaks: 'The reset of a limit is waited for only where the limit was met.',
+  },
+  'call-with-the-ledgers-key': {
+    file: JOURNALED_CALL,
+    edits: [['        key: sentKey(this),', '        key: this.key,']],
+    caughtBy: REQUEST_KEY_TEST,
+    breaks: 'Runs whose requests have one key send that key.',
+  },
+  'probe-with-the-ledgers-key': {
+    file: EFFECT_RECOVERY,
+    edits: [['probe(sentKey({ effect, key, request }), {', 'probe(key, {']],
+    caughtBy: REQUEST_KEY_TEST,
+    breaks: 'A probe asks by the key that the call sent.',
+  },
   'new-call-beside-a-recorded-one': {
     file: EFFECT_USES,
     edits: [

@@ -18,6 +18,18 @@ const RECOVERY_TEST = 'libs/model/core/src/recovery.test.ts';
 const RECOVERY = 'libs/model/core/src/recovery.ts';
 
 export const FOLD_MUTATIONS: Mutations = {
+  'passing-fault-in-the-row': {
+    file: FOLD_HOLDER,
+    edits: [['  if (outage !== undefined) return {', '  if (code === undefined) return {']],
+    caughtBy: FOLD_OUTCOMES_TEST,
+    breaks: 'A fault that passes by itself makes no row of equal failures longer or shorter.',
+  },
+  'outage-never-ends': {
+    file: FRONTIER,
+    edits: [["effect.status === 'done' && task.outage !== undefined", 'false']],
+    caughtBy: FOLD_OUTCOMES_TEST,
+    breaks: 'A call that is done ends the outage that the task waited for.',
+  },
   'later-rules-are-folded': {
     file: FOLD,
     edits: [[' && control.rules <= RULES_READABLE.max', '']],

@@ -1,18 +1,7 @@
 /** Owns the limits and defaults that several files share, each with its unit. Must hold no behaviour. */
 
-import type { RetryPolicy } from '@tidemark/runtime';
-
 /** Tokens that a cap on the answer may allow, at most. */
 export const OUTPUT_TOKENS_MAX_COUNT = 10_000_000;
-
-/** Retry of a model call by default; `nonRetryable` always holds the codes of errors that no further attempt can fix. */
-export const MODEL_RETRY_DEFAULT: Omit<RetryPolicy, 'nonRetryable'> = {
-  attempts: 5,
-  firstDelayMs: 1_000,
-  factor: 2,
-  maxDelayMs: 60_000,
-  jitter: 0.2,
-};
 
 /**
  * Largest recorded answer as JSON in UTF-8: 8 MiB, many times what models answer in text. It is in memory several times while it is

@@ -274,7 +274,12 @@ describe('a provider that refuses', () => {
     expect(error).toBeInstanceOf(ModelRefusedError);
   });
 
-  test.each([500, 503, 529])('with %i may have done it, and is asked again', async (status) => {
+  test.each([503, 529])('with %i did nothing, and costs nothing', async (status) => {
+    const error = await failure(true, { kind: 'status', status, body: '{"error":{"message":"overloaded"}}' });
+    expect(error).toMatchObject({ name: 'NotDoneError', code: 'model-busy', details: { status } });
+  });
+
+  test.each([500, 502, 504])('with %i may have done it, and is asked again', async (status) => {
     const error = await failure(true, {
       kind: 'status',
       status,

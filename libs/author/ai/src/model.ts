@@ -1,7 +1,7 @@
 /** Owns a model that steps may call, over any provider of the AI SDK. Must not record, count or retry anything: the runtime does. */
 
 import type { Tokenizer } from '@tidemark/core';
-import type { Model, RetryPolicy } from '@tidemark/runtime';
+import { DEFAULT_RETRY, type Model, type RetryOptions, retryPolicy } from '@tidemark/runtime';
 import { tokenizerFor } from '@tidemark/tokenizer';
 import { z } from 'zod';
 import { ask } from './ask.ts';
@@ -9,13 +9,15 @@ import { callOptions } from './call-options.ts';
 import { checked } from './checked.ts';
 import { FINAL_CODES } from './errors.ts';
 import { type SupportedModel, supported } from './language-model.ts';
-import { MODEL_RETRY_DEFAULT, OUTPUT_TOKENS_MAX_COUNT } from './limits.ts';
+import { OUTPUT_TOKENS_MAX_COUNT } from './limits.ts';
 import { defaultPrices, type PriceTable } from './price-table.ts';
 
 /** Tokens reserved in a budget for an answer, where neither the model nor the call limits its length. */
 const OUTPUT_TOKENS_DEFAULT_COUNT = 8_192;
 /** Time-out of one model call by default: ten minutes, since a model that reasons may be silent for minutes. */
 const MODEL_TIMEOUT_DEFAULT_MS = 600_000;
+/** First delay after a failed call, in milliseconds. */
+const MODEL_DELAY_DEFAULT_MS = 1_000;
 /** Longest time-out of one model call: an hour. */
 const MODEL_TIMEOUT_MAX_MS = 3_600_000;
 
@@ -28,8 +30,8 @@ export interface ModelOptions {
   readonly maxOutputTokens?: number | undefined;
   /** Time-out of one call, in milliseconds; ten minutes by default. */
   readonly timeoutMs?: number | undefined;
-  /** Overrides the defaults: 5 attempts, from 1 s doubling up to a minute. */
-  readonly retry?: Partial<RetryPolicy> | undefined;
+  /** Overrides the defaults: 5 attempts, and a day for faults that pass by themselves; from 1 s doubling up to 5 minutes. */
+  readonly retry?: RetryOptions | undefined;
   /** Texts that are masked in errors, besides the provider's headers and whatever looks like a key. */
   readonly secrets?: readonly string[] | undefined;
 }
@@ -49,11 +51,13 @@ const optionsSchema = z
     retry: z
       .strictObject({
         attempts: z.int().min(1),
+        patienceMs: z.number().min(0),
         firstDelayMs: z.number().min(0),
         factor: z.number().min(1),
         maxDelayMs: z.number().min(0),
         jitter: z.number().min(0).max(1),
         nonRetryable: z.array(z.string().min(1)),
+        passing: z.array(z.string().min(1)),
       })
       .partial(),
     secrets: z.array(z.string()),
@@ -76,8 +80,7 @@ export function traitsOf(languageModel: SupportedModel, options: ModelOptions): 
     maxOutputTokens: maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT_COUNT,
     timeoutMs: timeoutMs ?? MODEL_TIMEOUT_DEFAULT_MS,
     retry: {
-      ...MODEL_RETRY_DEFAULT,
-      ...retry,
+      ...retryPolicy(retry, { ...DEFAULT_RETRY, firstDelayMs: MODEL_DELAY_DEFAULT_MS }),
       nonRetryable: [...new Set([...FINAL_CODES, ...(retry?.nonRetryable ?? [])])],
     },
     costMicros: (usage) => prices.costMicros(provider, modelId, usage),

@@ -3,6 +3,7 @@
  * classes may be loaded. Must not send anything.
  */
 
+import { retryAfterMs } from '@tidemark/core';
 import {
   ModelBusyError,
   ModelRefusedError,
@@ -13,9 +14,6 @@ import {
   STREAM_REFUSED,
 } from './errors.ts';
 import type { Hidden } from './hidden.ts';
-
-/** Longest Retry-After of a provider that is reported, in milliseconds: a day. A longer one is cut to it. */
-const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
 
 /** The provider of the error. */
 export interface CalledModel {
@@ -40,7 +38,8 @@ interface Facts {
 const REFUSED: ReadonlySet<number> = new Set([
   400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 426, 431, 451,
 ]);
-const BUSY: ReadonlySet<number> = new Set([425, 429]);
+/** Too many calls, too early, or a provider that is overloaded: it answers nothing, and is paid nothing. */
+const BUSY: ReadonlySet<number> = new Set([425, 429, 503, 529]);
 /** Their texts quote keys. */
 const ABOUT_KEYS: ReadonlySet<number> = new Set([401, 403]);
 
@@ -110,11 +109,11 @@ function isRefused({ name, status, reason, isRetryable }: Facts): boolean {
 }
 
 function textOf({ provider, modelId }: CalledModel, facts: Facts, hidden: Hidden): string {
-  const { status, retryAfterMs, reason, networkCode, name } = facts;
+  const { status, retryAfterMs: askedMs, reason, networkCode, name } = facts;
   const what = [
     status === undefined || (status < 300 && networkCode !== undefined) ? (networkCode ?? name) : `status ${status}`,
     ...(reason === undefined ? [] : [reason]),
-    ...(retryAfterMs === undefined ? [] : [`asks to wait ${Math.ceil(retryAfterMs / 1_000)} s`]),
+    ...(askedMs === undefined ? [] : [`asks to wait ${Math.ceil(askedMs / 1_000)} s`]),
   ].join(', ');
   const said = status !== undefined && ABOUT_KEYS.has(status) ? '' : hidden.excerpt(facts.message);
   return hidden.clean(
@@ -122,12 +121,12 @@ function textOf({ provider, modelId }: CalledModel, facts: Facts, hidden: Hidden
   );
 }
 
-const detailsOf = (model: CalledModel, { status, retryAfterMs, reason }: Facts) => ({
+const detailsOf = (model: CalledModel, { status, retryAfterMs: askedMs, reason, networkCode }: Facts) => ({
   provider: model.provider,
   modelId: model.modelId,
   ...(status !== undefined && { status }),
-  ...(reason !== undefined && { reason }),
-  ...(retryAfterMs !== undefined && { retryAfterMs }),
+  ...((reason ?? networkCode) !== undefined && { reason: reason ?? networkCode }),
+  ...(askedMs !== undefined && { retryAfterMs: askedMs }),
 });
 
 function factsOf(error: unknown): Facts {
@@ -137,7 +136,7 @@ function factsOf(error: unknown): Facts {
     name: typeof fields.name === 'string' && /^[\w.-]{1,80}$/.test(fields.name) ? fields.name : 'error',
     message: messageOf(error),
     status: typeof status === 'number' && Number.isInteger(status) ? status : undefined,
-    retryAfterMs: retryAfterMs(fields.responseHeaders),
+    retryAfterMs: retryAfterMs(fields.responseHeaders, Date.now(), status === 429),
     reason: reasonOf(error, 0),
     isRetryable: typeof fields.isRetryable === 'boolean' ? fields.isRetryable : undefined,
     networkCode: networkCodeOf(error, 0),
@@ -169,17 +168,3 @@ function networkCodeOf(error: unknown, depth: number): string | undefined {
   if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
   return networkCodeOf(error.cause, depth + 1);
 }
-
-/** `retry-after-ms`, or `retry-after` in seconds or as a date; in milliseconds from now. */
-function retryAfterMs(headers: unknown): number | undefined {
-  if (typeof headers !== 'object' || headers === null) return undefined;
-  const named = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]));
-  const exact = named.get('retry-after-ms');
-  const after = named.get('retry-after');
-  if (exact !== undefined && /^\d+(\.\d+)?$/.test(exact)) return bounded(Number(exact));
-  if (after === undefined) return undefined;
-  return bounded(/^\d+(\.\d+)?$/.test(after) ? Number(after) * 1_000 : Date.parse(after) - Date.now());
-}
-
-const bounded = (ms: number): number | undefined =>
-  Number.isFinite(ms) ? Math.min(RETRY_AFTER_MAX_MS, Math.max(0, Math.ceil(ms))) : undefined;

@@ -48,14 +48,15 @@ export interface HttpAnswer {
 export interface HttpEffectSpec<Request extends Schema, Response extends Schema>
   extends Pick<
     EffectSpec<Request, Response>,
-    'operation' | 'kind' | 'request' | 'response' | 'retry' | 'timeoutMs' | 'confirm' | 'probeFences' | 'afterSilence'
+    | ('operation' | 'kind' | 'request' | 'response' | 'key' | 'retry' | 'timeoutMs' | 'confirm' | 'probeFences')
+    | 'afterSilence'
   > {
   /** The request to send; it sends nothing itself. It should be the same for the same input: receivers compare. */
   readonly send: (request: Parsed<NoInfer<Request>>) => Awaitable<HttpRequest>;
   /** What the answer means; default: its body as JSON. `pending(token)` where it is confirmed later. */
   readonly receive?: ((answer: HttpAnswer) => Answer<NoInfer<Response>>) | undefined;
   /** How to find out whether the call of a key took place. */
-  readonly probe?: HttpProbe<Given<NoInfer<Response>>> | undefined;
+  readonly probe?: HttpProbe<Parsed<NoInfer<Request>>, Given<NoInfer<Response>>> | undefined;
   /** The request that undoes it, sent with the key of the compensation. */
   readonly compensate?: { readonly send: (response: Parsed<NoInfer<Response>>) => Awaitable<HttpRequest> } | undefined;
   /** The header of the key; default `Idempotency-Key`. */
@@ -68,9 +69,9 @@ export interface HttpEffectSpec<Request extends Schema, Response extends Schema>
   readonly responseMaxBytes?: number | undefined;
 }
 
-export interface HttpProbe<Response> {
-  /** `key` is the key as the call sent it, without quotes. */
-  readonly send: (key: string) => Awaitable<HttpRequest>;
+export interface HttpProbe<Request, Response> {
+  /** `key` is the key as the call sent it, without quotes; `request` is that of the call. */
+  readonly send: (key: string, request: Request) => Awaitable<HttpRequest>;
   /** Receives every answer, whatever its status, except 5xx and 429, which say nothing of the call. */
   readonly judge: (answer: HttpAnswer) => ProbeResult<Response>;
 }
@@ -87,6 +88,8 @@ export function httpEffect<Request extends Schema, Response extends Schema>(
     kind: spec.kind,
     request: spec.request,
     response: spec.response,
+    key: spec.key,
+    keyFormat: spec.keyFormat === 'digest' ? 'digest' : undefined,
     retry: spec.retry,
     timeoutMs: spec.timeoutMs,
     confirm: spec.confirm,
@@ -94,8 +97,10 @@ export function httpEffect<Request extends Schema, Response extends Schema>(
     afterSilence: spec.afterSilence,
     call: async (request, context) => receive(await exchange.call(() => spec.send(request), context)),
     ...(probe && {
-      probe: async (key: string, { signal }: { readonly signal: AbortSignal }) =>
-        probe.judge(await question(() => exchange.ask(() => probe.send(sentKey(key)), signal))),
+      probe: async (
+        key: string,
+        { signal, request }: { readonly signal: AbortSignal; readonly request: Parsed<Request> },
+      ) => probe.judge(await question(() => exchange.ask(() => probe.send(sentKey(key), request), signal))),
     }),
     ...(compensate && {
       compensate: async (response: Parsed<Response>, context: EffectContext) => {
@@ -114,7 +119,7 @@ class Exchange {
   readonly #outcomes: Readonly<Record<number, HttpOutcome>>;
   readonly #maxBytes: number;
 
-  constructor(spec: Omit<HttpEffectSpec<Schema, Schema>, 'send' | 'receive' | 'probe' | 'compensate'>) {
+  constructor(spec: Omit<HttpEffectSpec<Schema, Schema>, 'send' | 'key' | 'receive' | 'probe' | 'compensate'>) {
     this.#operation = spec.operation;
     this.#keyHeader = spec.keyHeader ?? 'Idempotency-Key';
     this.#keyFormat = spec.keyFormat ?? 'plain';

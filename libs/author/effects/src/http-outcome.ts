@@ -1,5 +1,6 @@
 /** Owns the meaning of a status for a call: done, certainly not done, or unknown. Must not send anything. */
 
+import { retryAfterMs } from '@tidemark/core';
 import { FatalError, NotDoneError, UnavailableError } from '@tidemark/sdk';
 import { RefusedError } from './refused-error.ts';
 
@@ -41,24 +42,17 @@ export function outcomeError(
   excerpt: string,
 ): Error {
   const { status, headers } = response;
-  const retryAfterMs = retryAfter(headers.get('retry-after'));
+  const askedMs = retryAfterMs(headers, Date.now(), status === 429);
   const shown = excerpt
     .replaceAll(/[\p{Cc}\s]+/gu, ' ')
     .trim()
     .slice(0, EXCERPT_MAX_CHARS)
     .toWellFormed();
-  const wait = retryAfterMs === undefined ? '' : `, asks to wait ${Math.ceil(retryAfterMs / 1_000)} s`;
+  const wait = askedMs === undefined ? '' : `, asks to wait ${Math.ceil(askedMs / 1_000)} s`;
   const text = `${operation}: status ${status}${wait}${shown === '' ? '' : `: ${shown}`}`;
-  const details = { operation, status, excerpt: shown, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  const details = { operation, status, excerpt: shown, ...(askedMs !== undefined && { retryAfterMs: askedMs }) };
   if (outcome === 'refused') return new RefusedError(text, details);
   if (outcome === 'not-done') return new NotDoneError(text, details);
   if (outcome === 'fatal') return new FatalError(text, details);
   return new UnavailableError('http-unknown', `${text}. Whether it was done is unknown.`, details);
-}
-
-/** Seconds or a date, in milliseconds from now. */
-function retryAfter(value: string | null): number | undefined {
-  if (value === null) return undefined;
-  const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }

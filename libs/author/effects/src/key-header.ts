@@ -3,8 +3,11 @@
  * hold is never confused with another.
  */
 
-/** `plain`: the key itself. `structured`: quoted, a string of RFC 9651, as draft-ietf-httpapi-idempotency-key-header asks. */
-export type KeyFormat = 'plain' | 'structured';
+/**
+ * `plain`: the key itself. `structured`: quoted, a string of RFC 9651, as draft-ietf-httpapi-idempotency-key-header asks. `digest`: 30 hex
+ * digits of its SHA-256, which `defineEffect` makes.
+ */
+export type KeyFormat = 'plain' | 'structured' | 'digest';
 
 /** The key as a header can hold it: percent-encodes everything but visible ASCII, and `%`, `"` and `\`. */
 export const sentKey = (key: string): string =>

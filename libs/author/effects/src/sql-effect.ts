@@ -37,7 +37,7 @@ import {
 
 /** A user's change in Postgres. */
 export interface SqlEffectSpec<Request extends Schema, Response extends Schema>
-  extends Pick<EffectSpec<Request, Response>, 'operation' | 'request' | 'response' | 'retry' | 'timeoutMs'> {
+  extends Pick<EffectSpec<Request, Response>, 'operation' | 'request' | 'response' | 'key' | 'retry' | 'timeoutMs'> {
   /** The pool of the database to change; called for each call, so the pool may be created late. */
   readonly pool: () => SqlPool;
   /** The change. Its result is recorded with it; its error rolls it back. It must not end the transaction. */
@@ -62,6 +62,7 @@ export function sqlEffect<Request extends Schema, Response extends Schema>(
     kind: 'idempotent',
     request: spec.request,
     response: spec.response,
+    key: spec.key,
     retry: spec.retry,
     timeoutMs: spec.timeoutMs,
     call: async (request, context) => {

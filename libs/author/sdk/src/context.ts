@@ -36,6 +36,8 @@ export interface StepActions {
   readonly step: string;
   /** 1 for the first attempt. */
   readonly attempt: number;
+  /** Whether the step runs again when it throws this error: a fault that passes is waited out, any other has attempts left. */
+  mayRetry(error: unknown): boolean;
   /** W3C `traceparent` of this attempt: pass it to the services that the step calls, and their spans are below the step. */
   readonly traceparent: string;
   /** Aborts when the lease is lost or the worker must end. Stop then: nothing of this attempt will count. */
@@ -156,6 +158,7 @@ export function typedContext(context: StepContext, rules: ContextRules): AnyCont
     task: context.task,
     step: context.step,
     attempt: context.attempt,
+    mayRetry: (error) => context.mayRetry(error),
     get traceparent() {
       return context.traceparent;
     },

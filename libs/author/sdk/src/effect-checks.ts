@@ -4,9 +4,9 @@
  */
 
 import type { EffectKind } from '@tidemark/core';
-import type { ConfirmationPolicy, RetryPolicy } from '@tidemark/runtime';
+import type { ConfirmationPolicy, RetryOptions, RetryPolicy } from '@tidemark/runtime';
 import { type DefinitionProblem, nameProblems, schemaProblems, unknownMembers } from './problem.ts';
-import { type RetryOptions, retryProblems } from './retry.ts';
+import { retryProblems } from './retry.ts';
 
 /** Shortest time between two probes of an unconfirmed effect, in milliseconds. */
 const CONFIRM_PROBE_MIN_MS = 100;
@@ -22,6 +22,8 @@ export interface AnyEffectSpec {
   readonly request: unknown;
   readonly response: unknown;
   readonly call: unknown;
+  readonly key?: unknown;
+  readonly keyFormat?: unknown;
   readonly probe?: unknown;
   readonly compensate?: unknown;
   readonly compensateUnknown?: unknown;
@@ -41,7 +43,7 @@ export interface EffectSettings {
 
 const KINDS: readonly unknown[] = ['pure', 'idempotent', 'irreversible'] satisfies EffectKind[];
 const KNOWN = [
-  ...['operation', 'kind', 'request', 'response', 'call', 'probe', 'probeFences', 'compensate'],
+  ...['operation', 'kind', 'request', 'response', 'key', 'keyFormat', 'call', 'probe', 'probeFences', 'compensate'],
   ...['compensateUnknown', 'confirm', 'retry', 'timeoutMs', 'heartbeatTimeoutMs', 'afterSilence'],
 ];
 const CONFIRM_KNOWN = ['probeEveryMs', 'timeoutMs'];
@@ -64,9 +66,12 @@ function functionProblems(spec: AnyEffectSpec): readonly DefinitionProblem[] {
   const problems: DefinitionProblem[] = [];
   if (!KINDS.includes(spec.kind)) problems.push(problem('kind-invalid', `kind must be one of ${KINDS.join(', ')}.`));
   if (typeof spec.call !== 'function') problems.push(problem('call-missing', 'call must be a function.'));
-  for (const name of ['probe', 'compensate', 'compensateUnknown'] as const) {
+  for (const name of ['key', 'probe', 'compensate', 'compensateUnknown'] as const) {
     if (spec[name] === undefined || typeof spec[name] === 'function') continue;
     problems.push(problem('option-invalid', `${name} must be a function.`));
+  }
+  if (spec.keyFormat !== undefined && spec.keyFormat !== 'digest') {
+    problems.push(problem('option-invalid', "keyFormat must be 'digest' or left out."));
   }
   if (spec.probeFences !== undefined && (typeof spec.probeFences !== 'boolean' || spec.probe === undefined)) {
     problems.push(

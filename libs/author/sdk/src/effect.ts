@@ -7,21 +7,27 @@ import { toJson } from '@tidemark/codec';
 import { type EffectKey, type EffectKind, InvalidError, type Json } from '@tidemark/core';
 import {
   type ConfirmationPolicy,
+  DEFAULT_RETRY,
   type EffectContext,
   type EffectDefinition,
   PendingResult,
   type ProbeResult,
+  type RetryOptions,
+  retryPolicy,
+  sha256Digest,
 } from '@tidemark/runtime';
 import { effectSpecProblems } from './effect-checks.ts';
-import { CONFIRM_DEFAULT, EFFECT_RETRY_DEFAULT } from './limits.ts';
+import { CONFIRM_DEFAULT } from './limits.ts';
 import { kindOf, parser } from './parse.ts';
 import { refuseProblems } from './problem.ts';
-import { type RetryOptions, retryPolicy } from './retry.ts';
 import type { Given, Parsed, Schema } from './schema.ts';
 import { hasSecrets } from './secret.ts';
 
 /** Characters of the token of an effect that is confirmed later, at most. */
 const PENDING_TOKEN_MAX_CHARS = 512;
+/** Characters of a key that is made of a request, at most, and those of a key that is sent as a digest: 120 bits. */
+const SENT_KEY_MAX_CHARS = 255;
+const DIGEST_KEY_CHARS = 30;
 /** Time-out of one call of an effect by default. */
 const EFFECT_TIMEOUT_DEFAULT_MS = 30_000;
 
@@ -33,6 +39,14 @@ export interface EffectSpec<Request extends Schema, Response extends Schema> {
   readonly kind: EffectKind;
   readonly request: Request;
   readonly response: Response;
+  /**
+   * What `call` and `probe` get as the key instead of the effect's own, and the receiver deduplicates by: `({ orderId }) => orderId`. Runs
+   * whose requests have one key then do it once, as long as the receiver keeps its keys: the ledger is per run, and knows of no other. It
+   * must be the same for the same request, and name all that makes another call of it: 1..255 characters.
+   */
+  readonly key?: ((request: Parsed<NoInfer<Request>>) => string) | undefined;
+  /** `digest`: the key is sent as 30 hex digits of its SHA-256, for receivers that cap keys. */
+  readonly keyFormat?: 'digest' | undefined;
   /** Makes the call. Pass `key` on to a receiver that deduplicates, and `signal` to whatever can be aborted. */
   readonly call: (
     request: Parsed<NoInfer<Request>>,
@@ -74,8 +88,9 @@ export interface EffectSpec<Request extends Schema, Response extends Schema> {
   /** Follow-up of a call that returned `pending(…)`; default: a probe a minute, a person after a day. */
   readonly confirm?: Partial<ConfirmationPolicy> | undefined;
   /**
-   * Default: 5 attempts, 200 ms first, doubling, at most 30 s. An error of an irreversible call doesn't prove that nothing happened: before
-   * the next attempt the probe is called, or without one a person asked. Throw `NotDoneError` when it certainly did not happen.
+   * Default: 5 attempts, and a day for faults that pass by themselves; 200 ms first, doubling, at most 5 min, of which a random part. An
+   * error of an irreversible call doesn't prove that nothing happened: before the next attempt the probe is called, or without one a person
+   * asked. Throw `NotDoneError` when it certainly did not happen.
    */
   readonly retry?: RetryOptions | undefined;
   /** Time-out of one call; default 30 s, at most an hour. */
@@ -125,7 +140,7 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
   const { operation, kind, call, probe, compensate, compensateUnknown, heartbeatTimeoutMs, probeFences, afterSilence } =
     spec;
   const settings = {
-    retry: retryPolicy(spec.retry, EFFECT_RETRY_DEFAULT),
+    retry: retryPolicy(spec.retry, DEFAULT_RETRY),
     timeoutMs: spec.timeoutMs ?? EFFECT_TIMEOUT_DEFAULT_MS,
     confirm: confirmation(spec.confirm),
   };
@@ -142,6 +157,7 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
     ...(heartbeatTimeoutMs !== undefined && { heartbeatTimeoutMs }),
     ...(probeFences !== undefined && { probeFences }),
     ...(afterSilence !== undefined && { afterSilence }),
+    ...((spec.key ?? spec.keyFormat) !== undefined && { sentKey: sentKey(spec) }),
     request: spec.request,
     response: spec.response,
     hasSecrets: [spec.request, spec.response].some(hasSecrets),
@@ -159,6 +175,29 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
     ...(compensateUnknown && {
       compensateUnknown: async (request, context) => void (await compensateUnknown(request as never, context)),
     }),
+  };
+}
+
+/** Throws `InvalidError` (`effect-key-invalid`) for a key that names nothing: it would make all calls one. */
+function sentKey({
+  operation,
+  key: keyOf,
+  keyFormat,
+}: {
+  readonly operation: string;
+  readonly key?: ((request: never) => string) | undefined;
+  readonly keyFormat?: 'digest' | undefined;
+}): EffectDefinition['sentKey'] {
+  return (own, request) => {
+    const key: unknown = keyOf === undefined ? own : keyOf(request as never);
+    if (typeof key !== 'string' || key === '' || key.length > SENT_KEY_MAX_CHARS) {
+      throw new InvalidError(
+        'effect-key-invalid',
+        `Effect ${operation}: key must return a text of 1 to ${SENT_KEY_MAX_CHARS} characters; got ${typeof key === 'string' ? `${key.length} characters` : kindOf(key)}.`,
+        { operation },
+      );
+    }
+    return keyFormat === 'digest' ? sha256Digest.sha256(key).slice(0, DIGEST_KEY_CHARS) : key;
   };
 }
 

@@ -28,6 +28,7 @@ export {
   type PendingResult,
   type ProbeResult,
   type Progress,
+  type RetryOptions,
   type RetryPolicy,
   type RunOptions,
   WorkflowCancelledError,
@@ -79,7 +80,6 @@ export type {
   PipelineStepSettings,
 } from './pipeline-types.ts';
 export type { DefinitionProblem, DefinitionWarning } from './problem.ts';
-export type { RetryOptions } from './retry.ts';
 export type { Frozen, Given, Parsed, Schema, Schemas } from './schema.ts';
 export { secret } from './secret.ts';
 export type { Change, DoneStep, StepFunction, StepSettings } from './step.ts';

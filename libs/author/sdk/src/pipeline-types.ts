@@ -5,12 +5,11 @@
  */
 
 import type { Json } from '@tidemark/core';
-import type { Definition } from '@tidemark/runtime';
+import type { Definition, RetryOptions } from '@tidemark/runtime';
 import type { StepActions } from './context.ts';
 import type { Effect } from './effect.ts';
 import type { Gate } from './gate.ts';
 import type { LastSuccess, NamedHandoff } from './pipeline-record.ts';
-import type { RetryOptions } from './retry.ts';
 import type { Workflow } from './workflow-spec.ts';
 
 /** What a step of a pipeline can do, beside what any step can (`run`, `effect`, `log`, `progress`, `signal`). */

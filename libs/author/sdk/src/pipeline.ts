@@ -3,12 +3,11 @@
  * step's work; keys, dedupe, hand-overs, log and last success are built in.
  */
 
-import { InvalidError, type Json, LimitError, messageOf, TidemarkError } from '@tidemark/core';
-import { type Definition, EffectError, FatalError, NotDoneError, type RetryPolicy } from '@tidemark/runtime';
+import { InvalidError, type Json, LimitError, messageOf, TidemarkError, UnavailableError } from '@tidemark/core';
+import { type Definition, EffectError, FatalError, NotDoneError } from '@tidemark/runtime';
 import { z } from 'zod';
 import type { AnyContext } from './context.ts';
 import { GateError } from './gate.ts';
-import { STEP_RETRY_DEFAULT } from './limits.ts';
 import {
   checksumOf,
   handoffSchema,
@@ -38,7 +37,6 @@ import type {
   PipelineSteps,
 } from './pipeline-types.ts';
 import { refuseProblems, unknownMembers } from './problem.ts';
-import { retryPolicy } from './retry.ts';
 import { task } from './task.ts';
 import { defineWorkflow } from './workflow.ts';
 import type { Workflow } from './workflow-spec.ts';
@@ -164,12 +162,11 @@ export function pipelineSteps(definition: Definition): readonly string[] | undef
 type Change = Readonly<Record<string, unknown>>;
 
 function stepFunction(step: PlacedStep, placed: readonly PlacedStep[], options: PipelineOptions) {
-  const retry = retryPolicy(step.retry, retryPolicy(options.retry, STEP_RETRY_DEFAULT));
   return async (ctx: AnyContext): Promise<Change> => {
     try {
       return await done(step, placed, ctx);
     } catch (error) {
-      const instead = options.onFailure === 'last-success' && isFinal(error, ctx, retry);
+      const instead = options.onFailure === 'last-success' && isFinal(error, ctx);
       const change = instead ? await fallenBack(step, placed, ctx, error) : undefined;
       if (change === undefined) throw error;
       return change;
@@ -194,16 +191,14 @@ async function done(step: PlacedStep, placed: readonly PlacedStep[], ctx: AnyCon
   return { ...made, memories: [...memories, ...lastSuccessWrite(step, ctx, success)], done: record.output };
 }
 
+const OWN_FAULTS = [FatalError, LimitError, InvalidError, UnavailableError, GateError, NotDoneError];
+
 /** Whether no further attempt will be made; false for a failure that isn't the step's own. */
-function isFinal(error: unknown, ctx: AnyContext, own: RetryPolicy): boolean {
+function isFinal(error: unknown, ctx: AnyContext): boolean {
   if (ctx.signal.aborted) return false;
-  const policy = error instanceof EffectError ? error.retry : own;
   const cause = error instanceof EffectError ? error.cause : error;
-  if (cause instanceof FatalError || cause instanceof LimitError || cause instanceof InvalidError) return true;
-  if (cause instanceof TidemarkError && !(cause instanceof GateError || cause instanceof NotDoneError)) return false;
-  const { code, name } = cause as { readonly code?: unknown; readonly name?: unknown };
-  const isNamed = [code, name].some((text) => typeof text === 'string' && policy.nonRetryable.includes(text));
-  return isNamed || ctx.attempt >= policy.attempts;
+  const isOwn = OWN_FAULTS.some((kind) => cause instanceof kind) || !(cause instanceof TidemarkError);
+  return isOwn && !ctx.mayRetry(error);
 }
 
 /** Ends the run with the output of the newest one that succeeded; undefined where none has. Throws `FatalError` where that is withheld. */

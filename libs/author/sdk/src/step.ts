@@ -10,6 +10,7 @@ import type {
   FragmentDraft,
   HandOver,
   MemoryUpdate,
+  RetryOptions,
   StepResult as RuntimeResult,
   StepContext,
   StepDefinition,
@@ -19,7 +20,6 @@ import { type AnyContext, type Context, type ContextRules, typedContext } from '
 import { freeze } from './freeze.ts';
 import { type Gate, passGate } from './gate.ts';
 import { kindOf } from './parse.ts';
-import type { RetryOptions } from './retry.ts';
 import type { Frozen, Given, MemberOf, Parsed, Schema, Schemas } from './schema.ts';
 import type { AnyTask, TaskOf } from './task.ts';
 

@@ -4,13 +4,12 @@
  */
 
 import type { Priority } from '@tidemark/core';
-import type { Beginning, Definition, EffectDefinition, FragmentDraft, OnSecret } from '@tidemark/runtime';
+import type { Beginning, Definition, EffectDefinition, FragmentDraft, OnSecret, RetryOptions } from '@tidemark/runtime';
 import type { ContextSpec } from './context-spec.ts';
 import type { Limit } from './dispatch-spec.ts';
 import type { Effect } from './effect.ts';
 import type { DefinitionWarning } from './problem.ts';
 import type { Flow, Sources } from './reach.ts';
-import type { RetryOptions } from './retry.ts';
 import type { Frozen, Given, MemberOf, Parsed, ParsedOr, Schema, Schemas } from './schema.ts';
 import type { StepFunction, StepSettings } from './step.ts';
 import type { AnyTask, TaskOf } from './task.ts';

@@ -46,6 +46,7 @@ const context = (belief: Json = { notes: [] }): StepContext => ({
   task: taskId(0, 0),
   step: 'price',
   attempt: 1,
+  mayRetry: () => true,
   traceparent: '',
   input: { orderId: 'o1' },
   belief,

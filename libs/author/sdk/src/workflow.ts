@@ -15,18 +15,17 @@ import type {
   SignalForm,
   StepDefinition,
 } from '@tidemark/runtime';
-import { checkedDuration } from '@tidemark/runtime';
+import { checkedDuration, DEFAULT_RETRY, retryPolicy } from '@tidemark/runtime';
 import { toJSONSchema, type ZodType } from 'zod';
 import { type ContextSpec, contextDefinition } from './context-spec.ts';
 import { type AnySpec, checkSpec } from './definition-checks.ts';
 import { warningsOf } from './definition-warnings.ts';
 import { type DispatchSpec, dispatchDefinition } from './dispatch-spec.ts';
 import { freeze, freezeAll } from './freeze.ts';
-import { STEP_RETRY_DEFAULT } from './limits.ts';
 import { kindOf, parser } from './parse.ts';
 import { refuseProblems } from './problem.ts';
 import type { Flow } from './reach.ts';
-import { retryPolicy, retryProblems } from './retry.ts';
+import { retryProblems } from './retry.ts';
 import type { Schema, Schemas } from './schema.ts';
 import { hasSecrets } from './secret.ts';
 import { type AnyStep, checkTasks, compensation, runStep, settingsOf } from './step.ts';
@@ -286,10 +285,10 @@ function allEffects({ effects = [], tools = {} }: CheckedSpec): readonly EffectD
 }
 
 const stepRetry = (spec: CheckedSpec, step: AnyStep): RetryPolicy =>
-  retryPolicy(settingsOf(step).retry, retryPolicy(spec.retry, STEP_RETRY_DEFAULT));
+  retryPolicy(settingsOf(step).retry, retryPolicy(spec.retry, DEFAULT_RETRY));
 
 function allRetryProblems(spec: CheckedSpec) {
-  const own = retryProblems(spec.retry, retryPolicy(spec.retry, STEP_RETRY_DEFAULT));
+  const own = retryProblems(spec.retry, retryPolicy(spec.retry, DEFAULT_RETRY));
   const ofSteps = Object.entries(spec.steps ?? {}).flatMap(([name, step]) =>
     typeof step === 'object' && step?.retry !== undefined
       ? retryProblems(step.retry, stepRetry(spec, step)).map((message) => `steps.${name}.${message}`)

@@ -115,7 +115,7 @@ export { ACCESS_SUBJECT, BULK_ACTS, OVERLAPS } from './kernel/names.ts';
 export { overridden } from './kernel/overridden.ts';
 export { Pace } from './kernel/pace.ts';
 export { type ColdHistory, LamportClock, type Ports } from './kernel/ports.ts';
-export type { RetryPolicy } from './kernel/retry.ts';
+export { DEFAULT_RETRY, type RetryOptions, type RetryPolicy, retryPolicy } from './kernel/retry.ts';
 export type { Guarded, OnSecret, SecretPolicy, StoredSecret } from './kernel/secret-guard.ts';
 export { storableText } from './kernel/storable-text.ts';
 export { sha256Digest, systemClock, systemPrng } from './kernel/system.ts';

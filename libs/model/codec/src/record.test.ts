@@ -138,7 +138,13 @@ const CONTROLS: { readonly [T in EventType]: fc.Arbitrary<object> } = {
     lastAction: fc.oneof(anyText, fc.constant('x'.repeat(5_000))),
     supersedes: fc.option(positive),
   }),
-  StepFailed: fc.record({ task, attempt: positive, code: name, retry }),
+  StepFailed: fc.record(
+    {
+      ...{ task, attempt: positive, code: name, retry },
+      outage: fc.record({ of: name, why: name, sinceMs: timeMs, count: positive }),
+    },
+    { requiredKeys: ['task', 'attempt', 'code', 'retry'] },
+  ),
   WorkflowCompleted: fc.record(
     { outputDigest: digest, dropped: fc.record({ count: positive, tasks: fc.array(task, { maxLength: 3 }) }) },
     { requiredKeys: ['outputDigest'] },

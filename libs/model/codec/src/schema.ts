@@ -217,6 +217,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     attempt: whole<number>(1),
     code: text(),
     retry: retry.nullable(),
+    outage: z.object({ of: text(), why: text(), sinceMs: timeMs, count: whole<number>(1) }).optional(),
     startedAtMs,
   }),
   WorkflowCompleted: z.object({

@@ -83,6 +83,17 @@ export interface Retry {
   readonly delayMs: number;
 }
 
+/** A fault of a call that passes by itself: a limit, an outage, a cut connection. */
+export interface Outage {
+  /** Whom the task waits for: an operation, a model, or the step that called. */
+  readonly of: string;
+  /** The status or code of the last such fault: `429`, `ECONNREFUSED`. */
+  readonly why: string;
+  /** When the first of the latest such faults in a row happened, by the holder's clock, and how many there were. */
+  readonly sinceMs: number;
+  readonly count: number;
+}
+
 /** SHA-256, 64 lower-case hex digits. */
 export type Sha256 = string;
 
@@ -322,6 +333,8 @@ export interface Controls {
     readonly attempt: number;
     readonly code: string;
     readonly retry: Retry | null;
+    /** Given where the fault passes by itself, and the step is run again. */
+    readonly outage?: Outage | undefined;
     readonly startedAtMs?: number | undefined;
   };
   /** `continued`: the next run, whose opening is in the payload; the digest is then that of its input. */

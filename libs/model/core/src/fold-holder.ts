@@ -85,8 +85,7 @@ function apply(
       return onTask(stream, envelope.control.task, (task) => ({
         ...task,
         failureCount: task.failureCount + 1,
-        failureCode: envelope.control.code,
-        sameFailureCount: task.failureCode === envelope.control.code ? task.sameFailureCount + 1 : 1,
+        ...failedAs(task, envelope.control),
         retry: envelope.control.retry,
         effects: task.effects.map((effect) => (effect.isUntold ? { ...effect, isUntold: false } : effect)),
       }));
@@ -104,6 +103,21 @@ function apply(
     case 'CompensationStarted':
       return startCompensation(stream, envelope.control);
   }
+}
+
+/** A fault that passes by itself says nothing of the step: it counts towards no limit, and makes no row of equal failures longer or shorter. */
+function failedAs(
+  task: TaskState,
+  { code, outage }: Envelope<'StepFailed'>['control'],
+): Pick<TaskState, 'failureCode' | 'sameFailureCount' | 'passingCount' | 'outage'> {
+  const { failureCode, sameFailureCount, passingCount } = task;
+  if (outage !== undefined) return { failureCode, sameFailureCount, passingCount: (passingCount ?? 0) + 1, outage };
+  return {
+    failureCode: code,
+    sameFailureCount: failureCode === code ? sameFailureCount + 1 : 1,
+    passingCount,
+    outage: undefined,
+  };
 }
 
 /**

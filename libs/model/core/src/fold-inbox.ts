@@ -296,13 +296,15 @@ function retry(
   return withFailuresCleared(opened, stream.frontier.tasks.get(failedOn.task));
 }
 
+const NO_FAILURES = {
+  ...{ failureCount: 0, failureCode: null, sameFailureCount: 0, retry: null },
+  ...{ passingCount: undefined, outage: undefined },
+};
+
 /** Clears all failures and crashes. */
 const withFailuresCleared = ({ repeats: _, ...stream }: StreamState, task: TaskState | undefined): StreamState => ({
   ...unsuspected(stream),
   isUnsettled: false,
   budgetFrom: stream.head.sequence,
-  frontier:
-    task === undefined
-      ? stream.frontier
-      : updateTask(stream.frontier, { ...task, failureCount: 0, failureCode: null, sameFailureCount: 0, retry: null }),
+  frontier: task === undefined ? stream.frontier : updateTask(stream.frontier, { ...task, ...NO_FAILURES }),
 });

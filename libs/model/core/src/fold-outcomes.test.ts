@@ -344,6 +344,20 @@ describe('failures and budgets', () => {
     });
   });
 
+  test('a fault that passes counts apart, until a call is done or fails otherwise', () => {
+    const outage = { of: 'pay', why: '503', sinceMs: 5, count: 1 };
+    const away = failed(3, { code: 'away', retry: timer('r'), outage });
+    const history = [...start, failed(2, { code: 'boom' }), away];
+    const boomed = { failureCount: 2, failureCode: 'boom', sameFailureCount: 1, passingCount: 1 };
+    expect(accepted(...history).task).toMatchObject({ ...boomed, outage });
+    const again = accepted(...history, failed(4, { code: 'boom' })).task;
+    expect(again).toMatchObject({ failureCount: 3, sameFailureCount: 2, passingCount: 1 });
+    expect(again.outage).toBeUndefined();
+    expect(accepted(...history, intended(4), resolved(5)).task.outage).toBeUndefined();
+    expect(accepted(...history, intended(4), pending(5), confirmed()).task.outage).toBeUndefined();
+    expect(accepted(...history, intended(4), resolved(5, { outcome: 'failed' })).task).toMatchObject({ outage });
+  });
+
   test('after a person’s answer failures count afresh, and steps from the newest checkpoint', () => {
     const loop = [
       ...start,

@@ -4,7 +4,7 @@
  */
 
 import type { UnconsumedSignal } from './continues.ts';
-import type { Retry, TaskDeclaration } from './event.ts';
+import type { Outage, Retry, TaskDeclaration } from './event.ts';
 import { type EffectKey, type Sequence, type TaskId, taskId, type WorkflowId } from './ids.ts';
 import { type Cause, type EffectState, type Frontier, isAwaited, type TaskState } from './state.ts';
 import { taskRank } from './task-list.ts';
@@ -22,7 +22,12 @@ export type Blocked =
       readonly askedAtMs: number;
     }
   | { readonly on: 'child'; readonly child: WorkflowId }
-  | { readonly on: 'retry'; readonly failureCount: number; readonly dueAtMs: number }
+  | {
+      readonly on: 'retry';
+      readonly failureCount: number;
+      readonly dueAtMs: number;
+      readonly outage?: Outage | undefined;
+    }
   | {
       readonly on: 'confirmation';
       readonly key: EffectKey;
@@ -52,6 +57,7 @@ export function blockedOn(task: TaskState): readonly Blocked[] {
       on: 'retry',
       failureCount: task.failureCount,
       dueAtMs: task.retry.anchorMs + task.retry.delayMs,
+      outage: task.outage,
     });
   }
   for (const { key, pending } of task.effects) {
@@ -208,7 +214,10 @@ function ring(effect: EffectState, timer: string): EffectState {
 /** Replaces the task's effect of the same key, or appends it. */
 export function withEffect(task: TaskState, effect: EffectState): TaskState {
   const at = task.effects.findIndex((other) => other.key === effect.key);
-  return { ...task, effects: at < 0 ? [...task.effects, effect] : task.effects.with(at, effect) };
+  const effects = at < 0 ? [...task.effects, effect] : task.effects.with(at, effect);
+  // Whoever was away has answered, or another whom the step called since.
+  const isOver = effect.status === 'done' && task.outage !== undefined;
+  return isOver ? { ...task, effects, outage: undefined } : { ...task, effects };
 }
 
 /**

@@ -75,6 +75,7 @@ export {
   type HolderEventType,
   type InboxEventType,
   type LogEntry,
+  type Outage,
   type Parent,
   type ParentClosePolicy,
   PRIORITIES,
@@ -165,6 +166,7 @@ export {
   recoveryAction,
   runsAlone,
 } from './recovery.ts';
+export { RETRY_AFTER_MAX_MS, retryAfterMs } from './retry-after.ts';
 export {
   isReadableState,
   partitionFrom,

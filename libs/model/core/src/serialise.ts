@@ -110,6 +110,8 @@ export function taskToJson(task: TaskState): string {
     failureCount: task.failureCount,
     failureCode: task.failureCode,
     sameFailureCount: task.sameFailureCount,
+    passingCount: task.passingCount,
+    outage: task.outage,
     retry: task.retry,
     reserved: task.reserved,
     effects: task.effects.map(effectInOrder),

@@ -4,7 +4,7 @@
  */
 
 import type { Spend, UnconsumedSignal } from './continues.ts';
-import type { Compensates, Condition, Controls, EffectKind, Parent, Retry, Sha256 } from './event.ts';
+import type { Compensates, Condition, Controls, EffectKind, Outage, Parent, Retry, Sha256 } from './event.ts';
 import type {
   CheckpointId,
   EffectKey,
@@ -104,6 +104,10 @@ export interface TaskState {
   /** Code of the last failure, and how many consecutive failures had it. */
   readonly failureCode: string | null;
   readonly sameFailureCount: number;
+  /** How many of all failures were faults that pass by themselves: these use up no attempt. Absent: none. */
+  readonly passingCount?: number | undefined;
+  /** Whom the task waits for, until a call of it is done or fails otherwise. */
+  readonly outage?: Outage | undefined;
   /** Set while a failed task waits for its timer. */
   readonly retry: Retry | null;
   /** The checkpoint id that was reserved before an effect; the task commits under it. */

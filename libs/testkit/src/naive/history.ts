@@ -4,7 +4,7 @@
  * deep; a choice's twist then makes it wrong in one way. Same choices, same history.
  */
 
-import type { Controls, Envelope, EventType, LogEntry } from '@tidemark/core';
+import type { Controls, Envelope, EventType, LogEntry, Outage } from '@tidemark/core';
 import { digestOf, entryOf, type Loose } from './events.ts';
 import { NaivePartition } from './fold.ts';
 import {
@@ -305,6 +305,7 @@ function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (bel
       attempt: task.failureCount + 1,
       code: choose(['boom', 'boom', 'bang'], decide(3)),
       retry,
+      ...(retry !== null && decide(3) === 0 && { outage: outageOf(task, writer.nowMs) }),
     });
   }
   // Open effects must be resolved before their step may count as done.
@@ -313,6 +314,11 @@ function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (bel
   }
   return envelope(writer, stream, 'CheckpointCommitted', checkpoint(writer, stream, task, decide));
 }
+
+const outageOf = ({ outage }: NaiveTask, nowMs: number): Outage => ({
+  ...{ of: 'pay', why: '503' },
+  ...{ sinceMs: outage?.sinceMs ?? nowMs, count: (outage?.count ?? 0) + 1 },
+});
 
 function intention(
   stream: NaiveStream,

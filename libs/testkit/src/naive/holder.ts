@@ -101,8 +101,11 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
       const task = stream.tasks.find((one) => one.id === event.control.task);
       if (task === undefined) return absent(stream, event.control.task);
       task.failureCount += 1;
-      task.sameFailureCount = task.failureCode === event.control.code ? task.sameFailureCount + 1 : 1;
-      task.failureCode = event.control.code;
+      task.outage = event.control.outage;
+      if (task.outage === undefined) {
+        task.sameFailureCount = task.failureCode === event.control.code ? task.sameFailureCount + 1 : 1;
+        task.failureCode = event.control.code;
+      } else task.passingCount = (task.passingCount ?? 0) + 1;
       task.retry = event.control.retry;
       for (const effect of task.effects) effect.isUntold = false;
       return null;
@@ -236,6 +239,7 @@ function resolve(task: NaiveTask, control: Controls['EffectResolved']): Outcome 
   };
   if (known === undefined) task.effects.push(effect);
   else Object.assign(known, effect);
+  if (control.outcome === 'done') task.outage = undefined;
   return null;
 }
 

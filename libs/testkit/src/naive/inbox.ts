@@ -138,6 +138,7 @@ function confirm(
   if (task === undefined || effect === undefined) return 'unknown-task';
   settle(effect, outcome, responseDigest);
   effect.isUntold = outcome === 'failed';
+  if (outcome === 'done') task.outage = undefined;
   if (stream.question !== null && stream.question.key === effect.key) {
     reopen(stream);
     clearFailures(stream, task);
@@ -304,6 +305,8 @@ function clearFailures(stream: NaiveStream, task: NaiveTask | undefined): void {
   task.failureCount = 0;
   task.failureCode = null;
   task.sameFailureCount = 0;
+  task.passingCount = undefined;
+  task.outage = undefined;
   task.retry = null;
 }
 

@@ -3,7 +3,7 @@
  * Mutable on purpose: core's immutable state is compared with this.
  */
 
-import type { Condition, Continues, RejectReason, Retry, TaskDeclaration } from '@tidemark/core';
+import type { Condition, Continues, Outage, RejectReason, Retry, TaskDeclaration } from '@tidemark/core';
 
 export interface NaiveEffect {
   key: string;
@@ -34,6 +34,8 @@ export interface NaiveTask {
   failureCount: number;
   failureCode: string | null;
   sameFailureCount: number;
+  passingCount: number | undefined;
+  outage: Outage | undefined;
   retry: Retry | null;
   reserved: string | null;
   effects: NaiveEffect[];
@@ -146,6 +148,8 @@ export function declare(stream: NaiveStream, sequence: number, declarations: rea
       failureCount: 0,
       failureCode: null,
       sameFailureCount: 0,
+      passingCount: undefined,
+      outage: undefined,
       retry: null,
       reserved: null,
       effects: [],

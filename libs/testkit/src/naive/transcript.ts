@@ -149,7 +149,7 @@ function blockedWords(blocked: Blocked): string {
     case 'approval':
       return `on approval ${blocked.name}${blocked.assignee === null ? '' : ` of ${blocked.assignee}`}`;
     case 'retry':
-      return `failed ${blocked.failureCount}, retries`;
+      return `failed ${blocked.failureCount}, ${blocked.outage === undefined ? 'retries' : `waits for ${blocked.outage.of} (${blocked.outage.why})`}`;
     case 'confirmation':
       return `on confirmation ${blocked.token}`;
   }

@@ -151,6 +151,7 @@ class ModelCall {
       timeoutMs: model.timeoutMs,
       confirm: { probeEveryMs: model.timeoutMs, timeoutMs: model.timeoutMs },
       retry: model.retry,
+      receiver: describe(model),
       parseRequest: (value) => toJson(value, 'request of a model call'),
       parseResponse: (value) => parseAnswer(value),
       call: (_request, context) => this.#call(context),

@@ -257,6 +257,9 @@ function reasonWords(blocked: Blocked): string {
     case 'approval':
       return `asks ${blocked.assignee ?? 'a person'} for the approval ${blocked.name}`;
     case 'retry':
+      if (blocked.outage !== undefined) {
+        return `waits for ${blocked.outage.of}: ${blocked.outage.why} until ${isoTime(blocked.dueAtMs)}`;
+      }
       return `failed ${blocked.failureCount} ${blocked.failureCount === 1 ? 'time' : 'times'}, tried again at ${isoTime(blocked.dueAtMs)}`;
     case 'confirmation': {
       const overdue = blocked.overdueAtMs === null ? '' : `, at the latest ${isoTime(blocked.overdueAtMs)}`;

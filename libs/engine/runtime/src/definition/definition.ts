@@ -127,12 +127,19 @@ export interface EffectDefinition {
   readonly heartbeatTimeoutMs?: number | undefined;
   readonly confirm: ConfirmationPolicy;
   readonly retry: RetryPolicy;
+  /** Whom it calls, for people; absent: the operation. */
+  readonly receiver?: string | undefined;
   readonly parseRequest: Parse;
   readonly parseResponse: Parse;
   /** The request or the response has fields that are marked as secret. */
   readonly hasSecrets?: boolean | undefined;
   /** For one call: what the call and its probes receive, when that differs from the recorded request; absent: the recorded request. */
   readonly asked?: Json | undefined;
+  /**
+   * The key as calls and probes send it, by the effect's own key and the request as they get it; absent: the effect's own. The ledger, and
+   * a compensation, have the effect's own all the same.
+   */
+  readonly sentKey?: ((key: EffectKey, request: Json) => string) | undefined;
   /** Turns an answer into what is recorded and given to the step; absent: the answer itself. */
   readonly recorded?: ((response: Json) => Json) | undefined;
   readonly call: (request: Json, context: EffectContext) => Promise<unknown>;
@@ -235,6 +242,8 @@ export interface StepContext {
   readonly step: string;
   /** 1 for the first attempt. */
   readonly attempt: number;
+  /** Whether the step is run again after this error. */
+  mayRetry(error: unknown): boolean;
   /** W3C `traceparent` of this attempt: spans that are started with it lie below this step in the workflow's trace. */
   readonly traceparent: string;
   /** The workflow's own input. */

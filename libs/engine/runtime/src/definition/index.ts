@@ -30,6 +30,7 @@ export {
   type WaitRequest,
 } from './definition.ts';
 export { checkedDispatch } from './dispatch.ts';
+export { causeOf, type Fault, faultOf } from './faults.ts';
 export { ERROR_TEXT_MAX_CHARS, STAGED_DELAY_DEFAULT_MS, STAGED_STEPS_DEFAULT_COUNT } from './limits.ts';
 export type { Model, ModelAnswer, ModelDelta, ModelPrompt, ModelRequest, Usage } from './model.ts';
 export { type ModelChunk, ProgressGate } from './model-chunk.ts';

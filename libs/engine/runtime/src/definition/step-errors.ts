@@ -3,6 +3,7 @@
 import type { ErrorNote } from '@tidemark/codec';
 import { type EffectKey, type Json, type TaskId, TidemarkError } from '@tidemark/core';
 import { type RetryPolicy, textOf } from '../kernel/index.ts';
+import type { EffectDefinition } from './definition.ts';
 import { ERROR_TEXT_MAX_CHARS } from './limits.ts';
 
 /** Longest code of an error that is stored, in characters. */
@@ -28,15 +29,23 @@ export class FatalError extends TidemarkError {
   }
 }
 
+/** What of an effect's definition its errors carry to the step: who is called, and how the call is retried. */
+type Called = Pick<EffectDefinition, 'operation' | 'receiver' | 'retry'>;
+
 /** An effect's call failed. It carries the effect's own retry policy to the step. */
 export class EffectError extends TidemarkError {
   override readonly name = 'EffectError';
   readonly retry: RetryPolicy;
+  readonly operation: string;
+  /** Who was called, in words. */
+  readonly receiver: string;
 
-  constructor(operation: string, retry: RetryPolicy, cause: unknown) {
+  constructor({ operation, receiver = operation, retry }: Called, cause: unknown) {
     const message = cause instanceof Error ? textOf(cause.message) : textOf(cause);
     super('effect-failed', `${operation}: ${message}`, { operation, cause });
+    this.operation = operation;
     this.retry = retry;
+    this.receiver = receiver;
   }
 }
 
@@ -44,8 +53,8 @@ export class EffectError extends TidemarkError {
 export class ProbeError extends EffectError {
   readonly key: EffectKey;
 
-  constructor(operation: string, retry: RetryPolicy, key: EffectKey, cause: unknown) {
-    super(`${operation} (probe)`, retry, cause);
+  constructor({ operation, receiver = operation, retry }: Called, key: EffectKey, cause: unknown) {
+    super({ operation: `${operation} (probe)`, receiver, retry }, cause);
     this.key = key;
   }
 }

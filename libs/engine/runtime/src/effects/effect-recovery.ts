@@ -6,7 +6,14 @@
  * E2 A holder that fell silent, and isn't known to be gone, may make its call at any time: what no probe fences, a person decides.
  */
 
-import { type EffectState, type Json, type ProbeAnswer, type RecoveryAction, recoveryAction } from '@tidemark/core';
+import {
+  type EffectKey,
+  type EffectState,
+  type Json,
+  type ProbeAnswer,
+  type RecoveryAction,
+  recoveryAction,
+} from '@tidemark/core';
 import {
   CompensateError,
   type EffectDefinition,
@@ -131,13 +138,17 @@ async function ask(run: EffectRun, signal: AbortSignal, { effect, key, request }
   try {
     const limits = { what: `The probe of ${operation}`, timeoutMs };
     return await answerInTime(run.ports.clock, signal, limits, (asked) =>
-      probe(key, { signal: asked.signal, request: effect.asked ?? request }),
+      probe(sentKey({ effect, key, request }), { signal: asked.signal, request: effect.asked ?? request }),
     );
   } catch (error) {
     signal.throwIfAborted();
-    throw new ProbeError(operation, effect.retry, key, run.hideSecrets(operation, error));
+    throw new ProbeError(effect, key, run.hideSecrets(operation, error));
   }
 }
+
+/** The key that the receiver knows. */
+export const sentKey = ({ effect, key, request }: Omit<AskedCall, 'recorded'>): EffectKey =>
+  (effect.sentKey?.(key, effect.asked ?? request) ?? key) as EffectKey;
 
 /** Names every process that must have ended before a person answers. */
 function silentWords({ key, silentHolders = [], hasMoreSilent }: EffectState, said: string): string {

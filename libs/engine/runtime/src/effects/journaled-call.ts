@@ -28,7 +28,7 @@ import {
 import { answerInTime } from './effect-call.ts';
 import { type AskedCall, type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './effect-pending.ts';
-import { arrived, fitting, type Recovered, recoverEffect, refuseOther } from './effect-recovery.ts';
+import { arrived, fitting, type Recovered, recoverEffect, refuseOther, sentKey } from './effect-recovery.ts';
 import type { EffectRun, EffectRunParts } from './effect-run.ts';
 import type { EffectUses, UseInTurn } from './effect-uses.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
@@ -176,6 +176,8 @@ export class JournaledCall implements AskedCall, UseInTurn {
   /** Intends the effect, calls it within the window that the intention opens, and resolves it. */
   async #call(): Promise<Json> {
     const { clock } = this.#parts.ports;
+    // A key that can't be made is known before anything is intended.
+    sentKey(this);
     for (;;) {
       const prepared = await this.#prepare();
       // The window counts from before the log accepts the intention: a process that is suspended in between must not call late.
@@ -253,12 +255,12 @@ export class JournaledCall implements AskedCall, UseInTurn {
   }
 
   async #attempt(): Promise<Json | PendingResult> {
-    const { effect, key, request } = this;
+    const { effect, request } = this;
     const { timeoutMs, heartbeatTimeoutMs, operation } = effect;
     const limits = { what: `The call of ${operation}`, timeoutMs, heartbeatTimeoutMs };
     const answer = await answerInTime(this.#parts.ports.clock, this.#signal, limits, ({ signal, heartbeat }) =>
       this.#parts.callEffect(effect, effect.asked ?? request, {
-        key,
+        key: sentKey(this),
         signal,
         heartbeat: (progress) => {
           heartbeat();
@@ -315,6 +317,6 @@ export class JournaledCall implements AskedCall, UseInTurn {
   }
 
   #error(cause: unknown): EffectError {
-    return new EffectError(this.effect.operation, this.effect.retry, cause);
+    return new EffectError(this.effect, cause);
   }
 }

@@ -71,9 +71,9 @@ const resolution = (digest: Digest, { recorded, effect }: AskedCall, { outcome }
     ? resolvedDraft(digest, recorded, outcome.response, effect.spentOf)
     : notDoneDraft(digest, recorded, outcome.error, effect.lostOf && NO_SPEND);
 
-const failure = ({ operation, retry }: EffectDefinition, note: ErrorNote): EffectError => {
+const failure = (effect: EffectDefinition, note: ErrorNote): EffectError => {
   const cause = note.name === 'FatalError' ? new FatalError(note.message) : new RecordedError(note);
-  return new EffectError(operation, retry, cause);
+  return new EffectError(effect, cause);
 };
 
 function notRecorded({ base }: Replay, { key, effect: { operation } }: AskedCall): ParkError {

@@ -45,7 +45,14 @@ export {
   type SessionMemory,
 } from './ports.ts';
 export { Reconcilers } from './reconcilers.ts';
-export { backoffMs, DEFAULT_RETRY, type RetryPolicy, retryDelayMs } from './retry.ts';
+export {
+  backoffMs,
+  DEFAULT_RETRY,
+  type RetryOptions,
+  type RetryPolicy,
+  retryDelayMs,
+  retryPolicy,
+} from './retry.ts';
 export { RunGate } from './run-gate.ts';
 export {
   Guarded,

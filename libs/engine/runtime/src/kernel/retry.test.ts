@@ -41,7 +41,16 @@ describe('the delay of a retry', () => {
   });
 
   it('has a default that tries more than once', () => {
-    expect(retryDelayMs(DEFAULT_RETRY, DEFAULT_RETRY.attempts - 1, 0)).toBe(400);
+    expect(retryDelayMs(DEFAULT_RETRY, DEFAULT_RETRY.attempts - 1, 0)).toBe(1_600);
+  });
+
+  it('is never less than what the receiver asks, of which a day counts, and differs among those whom it told', () => {
+    expect([0, 0.5, 0.99].map((random) => retryDelayMs(DEFAULT_RETRY, 1, random, 60_000))).toEqual([
+      60_200, 75_000, 89_700,
+    ]);
+    expect(retryDelayMs({ ...policy, jitter: 0 }, 1, 0.5, 60_000)).toBe(60_200);
+    expect(retryDelayMs(policy, 1, 0, 366 * 86_400_000)).toBe(86_400_200);
+    expect(retryDelayMs(policy, 1, 0.5, -1)).toBe(150);
   });
 });
 

@@ -10,31 +10,29 @@ import {
   type EffectKey,
   type EffectState,
   type Frontier,
-  InvalidError,
   isOpen,
   type Json,
-  LimitError,
+  type Outage,
   type TaskId,
   type TaskState,
-  TidemarkError,
 } from '@tidemark/core';
 import {
+  causeOf,
   type Definition,
   EffectError,
   errorCode,
   errorNote,
   excerpt,
-  FatalError,
+  type Fault,
+  faultOf,
   ParkError,
   ProbeError,
   type StepDefinition,
 } from '../definition/index.ts';
-import { type Ports, type RetryPolicy, retryDelayMs } from '../kernel/index.ts';
+import { DEFAULT_RETRY, type Ports, type RetryPolicy, retryDelayMs } from '../kernel/index.ts';
 import type { Draft } from './leased-stream.ts';
 
-/** Longest retry delay that a receiver can ask for when it refuses a call, in milliseconds. */
-const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
-/** Failures in a row with the same code after which a step counts as poison, and the workflow is parked. */
+/** Failures in a row with the same code, faults that pass by themselves apart, after which a step counts as poison, and the workflow is parked. */
 const SAME_FAILURES_MAX = 20;
 /** Lines of a failure's stack in the question to a person. */
 const STACK_LINES_MAX_COUNT = 12;
@@ -66,42 +64,67 @@ export function failureDrafts(
   const { step, task, error, timerName, startedAtMs, onFailure, build } = failedAttempt;
   const attempt = task.failureCount + 1;
   const code = errorCode(error);
-  const policy = error instanceof EffectError ? error.retry : step?.retry;
+  const policy = policyOf(error, step);
   const sameCount = task.failureCode === code ? task.sameFailureCount + 1 : 1;
-  const isPoison = sameCount >= SAME_FAILURES_MAX;
-  const again = policy !== undefined && attempt < policy.attempts && !isFatal(error, policy) && !isPoison;
+  const { isRetried, outage, fault } = verdictOf(task, error, policy, clock.nowMs());
+  const isPoison = outage === undefined && sameCount >= SAME_FAILURES_MAX;
+  const again = isRetried && !isPoison;
   // The name is unique in the stream, so the timer is never one that has fired, even after a person reset the count of attempts.
-  const timer = `retry:${timerName}`;
   const retry = again
-    ? { timer, anchorMs: clock.nowMs(), delayMs: delayMs(policy, attempt, prng.bytes(1)[0]! / 256, error) }
+    ? {
+        timer: `retry:${timerName}`,
+        anchorMs: clock.nowMs(),
+        delayMs: retryDelayMs(policy, outage?.count ?? countedOf(task), prng.bytes(1)[0]! / 256, fault.retryAfterMs),
+      }
     : null;
   telemetry.count('step_retries_total', again ? 1 : 0, { step: task.step });
   const failed: Draft = {
     type: 'StepFailed',
-    control: { task: task.id, attempt, code, retry, startedAtMs },
+    control: { task: task.id, attempt, code, retry, startedAtMs, ...(again && outage && { outage }) },
     payload: { error: errorNote(error) },
   };
   if (again) return [failed];
   if (isPoison) return [failed, parkDraft(poisonStep(task, code, sameCount, error), task.id, build)];
-  if (error instanceof ProbeError) return [failed, parkDraft(probeFailed(error), task.id)];
+  if (error instanceof ProbeError) return [failed, parkDraft(probeFailed(task, error), task.id)];
   const open = task.effects.find(isOpenForGood);
   // The call may have happened, so the workflow must not end as if it had not.
   if (open !== undefined) return [failed, parkDraft(openEffect({ task: task.id, key: open.key }, error), task.id)];
-  if (mayPark(onFailure) && !isNamedFinal(error, policy)) {
+  if (mayPark(onFailure) && fault.kind !== 'named') {
     return [failed, parkDraft(stepFailed(failedAttempt, attempt), task.id, build)];
   }
   return [failed, { type: 'WorkflowFailed', control: { code, task: task.id }, payload: { error: errorNote(error) } }];
 }
 
-/**
- * The policy's delay in milliseconds, or the longer one that the receiver asked for (`retryAfterMs` in the error's details), of which at
- * most a day counts.
- */
-function delayMs(policy: RetryPolicy, attempt: number, random: number, error: unknown): number {
-  const byPolicy = retryDelayMs(policy, attempt, random);
-  const cause = error instanceof EffectError ? error.cause : error;
-  const asked = cause instanceof TidemarkError ? cause.details.retryAfterMs : undefined;
-  return typeof asked === 'number' && asked > byPolicy ? Math.min(asked, RETRY_AFTER_MAX_MS) : byPolicy;
+/** Undefined if the task could not be resolved to a step: then nothing is retried. */
+export const policyOf = (error: unknown, step: Pick<StepDefinition, 'retry'> | undefined): RetryPolicy =>
+  error instanceof EffectError ? error.retry : (step?.retry ?? NO_RETRY);
+
+const NO_RETRY: RetryPolicy = { ...DEFAULT_RETRY, attempts: 1, patienceMs: 0 };
+
+/** This failure's number among those that use up attempts. */
+const countedOf = ({ failureCount, passingCount = 0 }: TaskState): number => failureCount - passingCount + 1;
+
+interface Verdict {
+  readonly isRetried: boolean;
+  readonly fault: Fault;
+  /** Given where the fault passes by itself, and uses up no attempt. */
+  readonly outage: Outage | undefined;
+}
+
+/** Whether the task is tried again after the error: the only place that decides it. */
+export function verdictOf(task: TaskState, error: unknown, policy: RetryPolicy, nowMs: number): Verdict {
+  const fault = faultOf(error, policy, nowMs);
+  const { patienceMs = 0 } = policy;
+  if (fault.kind === 'passing' && patienceMs > 0) {
+    const { sinceMs = nowMs, count = 0 } = task.outage ?? {};
+    const of = error instanceof EffectError ? error.receiver : task.step;
+    const outage = { of, why: fault.why, sinceMs, count: count + 1 };
+    return { isRetried: nowMs - sinceMs < patienceMs, fault, outage };
+  }
+  // Of an irreversible call whose outcome is open, only the recovery table decides, or whoever named the error as final.
+  const isFinal =
+    fault.kind === 'named' || (fault.kind === 'final' && !(fault.isByStatus && task.effects.some(isOpenForGood)));
+  return { isRetried: !isFinal && countedOf(task) < policy.attempts, fault, outage: undefined };
 }
 
 const mayPark = (onFailure: Definition['onFailure']): boolean =>
@@ -139,9 +162,14 @@ function poisonStep(task: TaskState, code: string, sameCount: number, error: unk
   return new ParkError('poison-step', message, null, { step: task.step, code, count: sameCount });
 }
 
-function probeFailed(error: ProbeError): ParkError {
-  const message = `What became of ${error.key} is unknown, and its probe keeps failing, so a person must decide: ${errorNote(error).message}`;
-  return new ParkError('probe-failed', message, error.key, { lastError: errorNote(error).message });
+function probeFailed({ effects }: TaskState, error: ProbeError): ParkError {
+  const said = errorNote(error).message;
+  if (!effects.some(({ key }) => key === error.key)) {
+    const evidence = { operation: error.operation, lastError: said };
+    return new ParkError('phantom-checkpoint', `The newest checkpoint: ${said}`, error.key, evidence);
+  }
+  const message = `What became of ${error.key} is unknown, and its probe keeps failing, so a person must decide: ${said}`;
+  return new ParkError('probe-failed', message, error.key, { lastError: said });
 }
 
 /** The error that parks the workflow after the last attempt, or after a failure that no further attempt can repair. */
@@ -165,23 +193,3 @@ function stepFailed({ task, error, build, input, onFailure }: FailedAttempt, att
 
 /** The first lines of a stack, which are those of the user's code. */
 const linesOf = (stack: string): readonly string[] => stack.split('\n').slice(0, STACK_LINES_MAX_COUNT);
-
-const causeOf = (error: unknown): unknown => (error instanceof EffectError ? error.cause : error);
-
-/**
- * Whether no further attempt can help: the definition names the error as final, or values are invalid or too large. `effect-open` is the
- * exception, because the next attempt decides the open effect first.
- */
-function isFatal(error: unknown, policy: RetryPolicy): boolean {
-  const cause = causeOf(error);
-  if (isNamedFinal(error, policy) || cause instanceof LimitError) return true;
-  return cause instanceof InvalidError && cause.code !== 'effect-open';
-}
-
-/** Whether the step threw `FatalError`, or the policy's `nonRetryable` lists the error's code or name. */
-function isNamedFinal(error: unknown, policy: RetryPolicy | undefined): boolean {
-  const cause = causeOf(error);
-  if (cause instanceof FatalError) return true;
-  const names = policy?.nonRetryable ?? [];
-  return names.includes(errorCode(cause)) || (cause instanceof Error && names.includes(cause.name));
-}

@@ -1,5 +1,13 @@
 /** The entry point of the room: what other rooms of the engine may use. */
-export { failureDrafts, isOpenForGood, openCalls, openEffect, parkDraft } from './attempt-failure.ts';
+export {
+  failureDrafts,
+  isOpenForGood,
+  openCalls,
+  openEffect,
+  parkDraft,
+  policyOf,
+  verdictOf,
+} from './attempt-failure.ts';
 export { compensatedBy, compensationDraft, depthOf, mayUndo, queuedAs } from './compensation.ts';
 export {
   type Confirmation,

@@ -29,6 +29,7 @@ import {
   type RecallOptions,
   type RunOptions,
   type StepContext,
+  type StepDefinition,
   type StepResult,
 } from '../definition/index.ts';
 import {
@@ -43,7 +44,7 @@ import {
 } from '../effects/index.ts';
 import type { ContextReads, ResolvedTask, StreamContent } from '../history/index.ts';
 import { EFFECT_NOT_RECORDED, type Ports, stepSpan, traceParentOf } from '../kernel/index.ts';
-import type { LeasedStream } from '../lease/index.ts';
+import { type LeasedStream, policyOf, verdictOf } from '../lease/index.ts';
 
 /** Most entries that one step may add to the execution log. */
 const LOG_NOTES_MAX = 1_000;
@@ -109,7 +110,7 @@ export async function attemptStep(
       drained?.progress(progress);
       onProgress?.(task.id, { ...progress, step: step.name });
     };
-    attempt = new Attempt(step.name, task, ends, journal, memory, report, dependencies);
+    attempt = new Attempt(step, task, ends, journal, memory, report, dependencies);
     const context = attempt;
     const run = (): ReturnType<typeof step.run> => journal.within(() => step.run(context, input));
     const { within } = ports.telemetry;
@@ -150,13 +151,14 @@ class Attempt implements StepContext {
   readonly #journal: EffectJournal;
   readonly #dependencies: AttemptDependencies;
   readonly #epoch: Epoch;
+  readonly #tried: Pick<ResolvedTask, 'step'> & { readonly task: TaskState };
   #irreversibleCount = 0;
   #stop: ParkError | undefined;
   #isOver = false;
 
-  /** `step`: the step's name in this version of the definition, which may differ from the task's. */
+  /** `step`: in this version of the definition, in which its name may differ from the task's. */
   constructor(
-    step: string,
+    step: StepDefinition,
     task: TaskState,
     ends: AttemptEnds,
     journal: EffectJournal,
@@ -170,7 +172,8 @@ class Attempt implements StepContext {
     this.session = session;
     this.user = user;
     this.task = task.id;
-    this.step = step;
+    this.step = step.name;
+    this.#tried = { step, task };
     this.attempt = task.failureCount + 1;
     this.input = content.input;
     this.belief = content.belief;
@@ -189,6 +192,12 @@ class Attempt implements StepContext {
   get traceparent(): string {
     const span = stepSpan(this.workflow, this.task, this.#epoch, this.attempt);
     return traceParentOf(this.workflow, span, this.#dependencies.ports.telemetry.traceRatio);
+  }
+
+  mayRetry(error: unknown): boolean {
+    const { step, task } = this.#tried;
+    const current = this.#dependencies.stream.speculative.frontier.tasks.get(task.id) ?? task;
+    return verdictOf(current, error, policyOf(error, step), this.#dependencies.ports.clock.nowMs()).isRetried;
   }
 
   get signal(): AbortSignal {

@@ -531,11 +531,18 @@ describe('the newest checkpoint', () => {
   const resumed = async (effect: EffectDefinition): Promise<StreamState> => {
     const definition = twoSteps(effect);
     const head = await committed(definition);
-    const { runner } = await claim(definition, head);
-    const run = runner.run();
-    await ports.clock.run(1_000);
-    expect(await run).toBe('closed');
-    return state();
+    for (;;) {
+      const run = (await claim(definition, head)).runner.run();
+      await ports.clock.run(1_000);
+      if ((await run) === 'closed') return state();
+      // A probe failed: no worker is held, and a timer brings the next.
+      const { lease, frontier } = await state();
+      expect(lease).toBeNull();
+      const { timer } = [...frontier.tasks][0]!.retry!;
+      await log.append(P0, [
+        { value: inboxRecord(await state(), `timer:${timer}`, 'TimerFired', { timer }, null), type: 'TimerFired' },
+      ]);
+    }
   };
 
   beforeEach(() => {
@@ -630,6 +637,14 @@ describe('the newest checkpoint', () => {
   it('or is compensated where that is registered', async () => {
     const effect = paying([async () => ({ status: 'not-done' })], { compensate: async () => {} });
     expect((await resumed(effect)).status).toBe('compensating');
+  });
+
+  it('whose validator is away is waited for', async () => {
+    const away = () => Promise.reject(Object.assign(new Error('away'), { status: 503 }));
+    const back = async () => ({ status: 'done', response: 'paid' }) as const;
+    const retry = { ...RETRY_AT_ONCE, attempts: 2, patienceMs: 60_000 };
+    expect((await resumed(paying([away, away, away, away, back], { retry }))).status).toBe('completed');
+    expect(probeCount).toBe(5);
   });
 
   it('whose validator throws is asked again, and goes to a person when it keeps throwing', async () => {

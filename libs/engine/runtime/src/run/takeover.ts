@@ -23,11 +23,10 @@ import {
   errorNote,
   FatalError,
   ParkError,
-  ProbeError,
 } from '../definition/index.ts';
 import { type EffectRun, recoverEffect } from '../effects/index.ts';
 import type { StreamContent } from '../history/index.ts';
-import { historyForgotten, retryDelayMs } from '../kernel/index.ts';
+import { historyForgotten } from '../kernel/index.ts';
 import { type Draft, parkDraft } from '../lease/index.ts';
 import { cancelDraft, ruledUndo, undoDraft } from './ending.ts';
 
@@ -47,7 +46,10 @@ export interface TakeOver {
   readonly readHead: () => Promise<HeadCheckpoint>;
 }
 
-/** The event that ends the run before it begins; undefined if the run may begin. `state`: the workflow's right after the claim. */
+/**
+ * The event that ends the run before it begins; undefined if the run may begin. `state`: the workflow's right after the claim. Throws
+ * `ProbeError`.
+ */
 export async function takeOver(state: StreamState, given: TakeOver): Promise<Draft | undefined> {
   if (state.ruling === 'fail') return rejectedDraft();
   if (state.ruling === 'compensate') return ruledUndo(state);
@@ -159,8 +161,8 @@ function unprobedDraft(
 }
 
 /**
- * Probes the effect as often as its retry policy allows. Returns the event that ends the run if the effect is invalid, or if its probe
- * keeps failing; undefined if it is valid.
+ * Probes the effect. Returns the event that ends the run if the effect is invalid; undefined if it is valid. Throws `ProbeError` if the
+ * probe fails: the caller then tries again later, as after a failed step.
  */
 async function validated(
   state: StreamState,
@@ -169,18 +171,13 @@ async function validated(
   row: EffectRow,
 ): Promise<Draft | undefined> {
   const left = { ...row, timeoutMs: effect.timeoutMs, isUntold: false, isSuspect: true, pending: null };
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await recoverEffect(effects, signal, { effect, key: row.key, request: requestOf(row), left });
-      return undefined;
-    } catch (error) {
-      if (error instanceof CompensateError) return undoDraft(state, null, error);
-      if (error instanceof ParkError) return phantomPark(row.key, error, error.evidence);
-      if (!(error instanceof ProbeError)) throw error;
-      if (attempt >= effect.retry.attempts) return phantomPark(row.key, error, { operation: effect.operation });
-      await effects.ports.clock.sleep(retryDelayMs(effect.retry, attempt, 0), signal);
-      signal.throwIfAborted();
-    }
+  try {
+    await recoverEffect(effects, signal, { effect, key: row.key, request: requestOf(row), left });
+    return undefined;
+  } catch (error) {
+    if (error instanceof CompensateError) return undoDraft(state, null, error);
+    if (error instanceof ParkError) return phantomPark(row.key, error, error.evidence);
+    throw error;
   }
 }
 

@@ -11,6 +11,7 @@ import {
   awaitsInbox,
   checkpointId,
   FencedError,
+  firstUnblocked,
   type Json,
   type Lamport,
   runsAlone,
@@ -31,7 +32,7 @@ import {
   spentByTask,
   withFailureSummary,
 } from '../agent/index.ts';
-import { CompensateError, ParkError, type StepDefinition } from '../definition/index.ts';
+import { CompensateError, ParkError, ProbeError, type StepDefinition } from '../definition/index.ts';
 import {
   Attempts,
   type CallEffect,
@@ -134,6 +135,7 @@ export class WorkflowRunner {
     const { stream } = this.#options;
     try {
       const first = await this.#takeOver();
+      if (first === 'later') return await this.#end();
       if (first !== undefined) await this.#endRun(() => [first]);
       for (;;) {
         if (this.#failure !== undefined) throw this.#failure;
@@ -185,17 +187,22 @@ export class WorkflowRunner {
 
   /**
    * The event that ends the run before it begins, if any. A workflow that others moved to a version which this definition can't run is not
-   * taken over.
+   * taken over. `later`: a probe failed, so the next task counts as failed in its place: it waits for its timer, without a worker.
    */
-  async #takeOver(): Promise<Draft | undefined> {
+  async #takeOver(): Promise<Draft | 'later' | undefined> {
     const { stream, definition, content } = this.#options;
     if (!canRun(definition, stream.confirmed)) return undefined;
     const signal = this.#abort.signal;
-    const first = await takeOver(stream.confirmed, {
-      ...this.#options,
-      ...{ effects: this.#effects, signal },
-    });
-    return first ?? contentDraft(definition, content, this.#effects);
+    try {
+      const first = await takeOver(stream.confirmed, { ...this.#options, ...{ effects: this.#effects, signal } });
+      if (first !== undefined) return first;
+    } catch (error) {
+      const task = error instanceof ProbeError ? firstUnblocked(stream.confirmed.frontier) : undefined;
+      if (task === undefined) throw error;
+      await this.#failed(undefined, task, error, this.#options.ports.clock.nowMs());
+      return 'later';
+    }
+    return contentDraft(definition, content, this.#effects);
   }
 
   /**

@@ -6,24 +6,13 @@
  * U2 A compensation that keeps failing waits for a person, in the undo and not in the workflow that it compensates.
  */
 
-import {
-  effectKey,
-  FencedError,
-  InvalidError,
-  type Json,
-  LimitError,
-  UNDO_SUFFIX,
-  UnavailableError,
-  type WorkflowId,
-} from '@tidemark/core';
+import { effectKey, FencedError, type Json, UNDO_SUFFIX, UnavailableError, type WorkflowId } from '@tidemark/core';
 import {
   type CompensatedDefinition,
   type Definition,
   type EffectDefinition,
   EffectError,
-  errorCode,
   errorNote,
-  FatalError,
   OWN_DEFINITION,
   ownStep,
   ParkError,
@@ -221,7 +210,7 @@ async function parkWhenStuck<T>(ctx: StepContext, body: () => Promise<T>): Promi
   try {
     return await body();
   } catch (error) {
-    if (ctx.signal.aborted || error instanceof FencedError || error instanceof ParkError || mayRetry(ctx, error)) {
+    if (ctx.signal.aborted || error instanceof FencedError || error instanceof ParkError || ctx.mayRetry(error)) {
       throw error;
     }
     const isCall = error instanceof EffectError;
@@ -233,13 +222,6 @@ async function parkWhenStuck<T>(ctx: StepContext, body: () => Promise<T>): Promi
       { undoes: compensatedOf(ctx), attempts: ctx.attempt, lastError: errorNote(error).message },
     );
   }
-}
-
-function mayRetry(ctx: StepContext, error: unknown): boolean {
-  const policy = error instanceof EffectError ? error.retry : READ_RETRY;
-  const cause = error instanceof EffectError ? error.cause : error;
-  if (cause instanceof FatalError || cause instanceof InvalidError || cause instanceof LimitError) return false;
-  return ctx.attempt < policy.attempts && !policy.nonRetryable.includes(errorCode(cause));
 }
 
 const finishWords = (belief: Json): string => {

@@ -5,6 +5,7 @@
 
 import type { Json } from '@tidemark/core';
 import { asIs, type Definition, type EffectDefinition, FatalError, type StepDefinition } from '../definition/index.ts';
+import { DEFAULT_RETRY } from '../kernel/index.ts';
 
 /** Longest time that compensating a step may take, in milliseconds; effects have their own limit. */
 const STEP_UNDO_TIMEOUT_MS = 60_000;
@@ -57,7 +58,7 @@ const NO_CONFIRMATION: EffectDefinition['confirm'] = {
 };
 const MISSING: Omit<Limits, 'timeoutMs'> = {
   confirm: NO_CONFIRMATION,
-  retry: { attempts: 1, firstDelayMs: 0, factor: 1, maxDelayMs: 0, jitter: 0, nonRetryable: [] },
+  retry: { ...DEFAULT_RETRY, attempts: 1, patienceMs: 0 },
 };
 
 const undoEffect = (limits: Limits, operation: string, undo: Undo): EffectDefinition => ({

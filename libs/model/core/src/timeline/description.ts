@@ -173,9 +173,9 @@ const DESCRIPTIONS: { readonly [T in EventType]: Describe<T> } = {
   EffectResolved: nothing,
   CheckpointReserved: nothing,
   EffectPending: ({ task }) => ({ title: 'Checkpoint reserved', detail: `for task ${task}` }),
-  StepFailed: ({ task, attempt, code, retry }, message) => ({
+  StepFailed: ({ task, attempt, code, retry, outage }, message) => ({
     ...{ kind: 'step_failed', title: 'Step failed', tone: 'warn' },
-    detail: `(${code}, task ${task}, attempt ${attempt}${retry === null ? ', the last' : ''})`,
+    detail: `(${code}, task ${task}, attempt ${attempt}${retry === null ? ', the last' : outage === undefined ? '' : `, waits for ${outage.of}: ${outage.why}`})`,
     facts: { task, attempt, code, message, retry_ms: retry?.delayMs ?? null },
   }),
   WorkflowParked: ({ code }, message) => ({

@@ -69,7 +69,15 @@ const blockedSchema = z.union([
     assignee: z.string().nullable(),
     asked_at: timeSchema,
   }),
-  z.object({ on: z.literal('retry'), failure_count: z.int(), due_at: timeSchema }),
+  z.object({
+    on: z.literal('retry'),
+    failure_count: z.int(),
+    due_at: timeSchema,
+    outage: z
+      .object({ of: z.string(), why: z.string(), since: timeSchema })
+      .optional()
+      .describe('Where the last failure was a fault that passes by itself: whom the task waits for, and why.'),
+  }),
   z.object({
     on: z.literal('confirmation'),
     idempotency_key: z.string(),

@@ -40,8 +40,12 @@ function blockedJson(blocked: Blocked) {
       const { name, assignee, askedAtMs } = blocked;
       return { on: 'approval' as const, name, assignee, asked_at: isoTime(askedAtMs) };
     }
-    case 'retry':
-      return { on: 'retry' as const, failure_count: blocked.failureCount, due_at: isoTime(blocked.dueAtMs) };
+    case 'retry': {
+      const { failureCount, dueAtMs, outage } = blocked;
+      const retry = { on: 'retry' as const, failure_count: failureCount, due_at: isoTime(dueAtMs) };
+      if (outage === undefined) return retry;
+      return { ...retry, outage: { of: outage.of, why: outage.why, since: isoTime(outage.sinceMs) } };
+    }
     case 'confirmation': {
       const overdueAt = blocked.overdueAtMs === null ? null : isoTime(blocked.overdueAtMs);
       return { on: 'confirmation' as const, idempotency_key: blocked.key, token: blocked.token, overdue_at: overdueAt };

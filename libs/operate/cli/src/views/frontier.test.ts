@@ -38,6 +38,10 @@ describe('what a task is blocked on, and why', () => {
     const retry = (failure_count: number, ms: number) => ({ on: 'retry', failure_count, due_at: after(ms) }) as const;
     expect(blocked(retry(1, 3_000))).toBe('failed 1 time, tried again in 3.0 s');
     expect(blocked(retry(2, -1_000))).toBe('failed 2 times, tried again now');
+    const outage = { of: 'openai gpt-5', why: '429', since: after(-60_000) };
+    expect(blocked({ ...retry(2, 3_000), outage })).toMatch(
+      /^waits for openai gpt-5: 429 until \d\d:\d\d:\d\d \(in 3\.0 s\), since \d\d:\d\d:\d\d$/,
+    );
   });
 
   it('waits for a confirmation, whose token only those are told who may confirm', () => {

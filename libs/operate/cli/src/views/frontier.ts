@@ -56,6 +56,10 @@ function blockedWords(blocked: Blocked, steps: StepNames, nowMs: number): string
     case 'approval':
       return `asks ${blocked.assignee ?? 'a person'} for approval (${blocked.name})`;
     case 'retry':
+      if (blocked.outage !== undefined) {
+        const { of, why, since } = blocked.outage;
+        return `waits for ${of}: ${why} until ${timeWords(Date.parse(blocked.due_at), nowMs)}, since ${clockTime(Date.parse(since))}`;
+      }
       return `failed ${counted(blocked.failure_count, 'time')}, tried again ${until(Date.parse(blocked.due_at), nowMs).replace('due', 'now')}`;
     case 'confirmation': {
       const overdue =

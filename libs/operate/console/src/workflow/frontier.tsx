@@ -85,7 +85,8 @@ function Waits({ on, workflow, task }: { readonly on: Blocked; readonly workflow
     case 'retry':
       return (
         <div>
-          retry, <Ago at={on.due_at} />
+          {on.outage === undefined ? 'retry' : `waits for ${plain(on.outage.of)}: ${plain(on.outage.why)}, next try`},{' '}
+          <Ago at={on.due_at} />
         </div>
       );
     case 'confirmation':

@@ -1,0 +1,139 @@
+/**
+ * Owns which faults of a call pass by themselves, which are final, and which may be either: the table of docs/effects.md. Reads errors by
+ * their fields, since they come from clients of every kind. Never throws, whatever was thrown.
+ */
+
+import { InvalidError, LimitError, retryAfterMs, TidemarkError } from '@tidemark/core';
+import type { RetryPolicy } from '../kernel/index.ts';
+import { EffectError, FatalError } from './step-errors.ts';
+
+/** Causes of an error that are looked at. */
+const CAUSES_MAX_COUNT = 6;
+/** Characters of what a fault is called by. */
+const WHY_MAX_CHARS = 80;
+
+/** Too many calls, too early, or an outage: of the receiver, or of a proxy before it (520 to 524, 529: as operators of these use them). */
+const PASSING_STATUSES: ReadonlySet<number> = new Set([
+  ...[408, 421, 425, 429, 502, 503, 504],
+  ...[520, 521, 522, 523, 524, 529],
+]);
+/** The request is refused, and would be again. */
+const FINAL_STATUSES: ReadonlySet<number> = new Set([
+  ...[400, 401, 402, 403, 404, 405, 406, 407, 410, 411, 413, 414, 415, 416, 417, 422, 426, 428, 431, 451],
+  ...[501, 505],
+]);
+/** Codes and names of errors: of the network, of time-outs, of our own calls, of providers, and SQLSTATEs of Postgres. */
+const PASSING_WORDS = new RegExp(
+  `^(?:${[
+    'ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN',
+    'UND_ERR_(?:CONNECT_TIMEOUT|HEADERS_TIMEOUT|BODY_TIMEOUT|SOCKET)|TimeoutError|APIConnection(?:Timeout)?Error',
+    'effect-timeout|effect-silent|http-cut|not-frozen',
+    '(?:server_)?overloaded(?:_error)?|rate_limit_(?:error|exceeded)|service_unavailable|slow_down|RESOURCE_EXHAUSTED|UNAVAILABLE',
+    'Throttling(?:Exception)?|TooManyRequestsException|ServiceUnavailable(?:Exception)?',
+    '08[0-9A-Z]{3}|53[0-9A-Z]{3}|57P0[123]|40001|40P01',
+  ].join('|')})$`,
+);
+
+/**
+ * `passing`: it passes by itself, and the call is made again for as long as the policy's patience lasts. `final`: no further attempt helps;
+ * `named`: the definition says so. `open`: neither is known, and the policy counts attempts. `retryAfterMs`: the wait that was asked for.
+ */
+export interface Fault {
+  readonly kind: 'passing' | 'final' | 'named' | 'open';
+  /** `429`, `ECONNREFUSED`. */
+  readonly why: string;
+  readonly retryAfterMs: number | undefined;
+  /** By the status of an answer that nobody has judged. */
+  readonly isByStatus: boolean;
+}
+
+/** What the step's error is, by the policy of what it called. */
+export function faultOf(error: unknown, policy: Pick<RetryPolicy, 'passing' | 'nonRetryable'>, nowMs: number): Fault {
+  const cause = causeOf(error);
+  const facts = factsOf(cause, nowMs);
+  const { status, words } = facts;
+  const listed = (names: readonly string[] = []) => [...words, String(status)].find((word) => names.includes(word));
+  const fault = (kind: Fault['kind'], why = status === undefined ? (words[0] ?? 'error') : String(status)): Fault => ({
+    kind,
+    why: why.slice(0, WHY_MAX_CHARS),
+    retryAfterMs: facts.retryAfterMs,
+    isByStatus: cause instanceof InvalidError || cause instanceof LimitError ? false : kind === 'final',
+  });
+  if (cause instanceof FatalError || listed(policy.nonRetryable) !== undefined) return fault('named');
+  // The next attempt decides an effect that is open before it does anything else.
+  if (cause instanceof LimitError || (cause instanceof InvalidError && cause.code !== 'effect-open'))
+    return fault('final');
+  if (listed(policy.passing) !== undefined) return fault('passing', listed(policy.passing));
+  if (status !== undefined && PASSING_STATUSES.has(status)) return fault('passing');
+  // Whoever throws one of these errors has judged the answer.
+  const isJudged = cause instanceof TidemarkError;
+  if (status !== undefined && FINAL_STATUSES.has(status)) return fault(isJudged ? 'open' : 'final');
+  const passing = words.find((word) => PASSING_WORDS.test(word));
+  if (passing !== undefined) return fault('passing', passing);
+  return fault(facts.retryAfterMs === undefined ? 'open' : 'passing');
+}
+
+/** The error of a call, where the step's error only says which call it was. */
+export const causeOf = (error: unknown): unknown => (error instanceof EffectError ? error.cause : error);
+
+interface Facts {
+  readonly status: number | undefined;
+  /** Codes, names and reasons, of the error itself first. */
+  readonly words: readonly string[];
+  readonly retryAfterMs: number | undefined;
+}
+
+/** Of the error and its causes: what a client of HTTP, of a provider or of a database leaves in them. */
+function factsOf(error: unknown, nowMs: number): Facts {
+  const words: string[] = [];
+  let status: number | undefined;
+  let askedMs: number | undefined;
+  let at = error;
+  for (let depth = 0; depth < CAUSES_MAX_COUNT && typeof at === 'object' && at !== null; depth++) {
+    const details = member(at, 'details');
+    const response = member(at, 'response');
+    const body = member(at, 'error');
+    for (const [of, name] of [
+      ...([
+        [at, 'code'],
+        [at, 'name'],
+        [details, 'reason'],
+        [details, 'state'],
+        [at, 'type'],
+      ] as const),
+      ...([
+        [body, 'type'],
+        [member(body, 'error'), 'type'],
+      ] as const),
+    ]) {
+      const word = member(of, name);
+      if (typeof word === 'string') words.push(word);
+    }
+    const found = [
+      member(at, 'status'),
+      member(at, 'statusCode'),
+      member(details, 'status'),
+      member(response, 'status'),
+      member(response, 'statusCode'),
+      member(member(at, '$metadata'), 'httpStatusCode'),
+    ].find((each) => Number.isInteger(each) && (each as number) >= 300 && (each as number) < 600);
+    status ??= found as number | undefined;
+    const said = member(details, 'retryAfterMs');
+    const headers = [member(at, 'headers'), member(at, 'responseHeaders'), member(response, 'headers')];
+    askedMs ??=
+      typeof said === 'number' && said >= 0
+        ? said
+        : headers.map((each) => retryAfterMs(each, nowMs, status === 429)).find((each) => each !== undefined);
+    at = member(at, 'cause') ?? member(at, 'lastError');
+  }
+  return { status, words, retryAfterMs: askedMs };
+}
+
+/** A getter of the error may throw. */
+function member(of: unknown, name: string): unknown {
+  try {
+    return (of as { readonly [name: string]: unknown } | null | undefined)?.[name];
+  } catch {
+    return undefined;
+  }
+}
