@@ -308,6 +308,20 @@ export const EDGE_MUTATIONS: Mutations = {
     caughtBy: 'libs/operate/mcp/src/checks.test.ts',
     breaks: "An assistant's server runs no command that a person has not approved.",
   },
+  'word-of-before-contradicts': {
+    file: 'libs/author/repo-state/src/changes.ts',
+    edits: [['return isDated ? parseTime', 'return now === null ? parseTime']],
+    caughtBy: 'libs/author/repo-state/src/repo-state.test.ts',
+    test: 'says it of before',
+    breaks: "What waits counts more than another program's word of before.",
+  },
+  'evidence-of-both-is-lost': {
+    file: 'libs/author/repo-state/src/changes.ts',
+    edits: [['byBoth.has(id) ? joinedStage(before, changed) : changed', 'byBoth.has(id) ? before : changed']],
+    caughtBy: 'libs/author/repo-state/src/repo-state.test.ts',
+    test: 'says it of before',
+    breaks: 'The evidence of both is kept where two programs finished a stage.',
+  },
   'check-is-not-shown-first': {
     file: 'libs/author/repo-state/src/repo-state.ts',
     edits: [['onCheck?.(id, command, this.#root);', '']],
