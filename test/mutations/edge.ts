@@ -312,14 +312,14 @@ export const EDGE_MUTATIONS: Mutations = {
     file: 'libs/author/repo-state/src/changes.ts',
     edits: [['return isDated ? parseTime', 'return now === null ? parseTime']],
     caughtBy: 'libs/author/repo-state/src/repo-state.test.ts',
-    test: 'says it of before',
+    test: 'changes only what stands beside',
     breaks: "What waits counts more than another program's word of before.",
   },
   'evidence-of-both-is-lost': {
     file: 'libs/author/repo-state/src/changes.ts',
     edits: [['byBoth.has(id) ? joinedStage(before, changed) : changed', 'byBoth.has(id) ? before : changed']],
     caughtBy: 'libs/author/repo-state/src/repo-state.test.ts',
-    test: 'says it of before',
+    test: 'changes only what stands beside',
     breaks: 'The evidence of both is kept where two programs finished a stage.',
   },
   'check-is-not-shown-first': {
