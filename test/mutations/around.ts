@@ -136,6 +136,27 @@ export const AROUND_MUTATIONS: Mutations = {
     test: 'loses none, nor what it spends',
     breaks: 'What others spend stays in the total.',
   },
+  'word-of-others-on-their-steps-is-replaced': {
+    file: 'libs/author/files/src/keeper.ts',
+    edits: [["isTheirs && said?.status === 'completed'", "isTheirs && said?.status === 'failed'"]],
+    caughtBy: 'libs/author/files/src/mirror.test.ts',
+    test: 'is_done of what the run did',
+    breaks: 'Times and paths of steps that others did stay as they wrote them.',
+  },
+  'mark-overtakes-its-hand-over': {
+    file: 'libs/author/files/src/keeper.ts',
+    edits: [['documents.dedupe, recorded, marks)', 'documents.dedupe, recorded, await folder.read(DEDUPE_INDEX))']],
+    caughtBy: 'libs/author/files/src/mirror.test.ts',
+    test: 'is taken after that',
+    breaks: 'A hand-over that was written before a mark is taken before it.',
+  },
+  'placeholder-behind-a-hand-over': {
+    file: 'libs/author/sdk/src/pipeline-step.ts',
+    edits: [['const handoffs = isSaid ? []', 'const handoffs = isSaid === null ? []']],
+    caughtBy: 'libs/author/files/src/import.test.ts',
+    test: 'hands them on with what was spent',
+    breaks: 'A skipped step has no hand-over of ours behind that of whoever did it.',
+  },
   'mirror-is-not-waited-for': {
     file: 'libs/operate/cli/src/place/turn.ts',
     edits: [["isAnyBefore(folder, 'mirror', begun('mirror', sinceMs))", "isAnyBefore(folder, 'mirror', '')"]],

@@ -83,9 +83,7 @@ async function run(name: string, isTheirs: (at: number) => boolean, isDisturbed:
     await ours(base, [step], isDone);
   }
   // The run is told of a last step of theirs.
-  await ours(base, [], async () =>
-    (await read('run_state.json')).includes(`outputs/content_gen_${KEY_DAY}/5_format.txt`),
-  );
+  await ours(base, [], async () => (await read('last_success.json')).includes('"5_format"'));
   return folder;
 }
 

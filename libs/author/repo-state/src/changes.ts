@@ -191,7 +191,7 @@ export function isContradicted(
 
 /** Both have finished it: the other's word stays, what it lacks of ours is added, and evidence of ours that differs is kept in `also`. */
 function joinedStage(theirs: Stage, ours: Stage): Stage {
-  const evidence = { ...ours.evidence, ...theirs.evidence };
+  const evidence: Readonly<Record<string, unknown>> = { ...ours.evidence, ...theirs.evidence };
   const differing = Object.entries(ours.evidence ?? {}).filter(
     ([name, value]) => !isDeepStrictEqual(evidence[name], value),
   );
