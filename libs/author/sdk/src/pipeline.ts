@@ -3,6 +3,7 @@
  * step's work; keys, dedupe, hand-overs, log and last success are built in.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import { InvalidError, type Json, LimitError, messageOf, TidemarkError } from '@tidemark/core';
 import { type Definition, EffectError, FatalError, NotDoneError, type RetryPolicy } from '@tidemark/runtime';
 import { z } from 'zod';
@@ -40,7 +41,7 @@ import type {
 import { refuseProblems, unknownMembers } from './problem.ts';
 import { retryPolicy } from './retry.ts';
 import { task } from './task.ts';
-import { defineWorkflow } from './workflow.ts';
+import { defineWorkflow, formJson } from './workflow.ts';
 import type { Workflow } from './workflow-spec.ts';
 
 const beliefSchema = z.object({
@@ -156,6 +157,24 @@ function dateOf(input: Json, day: string, { date }: PipelineOptions): string {
 export function pipelineSteps(definition: Definition): readonly string[] | undefined {
   const { schemas, starts, flow } = definition as Partial<Workflow>;
   if (schemas?.belief !== beliefSchema || starts === undefined || flow === undefined) return undefined;
+  return inOrder(starts, flow);
+}
+
+/** As `pipelineSteps`, by what a service says of a definition: other workflows take no hand-overs of this form. */
+export function pipelineStepsIn({
+  starts,
+  flow,
+  signals,
+}: {
+  readonly starts: readonly string[] | null;
+  readonly flow: Workflow['flow'];
+  readonly signals: Readonly<Record<string, unknown>> | null;
+}): readonly string[] | undefined {
+  const takesHandoffs = isDeepStrictEqual(signals?.handoff, formJson(handoffSchema, 'any'));
+  return starts === null || !takesHandoffs ? undefined : inOrder(starts, flow);
+}
+
+function inOrder(starts: readonly string[], flow: Workflow['flow']): readonly string[] {
   const names: string[] = [];
   for (let name = starts[0]; name !== undefined; name = flow[name]?.[0]) names.push(name);
   return names;

@@ -30,10 +30,14 @@ it('is exported, mirrored beside dev, written to by a shell, and imported', asyn
 
   const missing = await here('files', 'export', 'view', '--run', 'none');
   expect([missing.code, missing.err]).toEqual([78, expect.stringContaining('No state is kept')]);
+  // A mirror waits for the first run, whose end it shows when that ends.
+  const mirror = begin('files', 'mirror', 'view', '--newest', 'tiny', '--json');
+  await mirror.says(/"type":"waiting"/);
+  expect((await here('run', 'tiny', '--id', 't0', '--workflows', tiny)).code).toBe(0);
+  expect(await json('run_state.json')).toMatchObject({ pipeline_id: 't0', status: 'completed' });
+  await mirror.says(/(?:"type":"waiting".*){2}/s);
   const dev = begin('dev', '--workflows', tiny);
   await dev.says(/runs {4}tiny/);
-  const mirror = begin('files', 'mirror', 'view', '--newest', 'tiny', '--json');
-  await mirror.says(/"type":"mirroring"/);
   expect((await here('run', 'tiny', '--id', 't1')).out).toBe('2\n');
   await eventually(async () => ((await json('run_state.json')) as { status: string }).status === 'completed', WAIT);
   expect(Object.keys((await json('run_state.json')) as object)).toContain('total_tokens_used');
@@ -43,8 +47,16 @@ it('is exported, mirrored beside dev, written to by a shell, and imported', asyn
   // What a shell writes comes back through the process that holds the state.
   await appendFile(view('handoff.md'), '\n## shell → next Handoff\n\nMind row 3.\n');
   await mirror.says(/"type":"taken"/);
+  // What runs is known to the process that runs it.
+  await mkdir(path.join(folder, 'none'));
+  await writeFile(path.join(folder, 'none/run_state.json'), '{"pipeline_id": "t4", "status": "new", "steps": {}}');
+  const unknown = await here('files', 'import', 'none', '--as', 'other');
+  expect([unknown.code, unknown.err]).toEqual([65, expect.stringMatching(/--workflows FILE\); known: tiny/)]);
+  expect((await here('files', 'import', 'none', '--as', 'tiny')).err).toContain(
+    'tidemark run tiny --id t4 continues it',
+  );
   await dev.interrupt();
-  await mirror.says(/"type":"waiting"/);
+  await mirror.says(/(?:"type":"waiting".*){3}/s);
   expect((await here('files', 'export', 'view', '--run', 't1')).err).toContain('Another process writes the files');
   // What its first users' class does while nobody runs workflows is not done again by the next one who does.
   expect((await here('run', 'tiny', '--id', 't3', '--detach', '--workflows', tiny)).code).toBe(0);
