@@ -181,15 +181,17 @@ export class Keeper {
     await this.#state.show(view.workflow);
   }
 
-  /** What was written for the previous run after the last pass. */
+  /** What was written for the previous run after the last pass: it counts for that one, and marks for its input. */
   async #takeLast(workflow: string, { definition }: RunView): Promise<void> {
     const { folder, reader, find, back, reports } = this.#options;
-    const text = await folder.read(HANDOFF);
-    if (text === undefined) return;
     const row = await reader.newest({ workflow });
-    const known = row === undefined ? [] : withhold(await reader.view(row), find).view.handoffs;
+    const last = row && withhold(await reader.view(row), find);
+    const marks = await folder.read(DEDUPE_INDEX);
     const outside = { folder, state: this.#state, back, find, reports };
-    await takeHandoffs(outside, { workflow, definition: row?.definition ?? definition }, readHandoffs(text), known);
+    const written = readHandoffs((await folder.read(HANDOFF)) ?? '');
+    await takeHandoffs(outside, last?.view ?? { workflow, definition }, written, last?.view.handoffs ?? []);
+    if (last !== undefined)
+      await this.#keepKeys(last, runDocuments(last).dedupe, await this.#recorded(last.view), marks);
   }
 
   async #keepHandoffs(view: RunView): Promise<void> {
@@ -296,7 +298,7 @@ export class Keeper {
       const isSilent = entry.output == null && entry.checksum == null;
       if (made === undefined) kept[key] = entry;
       // It says that the key is done, but not with which output; or it is that output, or our path to it.
-      else if (isSilent || isOwn(entry, made)) continue;
+      else if (isSilent || isOwn(entry, made) || entry.output === recorded.texts.get(key)?.file) continue;
       else if (await this.#isSame(entry, made)) kept[key] = entry;
       else if (!this.#state.has(keyMark(view, key, entry))) {
         reports.report('refused', `key ${JSON.stringify(key)}: it is done with another output, which is kept.`);
@@ -342,6 +344,8 @@ export class Keeper {
     const entries = rows.flatMap(({ key, value, at: recordedAt }) => {
       const done = doneSchema.safeParse(value);
       if (!done.success) return [];
+      // What this run has done since it was read comes with the next pass; what was imported says nothing of its input.
+      if (done.data.workflow === view.workflow && done.data.given !== undefined) return [];
       const hidden = (this.#options.find?.(done.data.output) ?? []).length > 0;
       const { output, checksum, input, at = recordedAt } = done.data;
       // A default key counts for its input alone.

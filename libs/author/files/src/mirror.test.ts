@@ -350,6 +350,19 @@ describe('what others write', () => {
       expect(await run.result()).toBe('by hand');
     });
 
+    it('as done for one input counts for none of the next run, with another, that the same folder shows', async () => {
+      const day = '20260525';
+      const first = await begun('shared-7', day);
+      await mirror?.close();
+      await python(`p.handoff('Step1', 'Step2', 'x'); p.mark_done(p.key('second'), 'for the first')`, day);
+      const next = await begun('shared-8', day, {}, { day, other: true });
+      await eventually(async () => expect(await read('run_state.json')).toContain(next.id));
+      expect(await python(`print(p.is_done(p.key('second')))`, day)).toBe('False\n');
+      gate.resolve();
+      expect(await first.result()).toBe('for the first');
+      await expect(next.result()).rejects.toThrow('done by others');
+    });
+
     it('as done by both says so, and keeps what the run made', async () => {
       const day = '20260521';
       const run = await begun('shared-2', day);
