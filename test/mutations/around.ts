@@ -157,6 +157,13 @@ export const AROUND_MUTATIONS: Mutations = {
     test: 'hands them on with what was spent',
     breaks: 'A skipped step has no hand-over of ours behind that of whoever did it.',
   },
+  'mark-of-the-run-before-counts-for-the-next': {
+    file: 'libs/author/files/src/keeper.ts',
+    edits: [['    if (last !== undefined)\n      await', '    if (last === null)\n      await']],
+    caughtBy: 'libs/author/files/src/mirror.test.ts',
+    test: 'that the same folder shows',
+    breaks: 'A mark counts for the input of the run that the folder showed when it was made.',
+  },
   'mirror-is-not-waited-for': {
     file: 'libs/operate/cli/src/place/turn.ts',
     edits: [["isAnyBefore(folder, 'mirror', begun('mirror', sinceMs))", "isAnyBefore(folder, 'mirror', '')"]],

@@ -86,8 +86,13 @@ async function run(name: string, isTheirs: (at: number) => boolean, isDisturbed:
   const changedMs = async (file: string) => (await stat(path.join(folder, file))).mtimeMs;
   await ours(base, [], async () => {
     const isLast = (await read('last_success.json')).includes('"5_format"');
-    // The last file of a pass.
-    return isLast && (await changedMs('run_state.json')) > (await changedMs('last_success.json'));
+    // The last file of a pass; their class calls it completed before.
+    const isAfter = async () => (await changedMs('run_state.json')) >= (await changedMs('last_success.json'));
+    return (
+      isLast &&
+      (await isAfter()) &&
+      (await read('run_state.json')).includes('"status": "completed",\n  "current_step": 6')
+    );
   });
   return folder;
 }
