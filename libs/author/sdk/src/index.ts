@@ -49,7 +49,7 @@ export {
 export { type Gate, GateError, type GateEvidence, passGate, type Verdict } from './gate.ts';
 export type { ModelCallOptions, ModelReply } from './model-call.ts';
 export type { Problem } from './parse.ts';
-export { pipeline, pipelineSteps, pipelineStepsIn } from './pipeline.ts';
+export { pipeline, pipelineSteps } from './pipeline.ts';
 export {
   checksumOf,
   type DoneRecord,

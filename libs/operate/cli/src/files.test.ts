@@ -51,7 +51,10 @@ it('is exported, mirrored beside dev, written to by a shell, and imported', asyn
   await mkdir(path.join(folder, 'none'));
   await writeFile(path.join(folder, 'none/run_state.json'), '{"pipeline_id": "t4", "status": "new", "steps": {}}');
   const unknown = await here('files', 'import', 'none', '--as', 'other');
-  expect([unknown.code, unknown.err]).toEqual([65, expect.stringMatching(/--workflows FILE\); known: tiny/)]);
+  expect([unknown.code, unknown.err]).toEqual([
+    65,
+    expect.stringMatching(/in what runs on .tidemark .tidemark dev --workflows FILE runs more.*known: tiny/),
+  ]);
   expect((await here('files', 'import', 'none', '--as', 'tiny')).err).toContain(
     'tidemark run tiny --id t4 continues it',
   );

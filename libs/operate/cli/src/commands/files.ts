@@ -19,7 +19,7 @@ import {
   type WayBack,
 } from '@tidemark/files';
 import { EXIT } from '@tidemark/host/exit-codes';
-import { pipelineSteps, pipelineStepsIn } from '@tidemark/sdk';
+import { pipelineSteps } from '@tidemark/sdk';
 import { findSecrets } from '@tidemark/secrets';
 import { pick, readDefinitions } from '../definitions.ts';
 import { UsageError } from '../failures.ts';
@@ -152,12 +152,19 @@ async function hints(client: Client, listener: () => void, how: Parameters<Clien
 export async function filesImport(session: Session, folder: string, options: FilesOptions['import']): Promise<number> {
   const { cwd, terminal } = session;
   const { as: name, id, tenant, workflows } = options;
-  const known = workflows.length === 0 ? undefined : await readDefinitions(workflows, cwd);
-  const given = known && requirePipeline(name, pipelineSteps(pick(known, name, 'in the given modules (--workflows)')));
+  const definitions = async () => {
+    const known = await readDefinitions(workflows, cwd);
+    stepsOf(known, name, 'in the given modules (--workflows)');
+    return known;
+  };
   const input = await readInput(options.input, session);
-  const definitions = async () => known ?? readDefinitions(workflows, cwd);
   return atPlace(session, { ...options, how: 'write', definitions }, async ({ client, shown }) => {
-    const stepNames = given ?? (await servedPipeline(client, name, shown));
+    const served = await client.ask('GET /v1/definitions', {});
+    const stepNames = stepsOf(
+      served.definitions,
+      name,
+      `in what runs on ${shown} (tidemark dev --workflows FILE runs more)`,
+    );
     const { id: run, ...imported } = await importFiles({
       folder: path.resolve(cwd, folder),
       pipeline: { name, stepNames },
@@ -180,19 +187,15 @@ export async function filesImport(session: Session, folder: string, options: Fil
   });
 }
 
-/** Steps of a pipeline that the process which holds the state runs. Throws `InvalidError` (`workflow-unknown`, `not-a-pipeline`). */
-async function servedPipeline(client: Client, name: string, shown: string): Promise<readonly string[]> {
-  const { definitions } = await client.ask('GET /v1/definitions', {});
-  const card = pick(definitions, name, `in what runs on ${shown}: name the module that has it (--workflows FILE)`);
-  return requirePipeline(name, pipelineStepsIn(card));
-}
-
-/** Throws `InvalidError` (`not-a-pipeline`). */
-function requirePipeline(name: string, stepNames: readonly string[] | undefined): readonly string[] {
+/** Throws `InvalidError` (`workflow-unknown`, `not-a-pipeline`). */
+function stepsOf(found: readonly Named[], name: string, where: string): readonly string[] {
+  const stepNames = pipelineSteps(pick(found, name, where));
   if (stepNames !== undefined) return stepNames;
   const message = `${name} is not a pipeline: files can mark only a pipeline's steps as done.`;
   throw new InvalidError('not-a-pipeline', message, { definition: name });
 }
+
+type Named = Parameters<typeof pipelineSteps>[0] & { readonly name: string };
 
 type RunSelection = { readonly run: string } | { readonly newest: string; readonly tenant: string | undefined };
 
