@@ -342,9 +342,7 @@ export const EDGE_MUTATIONS: Mutations = {
   },
   'turns-are-not-kept': {
     file: 'libs/operate/cli/src/place/turn.ts',
-    edits: [
-      ['isWaiting(earlier, Number(TURN.exec(other)?.[1]))) return true;', 'isWaiting(earlier, 0)) return false;'],
-    ],
+    edits: [['if (waits) return true;', 'if (waits) return false;']],
     caughtBy: 'libs/operate/cli/src/place/turn.test.ts',
     breaks: 'A command that waits for a folder is not overtaken by later ones.',
   },

@@ -68,10 +68,10 @@ async function isAnyBefore(folder: string, kind: Kind, name: string): Promise<bo
   const others = names.filter((each) => TURN.test(each) && each.startsWith(`.${kind}-`) && each < name);
   for (const other of others.sort()) {
     const earlier = path.join(folder, other);
-    const is = await isWaiting(earlier, Number(TURN.exec(other)?.[1]));
+    const waits = await isWaiting(earlier, Number(TURN.exec(other)?.[1]));
     // Renewed meanwhile, maybe to a time that is before, too.
-    if (is === undefined) return isAnyBefore(folder, kind, name);
-    if (is) return true;
+    if (waits === undefined) return isAnyBefore(folder, kind, name);
+    if (waits) return true;
     await rm(earlier, { force: true }).catch(() => {});
   }
   return false;
