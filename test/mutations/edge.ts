@@ -409,12 +409,7 @@ export const EDGE_MUTATIONS: Mutations = {
   },
   'waiting-stages-beat-newer-ones': {
     file: 'libs/author/repo-state/src/waiting.ts',
-    edits: [
-      [
-        'if (isDeepStrictEqual(stageIn(base, id), stageIn(now, id))) return true;',
-        'if (stageIn(now, id)) return true;',
-      ],
-    ],
+    edits: [['changed.filter((id) => isContradicted(', 'changed.filter((id) => id === null && isContradicted(']],
     caughtBy: 'libs/author/repo-state/src/repo-state.test.ts',
     breaks: 'What another program said of a stage since, or what was applied, counts over what waits.',
   },
