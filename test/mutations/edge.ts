@@ -309,6 +309,20 @@ export const EDGE_MUTATIONS: Mutations = {
     caughtBy: 'libs/operate/mcp/src/checks.test.ts',
     breaks: "An assistant's server runs no command that a person has not approved.",
   },
+  'word-of-before-contradicts': {
+    file: 'libs/author/repo-state/src/changes.ts',
+    edits: [['return isDated ? parseTime', 'return now === null ? parseTime']],
+    caughtBy: 'libs/author/repo-state/src/repo-state.test.ts',
+    test: 'changes only what stands beside',
+    breaks: "What waits counts more than another program's word of before.",
+  },
+  'evidence-of-both-is-lost': {
+    file: 'libs/author/repo-state/src/changes.ts',
+    edits: [['byBoth.has(id) ? joinedStage(before, changed) : changed', 'byBoth.has(id) ? before : changed']],
+    caughtBy: 'libs/author/repo-state/src/repo-state.test.ts',
+    test: 'changes only what stands beside',
+    breaks: 'The evidence of both is kept where two programs finished a stage.',
+  },
   'check-is-not-shown-first': {
     file: 'libs/author/repo-state/src/repo-state.ts',
     edits: [['onCheck?.(id, command, this.#root);', '']],
@@ -329,9 +343,7 @@ export const EDGE_MUTATIONS: Mutations = {
   },
   'turns-are-not-kept': {
     file: 'libs/operate/cli/src/place/turn.ts',
-    edits: [
-      ['isWaiting(earlier, Number(TURN.exec(other)?.[1]))) return true;', 'isWaiting(earlier, 0)) return false;'],
-    ],
+    edits: [['if (waits) return true;', 'if (waits) return false;']],
     caughtBy: 'libs/operate/cli/src/place/turn.test.ts',
     breaks: 'A command that waits for a folder is not overtaken by later ones.',
   },
@@ -398,12 +410,7 @@ export const EDGE_MUTATIONS: Mutations = {
   },
   'waiting-stages-beat-newer-ones': {
     file: 'libs/author/repo-state/src/waiting.ts',
-    edits: [
-      [
-        'if (isDeepStrictEqual(stageIn(base, id), stageIn(now, id))) return true;',
-        'if (stageIn(now, id)) return true;',
-      ],
-    ],
+    edits: [['changed.filter((id) => isContradicted(', 'changed.filter((id) => id === null && isContradicted(']],
     caughtBy: 'libs/author/repo-state/src/repo-state.test.ts',
     breaks: 'What another program said of a stage since, or what was applied, counts over what waits.',
   },

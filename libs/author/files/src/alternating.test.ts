@@ -1,7 +1,7 @@
 /** A pipeline whose steps are done by the first users' class and by a mirrored run in turn, by real processes that are killed at each step. */
 
 import { execFile, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -83,9 +83,17 @@ async function run(name: string, isTheirs: (at: number) => boolean, isDisturbed:
     await ours(base, [step], isDone);
   }
   // The run is told of a last step of theirs.
-  await ours(base, [], async () =>
-    (await read('run_state.json')).includes(`outputs/content_gen_${KEY_DAY}/5_format.txt`),
-  );
+  const changedMs = async (file: string) => (await stat(path.join(folder, file))).mtimeMs;
+  await ours(base, [], async () => {
+    const isLast = (await read('last_success.json')).includes('"5_format"');
+    // The last file of a pass; their class calls it completed before.
+    const isAfter = async () => (await changedMs('run_state.json')) >= (await changedMs('last_success.json'));
+    return (
+      isLast &&
+      (await isAfter()) &&
+      (await read('run_state.json')).includes('"status": "completed",\n  "current_step": 6')
+    );
+  });
   return folder;
 }
 

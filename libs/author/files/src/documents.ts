@@ -63,7 +63,8 @@ function stepState(view: RunView, step: string, pathOf: PathOf): StepState {
   const done = view.done.filter((one) => one.step === step);
   const pending = view.pending.filter((one) => one.step === step);
   const [first, last] = [done[0], done.at(-1)];
-  const beganMs = first?.startedAtMs ?? (pending.some(({ isReady }) => isReady) ? lastMs(view) : undefined);
+  const isBegun = first === undefined && pending.some(({ isReady }) => isReady);
+  const beganMs = isBegun ? lastMs(view) : first?.startedAtMs;
   return {
     status: stepStatus(view, step, done.length > 0, pending),
     output_file: last === undefined || last.failure !== null ? null : pathOf(last),
@@ -72,7 +73,7 @@ function stepState(view: RunView, step: string, pathOf: PathOf): StepState {
   };
 }
 
-const lastMs = (view: RunView): number => view.done.at(-1)?.finishedAtMs ?? view.updatedAtMs;
+const lastMs = (view: RunView): number => view.done.at(-1)?.committedAtMs || view.updatedAtMs;
 
 function stepStatus(view: RunView, step: string, isDone: boolean, pending: RunView['pending']): StepState['status'] {
   if (step === view.failedStep) return 'failed';
@@ -103,8 +104,12 @@ function success(view: RunView, pathOf: PathOf): LastSuccessFile | undefined {
   };
 }
 
+/** Of a key that another run or program has done. No run's folder has this name. */
+export const keyOutputPath = (key: string, output: Json): string =>
+  `outputs/keys~/${pathName(key)}.${typeof output === 'string' ? 'txt' : 'json'}`;
+
 /** Texts as they are, all else as canonical JSON: the bytes of the checksum. */
-const outputText = (output: Json): string => (typeof output === 'string' ? output : canonicalJson(output));
+export const outputText = (output: Json): string => (typeof output === 'string' ? output : canonicalJson(output));
 
 const outputPath = (workflow: string, { name, output }: Pick<DoneStep, 'name' | 'output'>): string =>
   `outputs/${pathName(workflow)}/${pathName(name)}.${typeof output === 'string' ? 'txt' : 'json'}`;

@@ -3,7 +3,7 @@
  * scripts add their own, and may lack those that don't identify the run and step. Must not touch files.
  */
 
-import { InvalidError, messageOf, parseJson, parseLenient, parseTime } from '@tidemark/core';
+import { InvalidError, isoTime, messageOf, parseJson, parseLenient, parseTime } from '@tidemark/core';
 import { z } from 'zod';
 
 /** Faults of one file that are named, and characters of the place of each; further ones are counted. */
@@ -21,6 +21,9 @@ const time = z
   .string()
   .refine((text) => !Number.isNaN(parseTime(text)), { error: 'must be a time such as 2026-03-01T14:03:11' });
 const count = z.number().int().nonnegative();
+/** Of a record, in UTC; nothing where the file doesn't say when. */
+export const saidAt = (said: string | null | undefined): { readonly at?: string } =>
+  said == null ? {} : { at: isoTime(parseTime(said)) };
 
 export const stepStateSchema = z.looseObject({
   status: z.enum(['pending', 'running', 'completed', 'failed']),

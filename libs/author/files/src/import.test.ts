@@ -7,6 +7,7 @@ import { checksumOf, inputDigestOf, type KeyParts, type PipelineContext, pipelin
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type FilesWorld, filesWorld } from '../fixtures/files-world.ts';
 import { exportFiles } from './export.ts';
+import type { DedupeEntry } from './formats.ts';
 import { type ImportOptions, importFiles } from './import.ts';
 
 const calls: string[] = [];
@@ -94,14 +95,27 @@ describe('a folder that a shell script made', () => {
       'refused: current_step is 99, beyond the 3 steps of the pipeline; 1 of the steps are known to be done: the others run again.',
     ]);
     const run = world.host.client.run('index-only');
-    expect(await run.result()).toBe('<from the index; collect was done before: 1 items.,Mind the gap.>');
-    const view = await exportFiles({
-      client: world.client,
-      shown: { workflow: 'index-only' },
-      records: world.records,
-      folder: `${world.folder}-else`,
-    });
+    // The hand-over that its class wrote is that of the step: there is none of ours behind it.
+    expect(await run.result()).toBe('<from the index; Mind the gap.>');
+    const elsewhere = { client: world.client, records: world.records, folder: `${world.folder}-else` };
+    const view = await exportFiles({ ...elsewhere, shown: { workflow: 'index-only' } });
     expect([view.tokens, view.importedTokens]).toEqual([0, 8_500]);
+    const read = async (name: string) => readFile(path.join(elsewhere.folder, name), 'utf8');
+    expect(await read('handoff.md')).not.toContain('was done before');
+    // As its class reads it: outputs are paths of files, times are those of whoever did the step.
+    const shown = JSON.parse(await read('dedupe_index.json')) as Record<string, DedupeEntry>;
+    const at = (time: string) => new Date(time).toISOString();
+    for (const [key, output] of [
+      ['collect_20260519', 'an older day'],
+      ['collect_20260520', '["from the index"]'],
+    ] as const) {
+      expect(shown[key]!.executed_at).toBe(at(index[key].executed_at));
+      expect(await read(String(shown[key]!.output))).toBe(output);
+    }
+    expect(JSON.parse(await read('run_state.json')).steps.collect).toMatchObject({
+      started_at: null,
+      finished_at: at('2026-05-20T10:00:00.5'),
+    });
     for (const [file, field] of Object.entries({
       'run_state.json': 'total_tokens_used',
       'last_success.json': 'total_tokens',

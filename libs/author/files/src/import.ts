@@ -29,6 +29,7 @@ import {
   type RunState,
   readJson,
   runStateSchema,
+  saidAt,
 } from './formats.ts';
 import { handoffDigests, readHandoffs } from './handoff-text.ts';
 import { type Made, type ReadOutput, readWithin, resolveFile, resolveOutput } from './outputs.ts';
@@ -147,26 +148,28 @@ interface Fault {
 
 /** Completed steps whose output exists, up to the first without one: later steps can't build on it. */
 async function doneSteps({ state, index }: Found, stepNames: readonly string[], read: ReadOutput, reports: Reports) {
-  const done: (Made & { readonly step: string })[] = [];
+  const done: (Made & { readonly step: string; readonly at?: string })[] = [];
   for (const step of stepNames) {
     const entry = state.steps[step];
     if (entry?.status !== 'completed') break;
-    const { output_file: file } = entry;
+    const { output_file: file, finished_at: finished } = entry;
     const keyed = Object.entries(index).filter(([key]) => stepOf(key, stepNames) === step);
     const named = newestOf(keyed.flatMap(([, { output, ...more }]) => (output == null ? [] : [{ output, ...more }])));
     if (typeof file !== 'string' && named === undefined) {
       reports.report('unnamed', `step ${step}: it is done and names no output, so the next step receives null.`);
-      done.push({ step, output: null, checksum: checksumOf(null) });
+      done.push({ step, output: null, checksum: checksumOf(null), ...saidAt(finished) });
       continue;
     }
-    const checksum = keyed.find(([, { output }]) => output === file)?.[1].checksum;
+    const key = keyed.find(([, { output }]) => output === file)?.[1];
     const from = refusingOutside(step, read);
-    const made = await (typeof file === 'string' ? resolveFile(file, checksum, from) : resolveOutput(named!, from));
+    const made = await (typeof file === 'string'
+      ? resolveFile(file, key?.checksum, from)
+      : resolveOutput(named!, from));
     if (typeof made === 'string') {
       reports.report('refused', `step ${step}: ${made} It runs again.`);
       break;
     }
-    done.push({ step, ...made });
+    done.push({ step, ...made, ...saidAt(finished ?? (key ?? named)?.executed_at) });
   }
   return done;
 }
@@ -204,11 +207,11 @@ const refusingOutside =
     });
 
 async function doneKeys(index: DedupeIndex, read: ReadOutput, reports: Reports) {
-  const keys: (Made & { readonly key: string; readonly input?: string })[] = [];
+  const keys: (Made & { readonly key: string; readonly input?: string; readonly at?: string })[] = [];
   for (const [key, entry] of Object.entries(index)) {
     const made = await resolveOutput(entry, read);
     if (typeof made === 'string') reports.report('refused', `key ${JSON.stringify(key)}: ${made}`);
-    else keys.push({ key, ...made, ...(typeof entry.input === 'string' && { input: entry.input }) });
+    else keys.push({ key, ...made, ...saidAt(entry.executed_at), ...(entry.input != null && { input: entry.input }) });
   }
   return keys;
 }

@@ -5,7 +5,7 @@
 
 import { isoTime } from '@tidemark/core';
 import { checksumOf, doneKey, doneSchema, pipelineSubject } from '@tidemark/sdk';
-import { pathName, type RunDocuments, runDocuments } from './documents.ts';
+import { keyOutputPath, outputText, pathName, type RunDocuments, runDocuments } from './documents.ts';
 import { digestOf, type FilesFolder } from './folder.ts';
 import { FOLDER_STATE, FolderState, loadState } from './folder-state.ts';
 import {
@@ -26,6 +26,7 @@ import {
   type RunState,
   readJson,
   runStateSchema,
+  type StepState,
 } from './formats.ts';
 import { readHandoffs, withHandoffs } from './handoff-text.ts';
 import { foreign, refuseOthers, unfit } from './others.ts';
@@ -33,7 +34,7 @@ import { readWithin, resolveOutput } from './outputs.ts';
 import type { Reports } from './reports.ts';
 import type { RunView, Workflow } from './run-view.ts';
 import type { ReadRecords, RunReader } from './source.ts';
-import { keyMark, stepOf, takeHandoffs, takeKeys, type WayBack } from './way-back.ts';
+import { keyMark, stepOf, takeHandoffs, takeKeys, theirMark, type WayBack } from './way-back.ts';
 import { type FindSecrets, type Withheld, withhold } from './withhold.ts';
 
 export interface KeeperOptions {
@@ -62,6 +63,12 @@ export class Keeper {
 
   /** The outcome of comparing others' entries with the known ones. */
   readonly #compared = new Map<string, boolean>();
+
+  /** Outputs of other runs' keys that this has written. */
+  readonly #written = new Set<string>();
+
+  /** Steps that others have marked done, which the run will skip. */
+  #marked: ReadonlySet<string> = new Set();
 
   private constructor(options: KeeperOptions, state: FolderState) {
     this.#options = options;
@@ -96,10 +103,12 @@ export class Keeper {
       reports.report('withheld', `${place}: looks like a secret; it is not written.`);
     const documents = await this.#withLastSuccess(runDocuments(withheld), view);
     const recorded = await this.#recorded(view);
-    if (!(await this.#checkFiles(withheld, documents, recorded))) return view;
+    if (!(await this.#checkFiles(withheld, documents, recorded.index))) return view;
     await this.#begin(view);
+    // Others write a hand-over before the mark: what has the one has the other.
+    const marks = await this.#options.folder.read(DEDUPE_INDEX);
     await this.#keepHandoffs(view);
-    await this.#keepRun(withheld, documents, recorded);
+    await this.#keepRun(withheld, documents, recorded, marks);
     // Of a script's folder only now: until then all of it is the script's.
     if (this.#state.run === view.workflow) await this.#state.saveWritten();
     else await this.#state.show(view.workflow);
@@ -172,15 +181,17 @@ export class Keeper {
     await this.#state.show(view.workflow);
   }
 
-  /** What was written for the previous run after the last pass. */
+  /** What was written for the previous run after the last pass: it counts for that one, and marks for its input. */
   async #takeLast(workflow: string, { definition }: RunView): Promise<void> {
     const { folder, reader, find, back, reports } = this.#options;
-    const text = await folder.read(HANDOFF);
-    if (text === undefined) return;
     const row = await reader.newest({ workflow });
-    const known = row === undefined ? [] : withhold(await reader.view(row), find).view.handoffs;
+    const last = row && withhold(await reader.view(row), find);
+    const marks = await folder.read(DEDUPE_INDEX);
     const outside = { folder, state: this.#state, back, find, reports };
-    await takeHandoffs(outside, { workflow, definition: row?.definition ?? definition }, readHandoffs(text), known);
+    const written = readHandoffs((await folder.read(HANDOFF)) ?? '');
+    await takeHandoffs(outside, last?.view ?? { workflow, definition }, written, last?.view.handoffs ?? []);
+    if (last !== undefined)
+      await this.#keepKeys(last, runDocuments(last).dedupe, await this.#recorded(last.view), marks);
   }
 
   async #keepHandoffs(view: RunView): Promise<void> {
@@ -206,12 +217,12 @@ export class Keeper {
     return { ...own, lastSuccess, texts: new Map([...texts, ...own.texts]) };
   }
 
-  async #keepRun(withheld: Withheld, documents: RunDocuments, recorded: DedupeIndex): Promise<void> {
+  async #keepRun(withheld: Withheld, documents: RunDocuments, recorded: Recorded, marks?: string): Promise<void> {
     const { folder } = this.#options;
     // Outputs first: a reader of their path in another file finds them.
     for (const [file, text] of documents.texts) await this.#write(file, text);
     await this.#keepLog(withheld.view.workflow, documents.log);
-    await this.#keepKeys(withheld, documents.dedupe, recorded);
+    await this.#keepKeys(withheld, documents.dedupe, recorded, marks);
     const { lastSuccess: last } = documents;
     if (last !== undefined) {
       const { total_tokens_used: total } = await this.#withOthersFields(documents.runState, withheld.view);
@@ -225,7 +236,8 @@ export class Keeper {
   }
 
   async #withOthersFields(own: RunState, view: RunView): Promise<RunState> {
-    return withOthersFields(await this.#options.folder.read(RUN_STATE), own, view, this.#state.run !== null);
+    const text = await this.#options.folder.read(RUN_STATE);
+    return withOthersFields(text, own, view, { isShown: this.#state.run !== null, marked: this.#marked });
   }
 
   /** Lines of others stay where their time has them; a file with a cut one is kept beside it. */
@@ -259,9 +271,8 @@ export class Keeper {
     if (read.ok && read.value.pipeline_id !== own.pipeline_id) await this.#refuseForeign(LAST_SUCCESS, jsonText(own));
   }
 
-  async #keepKeys({ view }: Withheld, own: DedupeIndex, recorded: DedupeIndex): Promise<void> {
+  async #keepKeys({ view }: Withheld, own: DedupeIndex, recorded: Recorded, text: string | undefined): Promise<void> {
     const { folder, back, find, reports, outside, stepNames } = this.#options;
-    const text = await folder.read(DEDUPE_INDEX);
     const read: Read<DedupeIndex> =
       text === undefined ? { ok: true, value: {}, overlooked: [] } : readJson(text, dedupeIndexSchema as never);
     // Somebody has begun to write it since it was checked.
@@ -273,17 +284,21 @@ export class Keeper {
       own[key] === undefined && this.#isOfOther(view, input);
     const others = Object.fromEntries(all.filter(isOther));
     const written = Object.fromEntries(all.filter((entry) => !isOther(entry)));
-    const known: DedupeIndex = { ...recorded, ...own };
+    const known: DedupeIndex = { ...recorded.index, ...own };
     const taken = Object.keys(known).filter((key) => others[key] === undefined);
     const marked = Object.fromEntries(all);
     await takeKeys({ folder, state: this.#state, back, find, reports, outside }, view, marked, new Set(taken));
+    const isTaken = (key: string): boolean =>
+      recorded.index[key] !== undefined || this.#state.has(theirMark(view, key, marked[key]!));
+    const theirs = Object.keys(written).filter((key) => own[key] === undefined && isTaken(key));
+    this.#marked = new Set(theirs.map((key) => stepOf(key, view.stepNames)));
     const kept = { ...known };
     for (const [key, entry] of Object.entries(written)) {
       const made = known[key];
       const isSilent = entry.output == null && entry.checksum == null;
       if (made === undefined) kept[key] = entry;
       // It says that the key is done, but not with which output; or it is that output, or our path to it.
-      else if (isSilent || isOwn(entry, made)) continue;
+      else if (isSilent || isOwn(entry, made) || entry.output === recorded.texts.get(key)?.file) continue;
       else if (await this.#isSame(entry, made)) kept[key] = entry;
       else if (!this.#state.has(keyMark(view, key, entry))) {
         reports.report('refused', `key ${JSON.stringify(key)}: it is done with another output, which is kept.`);
@@ -296,10 +311,19 @@ export class Keeper {
       );
     }
     await this.#state.take(...Object.entries(known).map(([key, entry]) => keyMark(view, key, entry)));
+    for (const [key, { output }] of Object.entries(kept)) await this.#keepOutput(output, recorded.texts.get(key));
     // Somebody may have rewritten it since it was read: then the next pass takes that over first.
     await folder.locked(DEDUPE_INDEX, async () => {
       if ((await folder.read(DEDUPE_INDEX)) === text) await this.#write(DEDUPE_INDEX, jsonText(kept));
     });
+  }
+
+  /** The file that an entry of another run's key names, once. */
+  async #keepOutput(file: DedupeEntry['output'], made: { file: string; text: string } | undefined): Promise<void> {
+    if (made === undefined || made.file !== file || this.#written.has(made.file)) return;
+    await this.#refuseForeign(made.file, made.text);
+    await this.#write(made.file, made.text);
+    this.#written.add(made.file);
   }
 
   /** Whether it names the same output in its own words, or one that can't be read here. Cached, since each pass needs it. */
@@ -314,24 +338,25 @@ export class Keeper {
   }
 
   /** Keys that other runs of the pipeline have done. */
-  async #recorded(view: RunView): Promise<DedupeIndex> {
+  async #recorded(view: RunView): Promise<Recorded> {
     const rows = (await this.#options.records?.(pipelineSubject(view.definition), doneKey(''))) ?? [];
-    const entries = rows.flatMap(({ key, value, at }) => {
+    const texts = new Map<string, { file: string; text: string }>();
+    const entries = rows.flatMap(({ key, value, at: recordedAt }) => {
       const done = doneSchema.safeParse(value);
       if (!done.success) return [];
+      // What this run has done since it was read comes with the next pass; what was imported says nothing of its input.
+      if (done.data.workflow === view.workflow && done.data.given !== undefined) return [];
       const hidden = (this.#options.find?.(done.data.output) ?? []).length > 0;
-      const { output, checksum, input } = done.data;
+      const { output, checksum, input, at = recordedAt } = done.data;
       // A default key counts for its input alone.
       if (done.data.key !== undefined && this.#isOfOther(view, input)) return [];
-      const entry = {
-        executed_at: at,
-        output: hidden ? null : output,
-        checksum,
-        ...(input !== undefined && { input }),
-      };
-      return [[done.data.key ?? key.slice(doneKey('').length), entry] as const];
+      const name = done.data.key ?? key.slice(doneKey('').length);
+      const isText = !hidden && output !== null;
+      const file = isText ? keyOutputPath(name, output) : null;
+      if (file !== null) texts.set(name, { file, text: outputText(output) });
+      return [[name, { executed_at: at, output: file, checksum, ...(input !== undefined && { input }) }] as const];
     });
-    return Object.fromEntries(entries);
+    return { index: Object.fromEntries(entries), texts };
   }
 
   /** A key that is done for another input doesn't count: their step would be skipped for good. */
@@ -360,27 +385,35 @@ export class Keeper {
   }
 }
 
+/** Keys that other runs have done, and the files that their entries name. */
+interface Recorded {
+  readonly index: DedupeIndex;
+  readonly texts: ReadonlyMap<string, { readonly file: string; readonly text: string }>;
+}
+
 /** A log and a last success say nothing of their run that could be compared later; the other files do, and are compared again. */
 const adoptable = (file: string, text: string): boolean =>
   file === EXECUTION_LOG ||
   (file === LAST_SUCCESS && readJson(text, lastSuccessFileSchema).ok) ||
   (file === HANDOFF && !/[\0\uFFFD]/.test(text));
 
-/** The run's state with others' fields in its file, of the whole and of each step; their times of steps that this run has skipped count. */
+/** The run's state with others' fields in its file, of the whole and of each step; what they say of steps that they have done stays. */
 function withOthersFields(
   text: string | undefined,
   own: RunState,
   { done, tokens }: RunView,
-  isShown: boolean,
+  { isShown, marked }: { readonly isShown: boolean; readonly marked: ReadonlySet<string> },
 ): RunState {
   const read = readJson(text ?? '', runStateSchema);
   if (!read.ok || read.value.pipeline_id !== own.pipeline_id) return own;
   const { steps: theirs } = read.value;
-  const skipped = new Set(done.filter(({ isSkipped }) => isSkipped).map(({ step }) => step));
   const steps = Object.entries(own.steps).map(([name, step]) => {
-    const { started_at, finished_at } = theirs[name] ?? {};
-    const times = skipped.has(name) ? { ...(started_at && { started_at }), ...(finished_at && { finished_at }) } : {};
-    return [name, { ...theirs[name], ...step, ...times }] as const;
+    const said = theirs[name];
+    const made = done.filter((one) => one.step === name);
+    const isTheirs =
+      made.length === 0 ? marked.has(name) && step.status !== 'failed' : made.every(({ isSkipped }) => isSkipped);
+    const words = isTheirs && said?.status === 'completed' ? saidIn(said) : {};
+    return [name, { ...said, ...step, ...words }] as const;
   });
   const more = Object.entries(theirs).filter(([name, step]) => own.steps[name] === undefined && !isBare(step));
   // What others have counted is never less than what was imported of it.
@@ -388,6 +421,10 @@ function withOthersFields(
   const total_tokens_used = Math.max(own.total_tokens_used, total - counted + tokens);
   return { ...read.value, ...own, steps: Object.fromEntries([...steps, ...more]), total_tokens_used };
 }
+
+const SAID = ['status', 'output_file', 'started_at', 'finished_at'] as const;
+const saidIn = (step: StepState): Partial<StepState> =>
+  Object.fromEntries(SAID.flatMap((field) => (step[field] == null ? [] : [[field, step[field]]])));
 
 /** A mark that says no input counts for that of the run whose folder it is in. One that is of no step of its counts for any. */
 function countingFor({ input }: RunView, key: string, entry: DedupeEntry, stepNames?: readonly string[]): DedupeEntry {

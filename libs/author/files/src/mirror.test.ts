@@ -279,7 +279,7 @@ describe('what others write', () => {
       const run = await world.host.client.start(shared, input, { id });
       const back = { ...world.back, remember: world.importing(shared, names).back.remember };
       const shown = { workflow: id };
-      mirror = await mirrorFiles({ ...options, ...more, back, shown, outside: [data()], stepNames: names });
+      mirror = await mirrorFiles({ ...options, back, ...more, shown, outside: [data()], stepNames: names });
       await eventually(async () => expect(await status()).toBe('running'));
       return run;
     };
@@ -298,9 +298,22 @@ describe('what others write', () => {
       await eventually(() => expect(world.signals).toHaveLength(2));
       await eventually(async () => expect(await read('execution_log.jsonl')).toMatch(/(?:"signal".*){2}/s));
       expect(await python(`print(p.is_done(p.key('second')))`, day)).toBe('True\n');
+      // What it says of its step before the run comes there stays as it is.
+      const own = { status: 'completed', output_file: 'made.txt', finished_at: '2026-05-20T10:00:00.5' };
+      const said = `json.loads(${JSON.stringify(JSON.stringify(own))})`;
+      await python(`state = p.load_state(); state['steps']['second'].update(${said}); p.save_state(state)`, day);
+      await python(`p.handoff('Step1', 'Step2', 'z')`, day);
+      await eventually(() => expect(world.signals).toHaveLength(3));
+      const second = async () => JSON.parse(await read('run_state.json')).steps.second;
+      await eventually(async () => expect(await read('execution_log.jsonl')).toMatch(/(?:"signal".*){3}/s));
+      expect(await second()).toEqual({ ...own, started_at: null });
+      await python(`p.handoff('second', 'third', 'Mind it.')`, day);
+      await eventually(() => expect(world.signals).toHaveLength(4));
       gate.resolve();
       expect(await run.result()).toBe('by hand');
       await eventually(async () => expect(await status()).toBe('completed'));
+      expect(await second()).toEqual({ ...own, started_at: null });
+      expect(await read('handoff.md')).not.toContain('was done before');
       expect(await python(`print([p.is_done(p.key(s)) for s in ('first', 'second', 'third', 'other')])`, day)).toBe(
         '[True, True, True, False]\n',
       );
@@ -311,6 +324,43 @@ describe('what others write', () => {
       expect(await python(`print([p.is_done(p.key(s)) for s in ('first', 'second')])`, day)).toBe('[False, False]\n');
       gate.resolve();
       await expect(other.result()).rejects.toThrow('done by others');
+    });
+
+    it('as done behind its hand-over, in the middle of a pass, is taken after that', async () => {
+      const day = '20260524';
+      const { remember } = world.importing(shared, names).back;
+      const taken: string[] = [];
+      let isFirst = true;
+      const back: MirrorOptions['back'] = {
+        ...world.back,
+        async remember(subject, records) {
+          taken.push(...records.map(({ key }) => key.split('/')[0]!));
+          // The pass has read the hand-overs by now.
+          const code = `p.handoff('second', 'third', 'Mind it.'); p.mark_done(p.key('second'), 'by hand')`;
+          if (isFirst) await python(code, day);
+          isFirst = false;
+          return remember(subject, records);
+        },
+      };
+      const run = await begun('shared-6', day, { back });
+      await python(`p.handoff('Step1', 'Step2', 'x')`, day);
+      await eventually(() => expect(taken).toHaveLength(3));
+      expect(taken).toEqual(['handoff', 'handoff', 'done']);
+      gate.resolve();
+      expect(await run.result()).toBe('by hand');
+    });
+
+    it('as done for one input counts for none of the next run, with another, that the same folder shows', async () => {
+      const day = '20260525';
+      const first = await begun('shared-7', day);
+      await mirror?.close();
+      await python(`p.handoff('Step1', 'Step2', 'x'); p.mark_done(p.key('second'), 'for the first')`, day);
+      const next = await begun('shared-8', day, {}, { day, other: true });
+      await eventually(async () => expect(await read('run_state.json')).toContain(next.id));
+      expect(await python(`print(p.is_done(p.key('second')))`, day)).toBe('False\n');
+      gate.resolve();
+      expect(await first.result()).toBe('for the first');
+      await expect(next.result()).rejects.toThrow('done by others');
     });
 
     it('as done by both says so, and keeps what the run made', async () => {

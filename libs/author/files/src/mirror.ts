@@ -20,8 +20,8 @@ const REST_FACTOR = 5;
 export interface MirrorOptions extends ExportOptions {
   /** Calls the listener whenever rows may have changed; returns a function that stops it. */
   readonly subscribe?: ((listener: () => void) => Promise<() => unknown>) | undefined;
-  /** Called once all that others wrote before has been taken over. */
-  readonly onTaken?: (() => void) | undefined;
+  /** Called after each pass that wrote what was known, and took over all that others had written, when it began. */
+  readonly onTaken?: ((beganAtMs: number) => void) | undefined;
   readonly settleMs?: number | undefined;
   readonly periodMs?: number | undefined;
 }
@@ -79,7 +79,6 @@ class Following {
   #wake: (() => void) | undefined;
   /** Of rows and folder at the last pass. */
   #seen = '';
-  #hasTaken = false;
 
   constructor(options: MirrorOptions, folder: FilesFolder, keeper: Keeper, reader: RunReader, reports: Reports) {
     this.#options = options;
@@ -104,11 +103,10 @@ class Following {
       // A last pass at the end leaves the newest state.
       const isLast = this.#isStopping;
       this.#isHinted = false;
-      const beganMs = performance.now();
+      const [beganMs, beganAtMs] = [performance.now(), Date.now()];
       try {
         await this.#poll();
-        if (this.#keeper.isSettled && !this.#hasTaken) this.#options.onTaken?.();
-        this.#hasTaken ||= this.#keeper.isSettled;
+        if (this.#keeper.isSettled) this.#options.onTaken?.(beganAtMs);
         this.#reports.forget('away');
       } catch (error) {
         if (isLast || !isUnavailable(error)) throw error;

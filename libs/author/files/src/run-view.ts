@@ -48,8 +48,11 @@ export interface DoneStep {
   readonly checksum: string;
   /** Digest of the run's input; undefined for a step of no pipeline. */
   readonly input: string | undefined;
-  readonly startedAtMs: number;
+  /** Undefined: it was done before, by somebody who doesn't say. */
+  readonly startedAtMs: number | undefined;
   readonly finishedAtMs: number;
+  /** When the run had it; 0: it will skip it. */
+  readonly committedAtMs: number;
   /** Why it failed permanently, where the run ended with its last success instead. */
   readonly failure: string | null;
   /** It was done before, by another run or program. */
@@ -143,7 +146,7 @@ const importedSteps = ({ steps }: Imported, committed: readonly DoneStep[]): rea
     .filter(({ step }) => !committed.some((one) => one.step === step))
     .map(({ step, output, checksum, input, at }) => ({
       ...{ name: step, step, key: null, output: output as Json, checksum, input },
-      ...{ startedAtMs: Date.parse(at), finishedAtMs: Date.parse(at), failure: null, isSkipped: true },
+      ...{ startedAtMs: undefined, finishedAtMs: Date.parse(at), committedAtMs: 0, failure: null, isSkipped: true },
     }));
 
 function doneSteps(row: Workflow, checkpoints: readonly Checkpoint[]): readonly DoneStep[] {
@@ -156,8 +159,9 @@ function doneSteps(row: Workflow, checkpoints: readonly Checkpoint[]): readonly 
     const name = names.has(step) ? `${step}-${checkpoint.task}` : step;
     names.add(step);
     const startedAtMs = log[0] === undefined ? beforeMs : Date.parse(log[0].at);
-    const finishedAtMs = Date.parse(checkpoint.at);
-    beforeMs = finishedAtMs;
+    const committedAtMs = Date.parse(checkpoint.at);
+    beforeMs = committedAtMs;
+    const skipped = record?.skipped;
     const output = record === undefined ? left : record.output;
     return {
       name,
@@ -166,10 +170,11 @@ function doneSteps(row: Workflow, checkpoints: readonly Checkpoint[]): readonly 
       output,
       checksum: record?.checksum ?? checksumOf(output),
       input: record?.input,
-      startedAtMs,
-      finishedAtMs,
+      startedAtMs: skipped == null ? startedAtMs : undefined,
+      finishedAtMs: skipped?.atMs ?? committedAtMs,
+      committedAtMs,
       failure: record?.failure ?? null,
-      isSkipped: record?.skipped != null,
+      isSkipped: skipped != null,
     };
   });
 }

@@ -109,7 +109,7 @@ export class RunReader {
     const rows = (await this.#records?.(pipelineSubject(definition), importedKey(workflow, ''))) ?? [];
     const steps = rows.flatMap(({ key, value, at }) => {
       const made = doneSchema.safeParse(value).data;
-      return made !== undefined && key === importedKey(workflow, made.step) ? [{ ...made, at }] : [];
+      return made !== undefined && key === importedKey(workflow, made.step) ? [{ ...made, at: made.at ?? at }] : [];
     });
     const spent = spentSchema.safeParse(rows.find(({ key }) => key === importedKey(workflow, ''))?.value);
     return { input: input ?? undefined, imported: { steps, tokens: spent.data?.tokens ?? 0 } };

@@ -8,7 +8,7 @@ import type { Json } from '@tidemark/core';
 import { doneKey, handoffKey, handoffTargets, inputKey, type NamedHandoff, pipelineSubject } from '@tidemark/sdk';
 import { digestOf, type FilesFolder } from './folder.ts';
 import type { FolderState } from './folder-state.ts';
-import type { DedupeEntry, DedupeIndex } from './formats.ts';
+import { type DedupeEntry, type DedupeIndex, saidAt } from './formats.ts';
 import { handoffDigests } from './handoff-text.ts';
 import { readWithin, resolveOutput } from './outputs.ts';
 import type { Reports } from './reports.ts';
@@ -135,7 +135,7 @@ export async function takeKeys(
   known: ReadonlySet<string>,
 ): Promise<void> {
   for (const [key, entry] of Object.entries(written)) {
-    const mark = `theirs/${keyMark(run, key, entry)}`;
+    const mark = theirMark(run, key, entry);
     if (known.has(key) || state.has(mark) || state.has(keyMark(run, key, entry))) continue;
     const refuse = (why: string): void => reports.report('refused', `key ${JSON.stringify(key)}: ${why}`);
     const resolved = await resolveOutput(entry, readWithin(folder, outside));
@@ -143,13 +143,17 @@ export async function takeKeys(
     else if ((find?.(resolved.output) ?? []).length > 0) refuse('its output holds what looks like a secret.');
     else if (back === undefined) refuse('nothing reads what is marked here; it stays in the file.');
     else {
-      const made = { step: stepOf(key, run.stepNames), workflow: `files ${folder.path}`, ...resolved };
+      const of = { step: stepOf(key, run.stepNames), workflow: `files ${folder.path}` };
+      const made = { ...of, ...resolved, ...saidAt(entry.executed_at) };
       await back.remember(pipelineSubject(run.definition), doneRecords(key, entry.input, made, reports));
       await state.take(mark);
       reports.report('taken', `key ${JSON.stringify(key)} is done`);
     }
   }
 }
+
+/** Of a key that was taken over. */
+export const theirMark = (run: Run, key: string, entry: DedupeEntry): string => `theirs/${keyMark(run, key, entry)}`;
 
 /** Known from then on, so that a key that the file has from the log counts as nobody's wish. */
 export const keyMark = ({ definition }: Run, key: string, { checksum }: DedupeEntry): string =>

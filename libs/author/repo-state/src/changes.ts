@@ -3,7 +3,8 @@
  * never done without evidence that this check passed. Pure.
  */
 
-import { ConflictError, InvalidError, type Json } from '@tidemark/core';
+import { isDeepStrictEqual } from 'node:util';
+import { ConflictError, InvalidError, type Json, parseTime } from '@tidemark/core';
 import {
   type CheckEvidence,
   currentStage,
@@ -74,16 +75,23 @@ export function begin(workflow: string, given: Beginning, at: string): RepoState
 
 /**
  * Throws `InvalidError` (`stage-unknown`, `check-missing`) and `ConflictError` (`stage-taken`). `checked` must have the
- * evidence of each stage that has a check and becomes done.
+ * evidence of each stage that has a check and becomes done. `byBoth`: stages that another program has finished meanwhile.
  */
-export function checkpointed(state: RepoState, change: Checkpoint, checked: Checked, at: string): RepoState {
+export function checkpointed(
+  state: RepoState,
+  change: Checkpoint,
+  checked: Checked,
+  at: string,
+  byBoth: ReadonlySet<string> = new Set(),
+): RepoState {
   const stages = [...state.stages];
   for (const id of change.stages ?? []) {
     const index = stages.findIndex((stage) => stage.id === id);
     if (index === -1 && change.add !== true) throw unknownStage(state, id);
     const before: Stage = stages[index] ?? { id, status: 'pending' };
     refuseTaken(before, change);
-    stages[index === -1 ? stages.length : index] = changedStage(before, change, checked.get(id), at);
+    const changed = changedStage(before, change, checked.get(id), at);
+    stages[index === -1 ? stages.length : index] = byBoth.has(id) ? joinedStage(before, changed) : changed;
   }
   const next: RepoState = {
     ...state,
@@ -163,6 +171,36 @@ function changedStage(before: Stage, change: Checkpoint, checked: CheckEvidence 
     ...(change.agent === undefined ? {} : { agent: change.agent }),
     updated_at: at,
   };
+}
+
+/**
+ * Whether another program has said something else of a stage since it was `before` than this change at its time. It hasn't where it says the
+ * same, changed only what stands beside the status, or dates its word before ours.
+ */
+export function isContradicted(
+  before: Stage | undefined,
+  now: Stage | undefined,
+  ours: { readonly status: StageStatus; readonly at: string },
+): boolean {
+  if (isDeepStrictEqual(before, now) || now?.status === ours.status) return false;
+  if (now === undefined) return true;
+  const isDated = now.updated_at !== undefined && now.updated_at !== before?.updated_at;
+  // A time that it hasn't touched is of an earlier word.
+  return isDated ? parseTime(now.updated_at!) >= parseTime(ours.at) : now.status !== before?.status;
+}
+
+/** Both have finished it: the other's word stays, what it lacks of ours is added, and evidence of ours that differs is kept in `also`. */
+function joinedStage(theirs: Stage, ours: Stage): Stage {
+  const evidence: Readonly<Record<string, unknown>> = { ...ours.evidence, ...theirs.evidence };
+  const differing = Object.entries(ours.evidence ?? {}).filter(
+    ([name, value]) => !isDeepStrictEqual(evidence[name], value),
+  );
+  const also = differing.length === 0 ? {} : { also: Object.fromEntries(differing) };
+  return {
+    ...ours,
+    ...theirs,
+    ...(Object.keys(evidence).length > 0 && { evidence: { ...evidence, ...also } }),
+  } as Stage;
 }
 
 function joined(

@@ -104,6 +104,22 @@ it('that passes says nothing against what another program said of the stage mean
   expect((await state()).stages).toMatchObject([{ status: 'done' }, { status: 'failed' }]);
 });
 
+it('that passes is kept beside another program’s word that its stage is done', async () => {
+  const { open, folder, state, read, write } = await testPlace({ onTestFinished });
+  await open().init({ stages: ['build'] });
+  const check = 'while [ ! -e said ]; do sleep 0.02; done';
+  const onCheck = () => {
+    const said = read().then((text) =>
+      write(text.replace('"status": "pending"', '"status": "done", "evidence": "seen"')),
+    );
+    void said.then(() => writeFile(path.join(folder, 'said'), ''));
+  };
+  await open({ onCheck }).checkpoint({ stages: ['build'], status: 'done', check, evidence: { text: 'mine' } });
+  expect((await state()).stages).toMatchObject([
+    { status: 'done', check, evidence: { text: 'seen', also: { text: 'mine' }, check: { passed: true } } },
+  ]);
+});
+
 it('has another check to pass after a migration that brings one', async () => {
   const { open } = await testPlace({ onTestFinished });
   await open().init({ stages: ['build'] });

@@ -172,8 +172,54 @@ describe('the life of a state', () => {
     await audit.checkpoint({ stages: ['b'], status: 'done' });
     expect(await statuses()).toBe('done done done pending');
     expect((await audit.resume()).stage).toMatchObject({ id: 'd' });
-    expect(await list()).toEqual(['.gitignore', 'audit-state.json']);
+    expect(await list()).toEqual(['.gitignore', 'audit-state.json', 'audit-state.waiting.json.corrupt']);
     expect((await state()).artifacts).toEqual({ a: 'a.txt', b: 'b.txt' });
+  });
+
+  it('keeps what waits where another program says the same, says it of before, or changes only what stands beside', async (context) => {
+    const { open, state, read, write, list } = await testPlace(context);
+    const audit = open({ checkpointEvery: 9, agent: 'ann' });
+    await audit.init({ stages: ['a', 'b', 'c', 'd', 'e'] });
+    const evidence = { text: 'ours', rows: 3 };
+    const done = await audit.checkpoint({
+      stages: ['a', 'b', 'c', 'd'],
+      status: 'done',
+      evidence,
+      artifacts: { x: 'x1' },
+    });
+    expect(done.saved).toBe(false);
+    const before = new Date(Date.parse(done.state.updated_at) - 1).toISOString();
+    const theirs = JSON.parse(await read());
+    const said = [
+      { status: 'done', evidence: 'theirs', agent: 'bob' },
+      { status: 'in_progress', updated_at: before },
+      { owner: 'bob' },
+      { status: 'failed', updated_at: done.state.updated_at },
+    ];
+    theirs.stages = theirs.stages.map((stage: object, at: number) => ({ ...stage, ...said[at] }));
+    Object.assign(theirs, { artifacts: ['x2'], artifact_names: { x: 'x2' } });
+    await write(theirs);
+    expect((await open().show()).warnings).toEqual([
+      expect.stringMatching(/waiting\.json for d, artifact x does not count/),
+    ]);
+    // The next one doesn't wait with them, for a file that says something else by now.
+    expect((await audit.checkpoint({ stages: ['e'], status: 'done' })).saved).toBe(true);
+    const { stages, artifacts } = await state();
+    expect(stages).toMatchObject([
+      { status: 'done', evidence: { text: 'theirs', rows: 3, also: { text: 'ours' } }, agent: 'bob' },
+      { status: 'done', evidence, agent: 'ann' },
+      { status: 'done', evidence, owner: 'bob' },
+      { status: 'failed' },
+      { status: 'done' },
+    ]);
+    expect([artifacts, JSON.parse(await read()).stages[0].evidence]).toEqual([{ x: 'x2' }, 'theirs']);
+    expect(await list()).toContain('audit-state.waiting.json.corrupt');
+    // All that waits can be without effect, and is flushed all the same.
+    await audit.checkpoint({ stages: ['d'], status: 'in_progress' });
+    await audit.update((now) => ({ ...now, stages: [...now.stages, { id: 'f', status: 'pending' }] }));
+    await audit.checkpoint({ stages: ['f'], status: 'done' });
+    await write((await read()).replace(/("id": "f",\s+"status": )"pending"/, '$1"failed"'));
+    expect((await audit.flush())?.warnings).toEqual([expect.stringContaining('for f does not count')]);
   });
 
   it('keeps what waits for a file that does not say when it was created, and not for the next one there', async (context) => {

@@ -15,6 +15,7 @@ import {
   type Checkpoint,
   checkpointed,
   completed,
+  isContradicted,
   type Migration,
   type MigrationPlan,
   migrated,
@@ -149,9 +150,9 @@ export class RepoStateFile {
     const checked = Object.fromEntries(checks.map(({ stage, evidence }) => [stage, evidence]));
     const passed = checks.every(({ evidence }) => evidence.passed);
     const stored = await this.#store.change((before, at, { waiting }) => {
-      for (const { stage } of checks) refuseChanged(stage, known, before);
-      const keep = this.#applied(before, change, new Map(Object.entries(checked)), at);
-      const isDue = before === undefined || this.#isDue(change, waiting, keep);
+      const byBoth = new Set(checks.flatMap((check) => refuseChanged(check, known, before)));
+      const keep = this.#applied(before, change, new Map(Object.entries(checked)), at, byBoth);
+      const isDue = before === undefined || byBoth.size > 0 || this.#isDue(change, waiting, keep);
       const wait = { at, change: { ...change, status: 'done' as const }, checked };
       return { keep, wait: isDue ? undefined : JSON.parse(JSON.stringify(wait)) };
     });
@@ -160,8 +161,8 @@ export class RepoStateFile {
 
   /** Writes what waits for `checkpointEvery`. Undefined: nothing waited. */
   async flush(): Promise<StateResult | undefined> {
-    const { waiting } = await this.#store.load();
-    return waiting.length === 0 ? undefined : this.update((state) => state);
+    const { isWaiting } = await this.#store.load();
+    return isWaiting ? this.update((state) => state) : undefined;
   }
 
   /** The state with what waits. Repairs nothing; of equally new states it shows the first and warns. */
@@ -220,9 +221,15 @@ export class RepoStateFile {
     return begin(name, { ...given, agent: given.agent ?? agent, version: given.version ?? version }, at);
   }
 
-  #applied(before: RepoState | undefined, change: Checkpoint, checked: Checked, at: string): RepoState {
+  #applied(
+    before: RepoState | undefined,
+    change: Checkpoint,
+    checked: Checked,
+    at: string,
+    byBoth?: ReadonlySet<string>,
+  ): RepoState {
     const state = before === undefined ? this.#begun({ stages: [] }, at) : this.#versioned(before);
-    return checkpointed(state, before === undefined ? { ...change, add: true } : change, checked, at);
+    return checkpointed(state, before === undefined ? { ...change, add: true } : change, checked, at, byBoth);
   }
 
   #isDue(change: Checkpoint, waiting: readonly Waiting[], next: RepoState): boolean {
@@ -302,11 +309,22 @@ export class RepoStateFile {
 
 const resultOf = ({ state, file, warnings }: Stored): StateResult => ({ state: state!, file, warnings });
 
-/** Another program's word on a stage counts more than a check that began before it. Throws `ConflictError` (`stage-changed`). */
-function refuseChanged(id: string, known: RepoState | undefined, now: RepoState | undefined): void {
+/**
+ * Another program's word on a stage counts more than a check that began before it. Returns the stage where that has finished it too. Throws
+ * `ConflictError` (`stage-changed`).
+ */
+function refuseChanged(
+  { stage: id, evidence }: CheckpointResult['checks'][number],
+  known: RepoState | undefined,
+  now: RepoState | undefined,
+): readonly string[] {
   const stageIn = (state: RepoState | undefined) => state?.stages.find((stage) => stage.id === id);
-  const found = stageIn(now);
-  if (isDeepStrictEqual(stageIn(known), found)) return;
+  const [before, found] = [stageIn(known), stageIn(now)];
+  const status = evidence.passed ? 'done' : 'failed';
+  const isOther = found?.check !== before?.check;
+  if (!isOther && !isContradicted(before, found, { status, at: evidence.at })) {
+    return status === 'done' && found?.status === 'done' && !isDeepStrictEqual(before, found) ? [id] : [];
+  }
   throw new ConflictError(
     'stage-changed',
     `stages: another program changed '${id}' while its check ran (it is ${found?.status ?? 'gone'}); nothing was written. Read the state, and check it again.`,

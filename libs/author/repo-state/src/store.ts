@@ -42,8 +42,8 @@ export interface Loaded {
   readonly state: RepoState | undefined;
   /** Writes even when nothing changed. */
   readonly needsRepair: boolean;
-  /** Checkpoints that the file doesn't have yet; the state has them. */
-  readonly waiting: readonly Waiting[];
+  /** Something waits, whether or not it counts. */
+  readonly isWaiting: boolean;
   readonly file: string;
   readonly warnings: readonly string[];
 }
@@ -97,14 +97,13 @@ export class StateStore {
       const { read, having } = await this.#read();
       const { winner, losers } = judge(read.candidates, choice);
       const applied = winner && (await withWaiting(files, having, winner));
-      const waiting = applied?.waiting ?? [];
       const place = winner?.place ?? having[0] ?? own;
       const isElsewhere = winner !== undefined && winner.place !== own;
-      const hasWaiting = applied?.isThere === true;
+      const isWaiting = applied?.isThere === true;
       return {
         state: applied?.state,
-        needsRepair: read.damaged.length > 0 || losers.length > 0 || isElsewhere || hasWaiting,
-        waiting,
+        needsRepair: read.damaged.length > 0 || losers.length > 0 || isElsewhere || isWaiting,
+        isWaiting,
         file: winner?.where ?? shown(place, place.file),
         warnings: [...this.#warnings(place, []), ...read.warnings, ...(applied?.warnings ?? [])],
       };
@@ -235,7 +234,7 @@ export class StateStore {
     const next = this.#finished(todo, before, at, place);
     if (next !== undefined) textOf(next);
     const warnings = [...read.warnings, ...(applied?.warnings ?? [])];
-    if ('keep' in todo && todo.wait !== undefined && winner?.place === place) {
+    if ('keep' in todo && todo.wait !== undefined && winner?.place === place && applied?.isTouched !== true) {
       await keepWaiting(files, place, winner, [...waiting, todo.wait]);
       return { state: next, file: shown(place, place.file), warnings, isWaiting: true };
     }

@@ -1,17 +1,18 @@
 /**
  * Owns checkpoints that wait for `checkpointEvery`, in a file beside the state: they outlive their process, and every reader of Tidemark's
  * applies them. They name the file that they were made on. By that they are of one state alone, and can't finish stages of the next one; and
- * what the file says of a stage or an artifact since then is newer: another program wrote it, or it has been applied.
+ * another program's later word on a stage or an artifact counts more. Where it has said anything of one, they wait no longer: what they are
+ * compared with must not be replaced.
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { parseJson, TidemarkError } from '@tidemark/core';
+import { type Json, parseJson, TidemarkError } from '@tidemark/core';
 import { z } from 'zod';
 import type { Candidate } from './candidates.ts';
-import { type Checkpoint, checkpointed } from './changes.ts';
+import { checkpointed, isContradicted } from './changes.ts';
 import { readIfThere, replaceFile, type StateFiles } from './files.ts';
 import { type Place, shown } from './place.ts';
-import { checkEvidence, type RepoState } from './state-file.ts';
+import { checkEvidence, type RepoState, type Stage } from './state-file.ts';
 
 const jsonMap = z.record(z.string(), z.json()).optional();
 const waitingSchema = z.object({
@@ -46,6 +47,8 @@ export interface Applied {
   readonly waiting: readonly Waiting[];
   /** There is a file, whatever of it counts. */
   readonly isThere: boolean;
+  /** Another program has changed stages or artifacts of these since. */
+  readonly isTouched: boolean;
   readonly warnings: readonly string[];
 }
 
@@ -53,6 +56,7 @@ export interface Applied {
 export async function withWaiting(files: StateFiles, places: readonly Place[], read: Candidate): Promise<Applied> {
   let { state } = read;
   let isThere = false;
+  let isTouched = false;
   const now = baseOf(read);
   const waiting: Waiting[] = [];
   const warnings: string[] = [];
@@ -69,15 +73,15 @@ export async function withWaiting(files: StateFiles, places: readonly Place[], r
       }
       const contradicted = new Set<string>();
       for (const each of checkpoints) {
-        const change = since(base, now, each.change, contradicted);
+        const { change, byBoth, isChanged } = since(base, now, each, contradicted);
+        isTouched ||= isChanged;
         if (change.stages.length === 0 && Object.keys(change.artifacts ?? {}).length === 0) continue;
-        const given: Checkpoint = { ...change, add: true };
-        state = checkpointed(state, given, new Map(Object.entries(each.checked)), each.at);
+        state = checkpointed(state, { ...change, add: true }, new Map(Object.entries(each.checked)), each.at, byBoth);
         waiting.push({ ...each, change });
       }
       if (contradicted.size > 0) {
-        const stages = [...contradicted].join(', ');
-        warnings.push(`What waits in ${where} for ${stages} does not count: another program changed it since.`);
+        const what = [...contradicted].join(', ');
+        warnings.push(`What waits in ${where} for ${what} does not count: another program changed it since.`);
       }
     } catch (error) {
       if (!(error instanceof TidemarkError || error instanceof z.ZodError)) throw error;
@@ -85,7 +89,7 @@ export async function withWaiting(files: StateFiles, places: readonly Place[], r
       warnings.push(`What waits in ${where} does not fit the state, so it does not count: ${why}`);
     }
   }
-  return { state, waiting, isThere, warnings };
+  return { state, waiting, isThere, isTouched, warnings };
 }
 
 /** As JSON has it, so that bases can be compared. */
@@ -106,22 +110,24 @@ function continues(base: Base, now: Base, isSamePlace: boolean): boolean {
   return base.updated_at === now.updated_at || (begun.length > 0 && begun.every(({ id }) => hasBegun(id)));
 }
 
-/** What of the change is of stages and artifacts that are as they were. */
-function since(base: Base, now: Base, change: Waiting['change'], contradicted: Set<string>): Waiting['change'] {
-  const stageIn = (state: Base, id: string) => state.stages.find((stage) => stage.id === id);
-  const stages = change.stages.filter((id) => {
-    if (isDeepStrictEqual(stageIn(base, id), stageIn(now, id))) return true;
-    // Done by either: nothing is lost.
-    if (stageIn(now, id)?.status !== 'done') contradicted.add(id);
-    return false;
-  });
-  const artifacts = Object.entries(change.artifacts ?? {}).filter(([name]) =>
-    isDeepStrictEqual(base.artifacts[name], now.artifacts[name]),
+/** What of the checkpoint counts beside what the file says now, and which of its stages another program has finished too. */
+function since(base: Base, now: Base, { at, change }: Waiting, contradicted: Set<string>) {
+  const stageIn = (state: Base, id: string) => state.stages.find((stage) => stage.id === id) as Stage | undefined;
+  const changed = change.stages.filter((id) => !isDeepStrictEqual(stageIn(base, id), stageIn(now, id)));
+  const against = changed.filter((id) => isContradicted(stageIn(base, id), stageIn(now, id), { status: 'done', at }));
+  const byBoth = new Set(changed.filter((id) => stageIn(now, id)?.status === 'done'));
+  const given = Object.entries(change.artifacts ?? {}).filter(
+    ([name, value]) => !isDeepStrictEqual(now.artifacts[name] ?? null, value),
   );
+  const isReplaced = ([name]: readonly [string, Json]) => !isDeepStrictEqual(base.artifacts[name], now.artifacts[name]);
+  const replaced = given.filter(isReplaced);
+  for (const each of [...against, ...replaced.map(([name]) => `artifact ${name}`)]) contradicted.add(each);
+  const artifacts = Object.fromEntries(given.filter((each) => !isReplaced(each)));
+  const stages = change.stages.filter((id) => !against.includes(id));
   return {
-    ...change,
-    stages,
-    ...(change.artifacts && { artifacts: Object.fromEntries(artifacts) }),
+    change: { ...change, stages, ...(change.artifacts && { artifacts }) },
+    byBoth,
+    isChanged: changed.length + replaced.length > 0,
   };
 }
 

@@ -82,6 +82,8 @@ export const doneSchema = z.object({
   input: z.string().optional(),
   /** Digest of the step's own input: the previous step's output, or the run's input. */
   given: z.string().optional(),
+  /** When another program says that it was done; absent: when this was recorded. */
+  at: z.string().optional(),
 });
 export type DoneRecord = z.infer<typeof doneSchema>;
 

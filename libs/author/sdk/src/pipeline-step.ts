@@ -8,7 +8,7 @@
  */
 
 import { type MemoryWrite, toJson } from '@tidemark/codec';
-import { InvalidError, isoTime, type Json } from '@tidemark/core';
+import { InvalidError, isoTime, type Json, parseTime } from '@tidemark/core';
 import { refuseSecrets } from '@tidemark/memory';
 import type { AnyContext } from './context.ts';
 import { passGate } from './gate.ts';
@@ -109,7 +109,8 @@ async function doneBefore({ pipeline, name, keyOf }: PlacedStep, ctx: AnyContext
       ctx.log('repeat', { key, checksum: done.data.checksum, result: `done before by ${done.data.workflow}${other}` });
       continue;
     }
-    return { ...done.data, atMs: found.atMs, note: other };
+    const { at } = done.data;
+    return { ...done.data, atMs: at === undefined ? found.atMs : parseTime(at), note: other };
   }
   return undefined;
 }
@@ -126,15 +127,19 @@ async function skipped(step: PlacedStep, ctx: AnyContext, keys: Keys): Promise<P
     return undefined;
   }
   ctx.log('skip', { key, checksum, result: `done before by ${workflow}${note}` });
-  const handoff = plainHandoff(step, output, 'was done before');
-  ctx.log('handoff', handoff);
+  // Whoever did it has said more than that it is done.
+  const isSaid = (await outsideHandoffs(step, ctx)).some(({ from }) =>
+    handoffTargets(from, step.steps).includes(step.name),
+  );
+  const handoffs = isSaid ? [] : [plainHandoff(step, output, 'was done before')];
+  for (const handoff of handoffs) ctx.log('handoff', handoff);
   const record = stepRecord({
     key,
     output,
     checksum,
     input: keys.inputDigest,
     tokens: 0,
-    handoffs: [handoff],
+    handoffs,
     gate: null,
     skipped: { workflow, atMs: found.atMs },
     failure: null,
@@ -270,16 +275,19 @@ async function handoffsFor(step: PlacedStep, ctx: AnyContext): Promise<readonly 
   for (const name of step.steps.slice(0, step.steps.indexOf(step.name))) {
     own.push(...(await stepRecordOf(ctx, name)).handoffs);
   }
+  return [...own, ...(await outsideHandoffs(step, ctx))].filter(({ to }) => {
+    const targets = handoffTargets(to, step.steps);
+    return targets.length === 1 && targets[0] === step.name;
+  });
+}
+
+async function outsideHandoffs(step: PlacedStep, ctx: AnyContext): Promise<readonly NamedHandoff[]> {
   const prefix = handoffKey(ctx.workflow, '');
   const query = { subject: pipelineSubject(step.pipeline), kind: 'record', limit: HANDOFFS_READ_MAX_COUNT } as const;
   const outside = await ctx.memories({ ...query, prefix });
-  const named = outside.flatMap(({ value, atMs }): NamedHandoff[] => {
+  return outside.flatMap(({ value, atMs }): NamedHandoff[] => {
     const handoff = handoffSchema.safeParse(value).data;
     return handoff === undefined ? [] : [{ at: isoTime(atMs), ...handoff }];
-  });
-  return [...own, ...named].filter(({ to }) => {
-    const targets = handoffTargets(to, step.steps);
-    return targets.length === 1 && targets[0] === step.name;
   });
 }
 

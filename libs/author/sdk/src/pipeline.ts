@@ -3,8 +3,9 @@
  * step's work; keys, dedupe, hand-overs, log and last success are built in.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import { InvalidError, type Json, LimitError, messageOf, TidemarkError, UnavailableError } from '@tidemark/core';
-import { type Definition, EffectError, FatalError, NotDoneError } from '@tidemark/runtime';
+import { EffectError, FatalError, NotDoneError } from '@tidemark/runtime';
 import { z } from 'zod';
 import type { AnyContext } from './context.ts';
 import { GateError } from './gate.ts';
@@ -38,7 +39,7 @@ import type {
 } from './pipeline-types.ts';
 import { refuseProblems, unknownMembers } from './problem.ts';
 import { task } from './task.ts';
-import { defineWorkflow } from './workflow.ts';
+import { defineWorkflow, formJson } from './workflow.ts';
 import type { Workflow } from './workflow-spec.ts';
 
 const beliefSchema = z.object({
@@ -150,10 +151,15 @@ function dateOf(input: Json, day: string, { date }: PipelineOptions): string {
   throw new InvalidError('date-invalid', 'date of a pipeline must return a text, such as 2026-11-22.');
 }
 
-/** Its steps in order; undefined for a definition that is no pipeline. */
-export function pipelineSteps(definition: Definition): readonly string[] | undefined {
-  const { schemas, starts, flow } = definition as Partial<Workflow>;
-  if (schemas?.belief !== beliefSchema || starts === undefined || flow === undefined) return undefined;
+/** A definition, or what a service says of one. */
+type Declared = Partial<Pick<Workflow, 'flow' | 'signals'>> & { readonly starts?: readonly string[] | null };
+type Card = Omit<Declared, 'signals'> & { readonly signals: Readonly<Record<string, unknown>> | null };
+
+/** Its steps in order; undefined for what is no pipeline: nothing else takes hand-overs of this form. */
+export function pipelineSteps({ starts, flow, signals }: Declared | Card): readonly string[] | undefined {
+  const form = signals instanceof Map ? signals.get('handoff')?.schema : (signals as Card['signals'])?.handoff;
+  if (starts == null || flow === undefined || !isDeepStrictEqual(form, formJson(handoffSchema, 'any')))
+    return undefined;
   const names: string[] = [];
   for (let name = starts[0]; name !== undefined; name = flow[name]?.[0]) names.push(name);
   return names;

@@ -267,7 +267,7 @@ const formsOf = (approvals: Schemas): ReadonlyMap<string, Json> =>
   new Map(Object.entries(approvals).map(([name, schema]) => [name, formJson(schema)]));
 
 /** `unrepresentable`: how to treat a type without an equivalent in JSON Schema. */
-function formJson(schema: Schema, unrepresentable: 'throw' | 'any' = 'throw'): Json {
+export function formJson(schema: Schema, unrepresentable: 'throw' | 'any' = 'throw'): Json {
   const { $schema: _, ...rest } = toJSONSchema(schema as ZodType, { io: 'input', reused: 'inline', unrepresentable });
   return rest as Json;
 }

@@ -20,6 +20,8 @@ export const TURNS_WAIT_MS = 60_000;
 export const TURN_STALE_MS = 10_000;
 /** How long, in milliseconds, steps wait at most for the mirrors of a folder to take what others wrote while nobody held it. */
 export const MIRRORS_WAIT_MS = 30_000;
+/** How long, in milliseconds, `run` waits at its end for the mirrors of the folder that it held to have it. */
+export const MIRRORS_END_MS = 10_000;
 /** Pause between two attempts or polls while waiting for something that gives no sign, in milliseconds. */
 export const RETRY_PAUSE_MS = 50;
 

@@ -305,20 +305,7 @@ export class Worker {
       onFenced: (error) => runner?.cancel(error),
     });
     if (!isRunnable(state)) await stream.catchUp();
-    if (stream.fenced !== undefined) throw stream.fenced;
-    if (!isRunnable(stream.confirmed)) return;
-    if (await this.#passOn(stream, partition)) return;
-    const { besideMax } = stream.confirmed;
-    if (!(await this.#company.join(Object.assign(member, { besideMax }), this.#stopping.signal))) {
-      return this.#handOver(stream, partition);
-    }
-    // Listed before the claim lands, so that no coordinator takes it for the lease of a dead worker.
-    this.#leases.set(state.workflow, (stream.confirmed.epoch + 1) as Epoch);
-    const claimed = stream.stage([{ type: 'LeaseClaimed', control: {}, payload: null }]);
-    stream.flush();
-    await claimed;
-    const { head, epoch } = stream.confirmed;
-    this.#options.onResume?.({ workflow: state.workflow, sequence: head.sequence, epoch });
+    if (!(await this.#claim(stream, partition, member))) return;
     const dependencies = { ports, stream, signal: this.#abandon.signal };
     const reads = contextReads(dependencies, content.fork);
     const leased = new LeasedReads({ ...dependencies, applied: this.#applied, partition, fork: content.fork });
@@ -369,6 +356,25 @@ export class Worker {
         new FencedError('parked', `Workflow ${state.workflow} waits for a person: ${stream.confirmed.reason}.`),
       );
     }
+  }
+
+  /** Whether it is claimed: it has to be runnable, and may have to run elsewhere. Throws as `#lease` does. */
+  async #claim(stream: LeasedStream, partition: Partition, member: Member): Promise<boolean> {
+    if (stream.fenced !== undefined) throw stream.fenced;
+    const { workflow, epoch, besideMax } = stream.confirmed;
+    if (!isRunnable(stream.confirmed) || (await this.#passOn(stream, partition))) return false;
+    if (!(await this.#company.join(Object.assign(member, { besideMax }), this.#stopping.signal))) {
+      await this.#handOver(stream, partition);
+      return false;
+    }
+    // Listed before the claim lands, so that no coordinator takes it for the lease of a dead worker.
+    this.#leases.set(workflow, (epoch + 1) as Epoch);
+    const claimed = stream.stage([{ type: 'LeaseClaimed', control: {}, payload: null }]);
+    stream.flush();
+    await claimed;
+    const { head } = stream.confirmed;
+    this.#options.onResume?.({ workflow, sequence: head.sequence, epoch: stream.confirmed.epoch });
+    return true;
   }
 
   /** Runs before the claim: a worker that may not use the key leaves the workflow to others. */

@@ -22,7 +22,7 @@ import { EXIT } from '@tidemark/host/exit-codes';
 import { pipelineSteps } from '@tidemark/sdk';
 import { findSecrets } from '@tidemark/secrets';
 import { pick, readDefinitions } from '../definitions.ts';
-import { noState, UsageError } from '../failures.ts';
+import { UsageError } from '../failures.ts';
 import { readInput } from '../input.ts';
 import { failureOf } from '../place/api-failure.ts';
 import { exists } from '../place/folder.ts';
@@ -52,11 +52,10 @@ export function filesExport(session: Session, folder: string, options: FilesOpti
 export async function filesMirror(session: Session, folder: string, options: FilesOptions['export']): Promise<number> {
   const asked = selectionOf(options);
   const target = await targetOf(options, session);
-  if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
   const interruption = takeInterrupts(session);
   const mirroring: Mirroring = { session, target, folder, asked, options, signal: interruption.signal };
   try {
-    await takeMirrorTurn(mirroring);
+    if (target.kind === 'embedded') mirroring.turn = await takeTurn(target.folder, 'mirror');
     session.terminal.record({ type: 'mirroring', folder: path.resolve(session.cwd, folder), ...asked });
     session.terminal.note(`Mirrors ${wordsOf(asked)} in ${printable(folder)}; Ctrl-C stops.`);
     while (!interruption.signal.aborted) await mirrorOnce(mirroring, modulesOf(session, options));
@@ -85,33 +84,28 @@ interface Mirroring extends Viewing {
   files?: FilesFolder;
 }
 
-/** A new one says that all of before is taken. */
-async function takeMirrorTurn(mirroring: Mirroring): Promise<void> {
-  const { target, turn } = mirroring;
-  if (target.kind === 'embedded') mirroring.turn = await takeTurn(target.folder, 'mirror');
-  await turn?.end();
-}
-
 async function mirrorOptions(mirroring: Mirroring, client: Client): Promise<ExportOptions> {
   const options = await viewOptions(mirroring, client);
   mirroring.files ??= await openFolder(options.folder as string);
   return { ...options, folder: mirroring.files };
 }
 
-/** Uses the process that holds the state, as long as one does; otherwise runs one pass and then waits for one. */
+/** Uses the process that holds the state, as long as one does; otherwise runs one pass, where anything is kept, and then waits for one. */
 async function mirrorOnce(mirroring: Mirroring, definitions: ReturnType<typeof modulesOf>): Promise<void> {
   const { session, target, asked, signal } = mirroring;
   const place = await lastingPlace(session, target);
   if (place !== undefined) return mirrorThrough(mirroring, place);
-  const idle = await openPlace(session, target, { definitions });
-  try {
-    await exportFiles(await mirrorOptions(mirroring, idle.client));
-  } catch (error) {
-    // The first run of a workflow may be yet to come.
-    const isYetToCome = 'newest' in asked && error instanceof InvalidError && error.code === 'workflow-unknown';
-    if (!isYetToCome) throw error;
-  } finally {
-    await idle.close();
+  if (target.kind !== 'embedded' || exists(target)) {
+    const idle = await openPlace(session, target, { definitions });
+    try {
+      await exportFiles(await mirrorOptions(mirroring, idle.client));
+    } catch (error) {
+      // The first run of a workflow may be yet to come.
+      const isYetToCome = 'newest' in asked && error instanceof InvalidError && error.code === 'workflow-unknown';
+      if (!isYetToCome) throw error;
+    } finally {
+      await idle.close();
+    }
   }
   session.terminal.record({ type: 'waiting', for: 'tidemark dev or run' });
   const found = await awaitHolder(session, target, signal);
@@ -128,7 +122,7 @@ async function mirrorThrough(mirroring: Mirroring, place: Place): Promise<void> 
   try {
     mirror = await mirrorFiles({
       ...(await mirrorOptions(mirroring, client)),
-      onTaken: () => void takeMirrorTurn(mirroring),
+      onTaken: (beganAtMs) => void mirroring.turn?.renew(beganAtMs),
       // These are hints: the mirror's own period makes up for lost ones.
       subscribe: async (listener) => {
         void hints(client, listener, { signal: ending.signal, onLost: () => kind === 'folder' && end() });
@@ -158,14 +152,19 @@ async function hints(client: Client, listener: () => void, how: Parameters<Clien
 export async function filesImport(session: Session, folder: string, options: FilesOptions['import']): Promise<number> {
   const { cwd, terminal } = session;
   const { as: name, id, tenant, workflows } = options;
-  const known = await readDefinitions(workflows, cwd);
-  const stepNames = pipelineSteps(pick(known, name, 'in the given modules (--workflows)'));
-  if (stepNames === undefined) {
-    const message = `${name} is not a pipeline: files can mark only a pipeline's steps as done.`;
-    throw new InvalidError('not-a-pipeline', message, { definition: name });
-  }
+  const definitions = async () => {
+    const known = await readDefinitions(workflows, cwd);
+    stepsOf(known, name, 'in the given modules (--workflows)');
+    return known;
+  };
   const input = await readInput(options.input, session);
-  return atPlace(session, { ...options, how: 'write', definitions: async () => known }, async ({ client }) => {
+  return atPlace(session, { ...options, how: 'write', definitions }, async ({ client, shown }) => {
+    const served = await client.ask('GET /v1/definitions', {});
+    const stepNames = stepsOf(
+      served.definitions,
+      name,
+      `in what runs on ${shown} (tidemark dev --workflows FILE runs more)`,
+    );
     const { id: run, ...imported } = await importFiles({
       folder: path.resolve(cwd, folder),
       pipeline: { name, stepNames },
@@ -187,6 +186,16 @@ export async function filesImport(session: Session, folder: string, options: Fil
     return EXIT.ok;
   });
 }
+
+/** Throws `InvalidError` (`workflow-unknown`, `not-a-pipeline`). */
+function stepsOf(found: readonly Named[], name: string, where: string): readonly string[] {
+  const stepNames = pipelineSteps(pick(found, name, where));
+  if (stepNames !== undefined) return stepNames;
+  const message = `${name} is not a pipeline: files can mark only a pipeline's steps as done.`;
+  throw new InvalidError('not-a-pipeline', message, { definition: name });
+}
+
+type Named = Parameters<typeof pipelineSteps>[0] & { readonly name: string };
 
 type RunSelection = { readonly run: string } | { readonly newest: string; readonly tenant: string | undefined };
 

@@ -13,7 +13,7 @@ import { Followed, followOne } from '../follow/follower.ts';
 import { heardBy, Spoken } from '../follow/spoken.ts';
 import { Narrator } from '../follow/words.ts';
 import { readInput } from '../input.ts';
-import { DRAIN_MS, FOLDER_WAIT_MS } from '../limits.ts';
+import { DRAIN_MS, FOLDER_WAIT_MS, MIRRORS_END_MS } from '../limits.ts';
 import { failureOf } from '../place/api-failure.ts';
 import type { Folder } from '../place/folder.ts';
 import { failIfHolderGone } from '../place/gone.ts';
@@ -30,6 +30,7 @@ import {
   waitingFor,
 } from '../place/place.ts';
 import { noticeStall } from '../place/stall.ts';
+import { awaitMirrors } from '../place/turn.ts';
 import type { RunningOptions } from '../program/running-options.ts';
 import { type Interruption, type Session, takeInterrupts } from '../session.ts';
 import { jsonText } from '../text/json.ts';
@@ -273,9 +274,23 @@ function foundWords({ status, sequence_number: sequence }: WorkflowView): string
 
 /** Follows to the end of the last run, where one continues as another. */
 async function followAll(current: Run, opened: Opened, { id, created }: Started): Promise<number> {
-  let end: number | string = created ? id : (await opened.place.client.run(id).outcome()).workflow;
-  for (let isNew = created; typeof end !== 'number'; isNew = true) end = await follow(current, opened, end, isNew);
-  return end;
+  try {
+    let end: number | string = created ? id : (await opened.place.client.run(id).outcome()).workflow;
+    for (let isNew = created; typeof end !== 'number'; isNew = true) end = await follow(current, opened, end, isNew);
+    return end;
+  } finally {
+    await mirrored(current, opened);
+  }
+}
+
+/** Without this process a mirror has to open the folder itself, and shows the end of the run seconds later. */
+async function mirrored({ session, interruption }: Run, { held }: Opened): Promise<void> {
+  if (held === undefined || interruption.signal.aborted) return;
+  const { folder, shown } = held.target;
+  if (await awaitMirrors(folder, Date.now() + 1, MIRRORS_END_MS)) return;
+  session.terminal.note(
+    `A mirror of ${shown} (tidemark files mirror) doesn't show the end of it yet, and goes on by itself.`,
+  );
 }
 
 /** The exit code; of the last run where it continues as another. */

@@ -19,7 +19,7 @@ import type { Session } from '../session.ts';
 import type { Folder } from './folder.ts';
 import { serveFolder } from './folder-socket.ts';
 import { noticeStall } from './stall.ts';
-import { isMirrorWaiting } from './turn.ts';
+import { awaitMirrors } from './turn.ts';
 
 /** Workflows that `dev` and `run` run at once. */
 const CONCURRENCY_COUNT = 100;
@@ -48,14 +48,10 @@ export class HeldFolder {
   /** Runs its workflows from now on, and where mirrors waited for a holder once they have taken what others did until then: it isn't done twice. */
   async startWorker(hooks: WorkerHooks): Promise<void> {
     this.runsWorker = true;
-    const deadlineMs = performance.now() + MIRRORS_WAIT_MS;
-    while (this.#served.length > 0 && (await isMirrorWaiting(this.target.folder, this.#heldAtMs))) {
-      if (performance.now() > deadlineMs) {
-        const message = `A mirror of ${this.target.shown} (tidemark files mirror) has not taken what was written to its files: steps begin without that, and may repeat what was done there.`;
-        hooks.onError?.('mirror', new UnavailableError('mirror-silent', message));
-        break;
-      }
-      await this.host.ports.clock.sleep(RETRY_PAUSE_MS);
+    const isServed = this.#served.length > 0;
+    if (isServed && !(await awaitMirrors(this.target.folder, this.#heldAtMs, MIRRORS_WAIT_MS))) {
+      const message = `A mirror of ${this.target.shown} (tidemark files mirror) has not taken what was written to its files: steps begin without that, and may repeat what was done there.`;
+      hooks.onError?.('mirror', new UnavailableError('mirror-silent', message));
     }
     const build = this.target.env.TIDEMARK_BUILD || undefined;
     await this.host.startWorker({ definitions: this.definitions, concurrency: CONCURRENCY_COUNT, build, ...hooks });

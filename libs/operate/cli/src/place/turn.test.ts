@@ -6,7 +6,7 @@ import path from 'node:path';
 import { ConfigError } from '@tidemark/core';
 import { expect, it, onTestFinished } from 'vitest';
 import { placeOr } from './place.ts';
-import { isMirrorWaiting, takeTurn } from './turn.ts';
+import { awaitMirrors, takeTurn } from './turn.ts';
 
 async function folder() {
   const root = await mkdtemp(path.join(os.tmpdir(), 'tidemark-turn-'));
@@ -55,20 +55,23 @@ it('is the turn of one at a time', async () => {
 it('of a mirror is waited for by the holder who comes after it, until that has taken what others wrote', async () => {
   const { folder: at } = await folder();
   const mirror = await takeTurn(at, 'mirror');
-  await expect.poll(() => isMirrorWaiting(at, Date.now())).toBe(true);
-  // It has another turn by then, with which it waits for the next holder.
+  const hasTaken = (sinceMs: number) => awaitMirrors(at, sinceMs, 0);
+  await expect.poll(() => hasTaken(Date.now())).toBe(false);
+  // A pass that began before doesn't count; with the turn of a later one it waits for the next holder.
   const heldAtMs = Date.now();
-  const later = await takeTurn(at, 'mirror');
-  await mirror.end();
-  expect(await isMirrorWaiting(at, heldAtMs)).toBe(false);
-  await expect.poll(() => isMirrorWaiting(at, Date.now())).toBe(true);
+  await mirror.renew(heldAtMs - 1);
+  expect(await hasTaken(heldAtMs)).toBe(false);
+  const taken = awaitMirrors(at, heldAtMs, 60_000);
+  await mirror.renew(heldAtMs);
+  expect(await taken).toBe(true);
+  await expect.poll(() => hasTaken(Date.now())).toBe(false);
   // The turns of those who open the folder are others.
   const turn = await takeTurn(at);
   expect(await turn.isFirst()).toBe(true);
-  for (const each of [turn, later]) await each.end();
+  for (const each of [turn, mirror]) await each.end();
   // Of a process that is gone.
   await writeFile(path.join(at, '.mirror-000000000000001-999999999-0123abcd'), '');
-  expect(await isMirrorWaiting(at, Date.now())).toBe(false);
+  expect(await hasTaken(Date.now())).toBe(true);
   expect(await readdir(at)).toEqual([]);
 });
 
