@@ -66,13 +66,10 @@ const nextSchema = z
       task: z.string(),
       step: z.string(),
       alone: z.boolean().meta({ description: 'Without any other beside it, since it may have killed its holder.' }),
-      besideMax: z
-        .number()
-        .nullable()
-        .meta({
-          description:
-            'How many other workflows its holder may run beside it, since it may have killed the last; null: any number.',
-        }),
+      besideMax: z.number().nullable().meta({
+        description:
+          'How many other workflows its holder may run beside it, since it may have killed the last; null: any number.',
+      }),
     }),
   ])
   .meta({

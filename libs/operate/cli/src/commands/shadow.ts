@@ -75,7 +75,7 @@ export function addShadow(kit: ProgramKit): void {
           const { promoted, from, to, refusals, shadow } = done;
           const name = printable(definition);
           const how = mode === 'active' ? 'run by Tidemark' : 'observed';
-          const back = wanted === undefined && shadow.active > 0 ? ' Tidemark begins none of them any more.' : '';
+          const back = wanted === undefined && shadow.active > 0 ? ' Tidemark begins no more of them than it was told to.' : '';
           const set = `${name}: ${to} % of its workflows are ${how} from now on (before: ${from} %).${back}`;
           const why = refusals.map(({ message }) => `  - ${message}`);
           if (promoted) report(done, set);

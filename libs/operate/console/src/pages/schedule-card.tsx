@@ -170,12 +170,12 @@ function Acts({ schedule }: { readonly schedule: Schedule }) {
 
 function ActDialog(props: { readonly act: Act; readonly schedule: string; readonly onClose: () => void }) {
   const { act, schedule, onClose } = props;
-  const [key] = useState(() => crypto.randomUUID());
+  const [at] = useState(() => new Date().toISOString());
   const queries = useQueryClient();
   const { verb, follows, danger } = ACTS[act];
   const run = async (why: string): Promise<void> => {
     if (act === 'fire') {
-      const asked = { params: { schedule }, body: { key } };
+      const asked = { params: { schedule }, body: { at } };
       await api.ask('POST /v1/schedules/{schedule}/fire', asked, { isRepeatable: true });
     } else await api.run(schedule)[act](why);
     for (const queryKey of [['schedules'], ['workflows']]) void queries.invalidateQueries({ queryKey });
