@@ -195,7 +195,7 @@ it('finds the run that was tampered with, and stays', { timeout: TIMEOUT_MS }, a
   );
   expect((await call('route', 'outside', 'new-7', '--state', '.')).out).toBe('tidemark\n');
   expect((await call('promote', 'outside', '--mode', 'observe', '--state', '.')).out).toBe(
-    'outside: 50 % of its workflows are observed from now on (before: 50 %). Tidemark begins no more of them than it was told to.\n',
+    'outside: 50 % of its workflows are observed from now on (before: 50 %). Tidemark begins those that it was told of before, and no others.\n',
   );
   expect((await call('promote', 'outside', '--mode', 'active')).code).toBe(64);
   const status = await call('status', 'outside', '--state', '.', '--json');

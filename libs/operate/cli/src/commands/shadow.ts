@@ -75,7 +75,10 @@ export function addShadow(kit: ProgramKit): void {
           const { promoted, from, to, refusals, shadow } = done;
           const name = printable(definition);
           const how = mode === 'active' ? 'run by Tidemark' : 'observed';
-          const back = wanted === undefined && shadow.active > 0 ? ' Tidemark begins no more of them than it was told to.' : '';
+          const back =
+            wanted === undefined && shadow.active > 0
+              ? ' Tidemark begins those that it was told of before, and no others.'
+              : '';
           const set = `${name}: ${to} % of its workflows are ${how} from now on (before: ${from} %).${back}`;
           const why = refusals.map(({ message }) => `  - ${message}`);
           if (promoted) report(done, set);
