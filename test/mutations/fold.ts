@@ -191,15 +191,26 @@ export const FOLD_MUTATIONS: Mutations = {
   },
   'revoke-counts-no-crash': {
     file: FOLD_INBOX,
-    edits: [["return reason === 'asked' ? revoked : suspectedOf(revoked, beside, atMs);", 'return revoked;']],
+    edits: [
+      [
+        "  return reason === 'holder-dead' ? suspected",
+        "  if (reason !== 'asked') return revoked;\n  return reason === 'holder-dead' ? suspected",
+      ],
+    ],
     caughtBy: FOLD_OUTCOMES_TEST,
     breaks: 'A task that kills its holders is handed to a person.',
   },
   'neighbours-are-guilty': {
     file: FOLD_INBOX,
-    edits: [['return others === 0 ? crashed(suspect, atMs) : suspect;', 'return crashed(suspect, atMs);']],
+    edits: [['return beside === 0 ? crashed(suspect, atMs) : suspect;', 'return crashed(suspect, atMs);']],
     caughtBy: COMPANY_TEST,
     breaks: 'No workflow is handed to a person because another one killed the worker of both.',
+  },
+  'waiting-dies-alone': {
+    file: FOLD_INBOX,
+    edits: [["  if (typeof besideMax === 'number' && beside > besideMax) return stream;\n", '']],
+    caughtBy: 'libs/model/core/src/transcripts.test.ts',
+    breaks: 'A workflow that was still waiting for room is not suspected of a death.',
   },
   'outcomes-are-no-progress': {
     file: FOLD_HOLDER,

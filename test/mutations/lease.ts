@@ -23,7 +23,7 @@ export const LEASE_MUTATIONS: Mutations = {
   },
   'deaths-are-lonely': {
     file: LEASE_KEEPER,
-    edits: [['Math.max(counts.get(holder)!, this.#listedCounts.get(holder) ?? 0)', 'counts.get(holder)!']],
+    edits: [['const most = Math.max(count, inRows);', 'const most = Math.max(0 * count, inRows);']],
     caughtBy: LEASE_KEEPER_TEST,
     breaks:
       'Workflows that a worker had claimed count as running beside the others when it dies, also before rows have them.',

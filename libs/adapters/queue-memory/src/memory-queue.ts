@@ -41,7 +41,7 @@ class MemoryQueue implements JobQueue {
     }
     const consumer = new MemoryConsumer([...new Set(routes.map(routeKey))], concurrency, handle, {
       freed: (job) => this.#ended(job),
-      widened: () => this.#serveSoon(),
+      resized: () => this.#serveSoon(),
       left: () => this.#consumers.delete(consumer),
     });
     this.#consumers.add(consumer);
@@ -137,7 +137,7 @@ class MemoryConsumer implements Consumer {
   readonly #routes: readonly string[];
   readonly #slots: TenantSlots;
   readonly #handle: (job: Job) => Promise<void>;
-  readonly #on: { freed(job: Job): void; widened(): void; left(): void };
+  readonly #on: { freed(job: Job): void; resized(): void; left(): void };
   readonly #underWay = new Set<Promise<void>>();
   #next = 0;
   #paused = false;
@@ -146,7 +146,7 @@ class MemoryConsumer implements Consumer {
     routes: readonly string[],
     concurrency: number,
     handle: (job: Job) => Promise<void>,
-    on: { freed(job: Job): void; widened(): void; left(): void },
+    on: { freed(job: Job): void; resized(): void; left(): void },
   ) {
     this.#routes = routes;
     this.#slots = new TenantSlots(concurrency);
@@ -180,7 +180,7 @@ class MemoryConsumer implements Consumer {
 
   narrow(max: number | undefined): void {
     this.#slots.narrow(max);
-    this.#on.widened();
+    this.#on.resized();
   }
 
   async pause(): Promise<void> {

@@ -227,7 +227,7 @@ function awaitConfirmation(task: TaskState, { id, control }: Envelope<'EffectPen
   return withEffect(task, { ...known, status: 'pending', pending });
 }
 
-/** What was done need not be done again, so the workflow got on: deaths before it count no more. */
+/** What was done need not be done again: that is progress, and deaths before it count no more. */
 function resolved(stream: StreamState, control: Envelope<'EffectResolved'>['control']): StreamState | RejectReason {
   const outcome = onTask(stream, control.task, (task) => resolve(task, control));
   return typeof outcome === 'string' || control.outcome !== 'done' ? outcome : unsuspected(outcome);

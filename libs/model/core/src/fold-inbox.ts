@@ -153,28 +153,29 @@ function revoke(stream: StreamState, { control, atMs }: Envelope<'LeaseRevoked'>
   if (epoch > stream.epoch) return 'wrong-holder';
   if (stream.lease === null || epoch < stream.epoch) return 'stale-epoch';
   if (holder !== stream.lease.holder) return 'wrong-holder';
-  const frontier = suspected(stream.frontier, isGone ? undefined : holder);
+  const frontier = withDoubts(stream.frontier, isGone ? undefined : holder);
   const revoked: StreamState = { ...stream, lease: null, isUnsettled: true, frontier };
-  return reason === 'asked' ? revoked : suspectedOf(revoked, beside, atMs);
+  if (reason === 'asked') return revoked;
+  return reason === 'holder-dead' ? suspected(revoked, beside, atMs) : crashed(revoked, atMs);
 }
 
 /**
- * Which of those that died together killed their holder is not known. From the second death on each runs beside at most half as many as before,
- * so that the innocent part from the guilty one. Only the death of a holder that ran nothing else is a crash.
+ * Which of those that died together killed their holder is not known. From the second death on each runs beside at most half as many, so that the
+ * innocent part from the guilty one. Only the death of a holder that ran nothing else is a crash. One with more beside it than are allowed was
+ * still waiting for room, and is no part of it.
  */
-function suspectedOf(stream: StreamState, beside: number, atMs: number): StreamState {
-  const known = stream.besideMax ?? stream.diedBeside;
-  const others = Math.min(beside, known ?? beside);
-  const suspect =
-    known === undefined ? { ...stream, diedBeside: others } : { ...stream, besideMax: Math.floor(others / 2) };
-  return others === 0 ? crashed(suspect, atMs) : suspect;
+function suspected(stream: StreamState, beside: number, atMs: number): StreamState {
+  const { besideMax } = stream;
+  if (typeof besideMax === 'number' && beside > besideMax) return stream;
+  const suspect = { ...stream, besideMax: besideMax === undefined ? null : Math.floor(beside / 2) };
+  return beside === 0 ? crashed(suspect, atMs) : suspect;
 }
 
 /**
  * An effect outside the process that is recorded as done may never have arrived. A call that was intended may still be made by a holder that
  * fell silent.
  */
-function suspected(frontier: Frontier, silentHolder: HolderId | undefined): Frontier {
+function withDoubts(frontier: Frontier, silentHolder: HolderId | undefined): Frontier {
   const suspect = (effect: EffectState): EffectState => {
     if (isRecorded(effect)) return { ...effect, isSuspect: true };
     return effect.status === 'intended' && silentHolder !== undefined ? withSilent(effect, silentHolder) : effect;
@@ -199,10 +200,10 @@ const isRecorded = ({ status, kind }: EffectState): boolean => status === 'done'
 
 const NO_CRASHES: readonly number[] = [];
 
-/** It got on, or a person decided: no crash counts any more. */
+/** There was progress, or a person decided: no death counts any more. */
 export function unsuspected(stream: StreamState): StreamState {
-  if (stream.crashCount === 0 && stream.diedBeside === undefined) return stream;
-  const { diedBeside: _, besideMax: __, ...others } = stream;
+  if (stream.crashCount === 0 && stream.besideMax === undefined) return stream;
+  const { besideMax: _, ...others } = stream;
   return { ...others, crashCount: 0, crashTimesMs: NO_CRASHES };
 }
 

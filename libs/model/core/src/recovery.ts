@@ -60,15 +60,17 @@ export function recoveryAction({ status, kind, answer, mayCompensate, mayStillCa
   }
 }
 
-/** Crashes of a holder that ran nothing else, since the workflow last got on, within an hour, after which a person decides (requirement D5). */
+/** Crashes of a holder that ran nothing else, since its last progress, within an hour, after which a person decides (requirement D5). */
 export const RECOVERY_ATTEMPTS_MAX = 3;
 export const RECOVERY_WINDOW_MS = 3_600_000;
 /** The same, however long ago, after which a task that ran alone counts as poison. */
 export const POISON_CRASHES_MAX = 6;
 
 /** Whether one task runs at a time and nothing beside the workflow: it may be what kills its holders, and a further death would show it. */
-export const runsAlone = (stream: { readonly crashCount: number; readonly besideMax?: number | undefined }): boolean =>
-  stream.crashCount > 0 || stream.besideMax === 0;
+export const runsAlone = (stream: {
+  readonly crashCount: number;
+  readonly besideMax?: number | null | undefined;
+}): boolean => stream.crashCount > 0 || stream.besideMax === 0;
 
 /** Why a person must decide about the stream's crashes: there are too many within the hour, or too many at all. Null: not yet. */
 export function crashVerdict(stream: {

@@ -77,7 +77,6 @@ export function streamToJson(stream: StreamState): string {
     resumed: stream.resumed,
     crashCount: stream.crashCount,
     crashTimesMs: stream.crashTimesMs,
-    diedBeside: stream.diedBeside,
     besideMax: stream.besideMax,
     budgetFrom: stream.budgetFrom,
     signals: stream.signals,

@@ -244,13 +244,14 @@ export interface StreamState extends OpeningFacts {
   readonly isUnsettled: boolean;
   /** Set once it has committed a checkpoint after a lease was revoked. */
   readonly resumed?: true | undefined;
-  /** Crashes of holders that ran nothing else, since the workflow last got on, and when the last of them were noticed (oldest first). */
+  /** Crashes of holders that ran nothing else, since its last progress, and when the last of them were noticed (oldest first). */
   readonly crashCount: number;
   readonly crashTimesMs: readonly number[];
-  /** How many others ended with its holder at the first death since it last got on. Most holders die of something else: that costs nothing. */
-  readonly diedBeside?: number | undefined;
-  /** From the second death on: the most workflows that its next holder may run beside it, since it may be what kills holders. */
-  readonly besideMax?: number | undefined;
+  /**
+   * The most workflows that its next holder may run beside it, since it may be what kills holders. Absent: none has died since its last progress.
+   * Null: one has, which costs nothing, as most die of something else.
+   */
+  readonly besideMax?: number | null | undefined;
   /** The checkpoint from which the budget of steps counts. */
   readonly budgetFrom: Sequence;
   readonly frontier: Frontier;

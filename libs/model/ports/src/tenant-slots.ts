@@ -42,6 +42,10 @@ export class TenantSlots {
     this.#free = concurrency;
   }
 
+  get #usable(): number {
+    return this.#concurrency - this.#shut;
+  }
+
   get free(): number {
     return Math.max(0, this.#free - this.#shut);
   }
@@ -117,15 +121,15 @@ export class TenantSlots {
   }
 
   #isFull({ running }: Tenant): boolean {
-    return running >= this.#concurrency / (this.#running.size + 1);
+    return running >= this.#usable / (this.#running.size + 1);
   }
 
   #kept(): number {
-    if (this.#concurrency < KEPT_FROM_CONCURRENCY || this.#recent.size < 2) return 0;
+    if (this.#usable < KEPT_FROM_CONCURRENCY || this.#recent.size < 2) return 0;
     let missing = this.#missing;
     for (const tenant of this.#running.values()) if (this.#isFull(tenant)) missing -= missingOf(tenant);
-    const least = Math.max(1, Math.floor(this.#concurrency / KEPT_SHARE));
-    return Math.min(least + missing, Math.floor(this.#concurrency / KEPT_MAX_SHARE));
+    const least = Math.max(1, Math.floor(this.#usable / KEPT_SHARE));
+    return Math.min(least + missing, Math.floor(this.#usable / KEPT_MAX_SHARE));
   }
 }
 

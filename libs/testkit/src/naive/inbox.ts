@@ -204,12 +204,16 @@ function revoke(stream: NaiveStream, event: Envelope<'LeaseRevoked'>): Outcome {
     }
   }
   if (reason === 'asked') return null;
-  let others = event.control.beside ?? 0;
-  if (stream.besideMax !== undefined) others = Math.min(others, stream.besideMax);
-  else if (stream.diedBeside !== undefined) others = Math.min(others, stream.diedBeside);
-  if (stream.diedBeside === undefined) stream.diedBeside = others;
-  else stream.besideMax = (others - (others % 2)) / 2;
-  if (others === 0) countCrash(stream, event.atMs);
+  if (reason !== 'holder-dead') {
+    countCrash(stream, event.atMs);
+    return null;
+  }
+  const { beside = 0 } = event.control;
+  const isWaiting = stream.besideMax !== undefined && stream.besideMax !== null && stream.besideMax < beside;
+  if (isWaiting) return null;
+  if (stream.besideMax === undefined) stream.besideMax = null;
+  else stream.besideMax = (beside - (beside % 2)) / 2;
+  if (beside === 0) countCrash(stream, event.atMs);
   return null;
 }
 
@@ -224,7 +228,6 @@ function addSilent(effect: NaiveEffect, holder: string): void {
 export function forgive(stream: NaiveStream): void {
   stream.crashCount = 0;
   stream.crashTimesMs = [];
-  stream.diedBeside = undefined;
   stream.besideMax = undefined;
 }
 

@@ -82,8 +82,7 @@ export interface NaiveStream {
   resumed?: true | undefined;
   crashCount: number;
   crashTimesMs: number[];
-  diedBeside?: number | undefined;
-  besideMax?: number | undefined;
+  besideMax?: number | null | undefined;
   budgetFrom: number;
   /** Pending tasks, in order of creation. */
   tasks: NaiveTask[];

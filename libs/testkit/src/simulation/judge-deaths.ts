@@ -1,6 +1,6 @@
 /**
  * Owns the judgement of what follows from holders' deaths, from the log and from probes: a workflow whose holders keep dying needs a person
- * (D5), and what a dead holder resolved is validated outside before its step counts (D1).
+ * (D5), and nobody else's does; and what a dead holder resolved is validated outside before its step counts (D1).
  */
 
 import { type Envelope, POISON_CRASHES_MAX, RECOVERY_ATTEMPTS_MAX, RECOVERY_WINDOW_MS } from '@tidemark/core';
@@ -8,7 +8,7 @@ import type { NaiveStream } from '../naive/stream.ts';
 import type { History } from './witness.ts';
 
 interface Followed {
-  /** When deaths were noticed since the last progress. */
+  /** When holders were noticed to have died alone, or to have failed, since the last progress. */
   deathsMs: number[];
   /** Its live holder may do nothing but ask a person. */
   isBarred: boolean;
@@ -17,9 +17,11 @@ interface Followed {
   isRuled: boolean;
 }
 
+/** Codes of the questions about deaths. */
+export const DYING: ReadonlySet<string | null> = new Set(['recovery-limit', 'poison-task']);
 const ASKING: ReadonlySet<string> = new Set<Envelope['type']>(['LeaseClaimed', 'LeaseReleased', 'WorkflowParked']);
 
-/** D5: after too many deaths without a checkpoint between, nothing runs before a person has answered. */
+/** D5: after too many deaths of its own, without progress between, nothing runs before a person has answered; and nobody is asked before. */
 export function checkDeaths({ entries, verdicts }: Pick<History, 'entries' | 'verdicts'>): string[] {
   const violations: string[] = [];
   const followed = new Map<string, Followed>();
@@ -28,6 +30,9 @@ export function checkDeaths({ entries, verdicts }: Pick<History, 'entries' | 've
     const { workflow, type, ordinal } = entry.envelope;
     const stream = followed.get(workflow) ?? { deathsMs: [], isBarred: false, isParked: false, isRuled: false };
     followed.set(workflow, stream);
+    if (type === 'WorkflowParked' && DYING.has(entry.envelope.control.code) && !isTooMany(stream.deathsMs)) {
+      violations.push(`D5: ${workflow} asks a person after ${stream.deathsMs.length} deaths of its own`);
+    }
     if (ordinal > 0 && stream.isBarred && !ASKING.has(type)) {
       violations.push(`D5: ${type} of ${workflow} after ${stream.deathsMs.length} deaths, and nobody was asked`);
     }
@@ -40,10 +45,18 @@ function follow(stream: Followed, { type, control, atMs }: Envelope): void {
   switch (type) {
     case 'LeaseRevoked':
       stream.isBarred = false;
-      if (control.reason === 'holder-dead') stream.deathsMs.push(atMs);
+      if (control.reason === 'lease-not-listed' || (control.reason === 'holder-dead' && !control.beside)) {
+        stream.deathsMs.push(atMs);
+      }
+      return;
+    case 'LeaseReleased':
+      if (control.reason === 'fault') stream.deathsMs.push(atMs);
       return;
     case 'LeaseClaimed':
       stream.isBarred = !stream.isRuled && isTooMany(stream.deathsMs);
+      return;
+    case 'EffectResolved':
+      if (control.outcome === 'done') stream.deathsMs = [];
       return;
     case 'CheckpointCommitted':
       stream.deathsMs = [];

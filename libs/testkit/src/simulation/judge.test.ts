@@ -219,12 +219,18 @@ describe('deaths (D1, D5)', () => {
   const death = (epoch: number) => inboxEvent('LeaseRevoked', { epoch, holder: 'h', reason: 'holder-dead' } as never);
   const dying = (count: number) => Array.from({ length: count }, (_, at) => [claim(at + 1), death(at + 1)]).flat();
   const commit = (epoch: number) => holderEvent('CheckpointCommitted', { epoch, holder: 'h', ordinal: 2 });
-  const park = (epoch: number) => holderEvent('WorkflowParked', { epoch, holder: 'h', ordinal: 2 });
+  const park = (epoch: number) => {
+    const parked = holderEvent('WorkflowParked', { epoch, holder: 'h', ordinal: 2 });
+    return { ...parked, control: { ...parked.control, code: 'recovery-limit' } } as typeof parked;
+  };
 
   it('sees a step that counts after too many deaths, and nothing before', () => {
     expect(checkDeaths(acceptedAll(...dying(3), claim(4), commit(4)))).toEqual([]);
     expect(checkDeaths(acceptedAll(...dying(4), claim(5), commit(5)))[0]).toContain('after 4 deaths');
     expect(checkDeaths(acceptedAll(...dying(4), claim(5), park(5)))).toEqual([]);
+    const shared = { ...death(4), control: { ...death(4).control, beside: 3 } };
+    expect(checkDeaths(acceptedAll(...dying(3), claim(4), shared, claim(5), commit(5)))).toEqual([]);
+    expect(checkDeaths(acceptedAll(...dying(3), claim(4), park(4)))[0]).toContain('after 3 deaths of its own');
   });
 
   it('sees a step that counts although nobody asked about what a dead holder had resolved', () => {

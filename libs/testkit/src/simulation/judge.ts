@@ -12,6 +12,7 @@ import { checkChain, checkEffects, checkFencing, checkPositions } from '../naive
 import { naivePartitionView, partitionView } from '../naive/view.ts';
 import type { Begun } from './effects.ts';
 import type { Start } from './fleet.ts';
+import { DYING } from './judge-deaths.ts';
 import type { LedgerEntry } from './outside.ts';
 import { dumpOf, type SeenCheckpoint } from './store.ts';
 import type { Acknowledged, History, Witness } from './witness.ts';
@@ -189,11 +190,9 @@ export function checkEndings(starts: readonly Start[], endings: Endings): string
   });
 }
 
-/** A workflow whose holders die again and again without a checkpoint between needs a person, whatever was running (D5). */
-const DYING: ReadonlySet<string | null> = new Set(['recovery-limit', 'poison-task']);
-
 /** Codes with which a workflow may need a person, and why. */
 function mayAsk({ workload, input: { receivers } }: Start, { hadSilence }: Ending, code: string): boolean {
+  // Judged with the deaths.
   if (DYING.has(code)) return true;
   if (workload === 'fickle') return code === 'request-changed' || (code === 'caller-silent' && hadSilence === true);
   if (!CALLING.has(workload)) return false;

@@ -67,6 +67,10 @@ describe('a lease keeper', () => {
       'z',
       { epoch: 1, holder: 'h2', reason: 'holder-dead', isGone: true },
     ]);
+    // A claim that comes to rows when the others have gone from them.
+    leases = [lease('claimed-a-moment-ago', 'h1', 7, 1)];
+    await keeper.check();
+    expect((await revoked(1 as Partition)).at(-1)?.[1]).toMatchObject({ epoch: 7, beside: 3 });
   });
 
   it('leaves the lease of a holder that lives and lists it', async () => {

@@ -21,6 +21,9 @@ export const GHOST_GRACE_MS = 2_000;
  */
 export const LEASE_POLL_PERIOD_MS = 1_000;
 
+/** How long after a worker was last seen its leases may still come to rows, in milliseconds. */
+const DEAD_KNOWN_MS = 60_000;
+
 interface Revocation {
   readonly lease: LeaseRow;
   readonly reason: RevokeReason;
@@ -50,8 +53,8 @@ export class LeaseKeeper {
    * Holders whose absence is a reason to poll: those that lived at the last poll, and those whose leases have come to rows since it began.
    */
   #expected = new Set<HolderId>();
-  /** How many leases each living worker listed last: of one that has died some may not be in rows yet. */
-  #listedCounts: ReadonlyMap<HolderId, number> = new Map();
+  /** How many leases each worker was last known to hold, and when it was last seen: of one that has died some may not be in rows yet. */
+  readonly #held = new Map<HolderId, { readonly count: number; readonly seenMs: number }>();
   /** The next check polls the leases even if it is not due. */
   #isWanted = true;
   /** When the next poll is due, on the monotonic clock. */
@@ -127,14 +130,11 @@ export class LeaseKeeper {
       // It polls until rows show the end of the lease: another claim of a dead holder may be on its way.
       if (reason !== undefined) this.#isWanted = true;
       if (reason === undefined || this.#revoked.has(leaseName(lease))) continue;
+      const { holder } = lease;
       if (reason === 'lease-not-listed') due.push({ lease, reason, isGone: false, beside: 0 });
-      else {
-        const { holder } = lease;
-        const count = Math.max(counts.get(holder)!, this.#listedCounts.get(holder) ?? 0);
-        due.push({ lease, reason, isGone: view.isGone(holder), beside: count - 1 });
-      }
+      else
+        due.push({ lease, reason, isGone: view.isGone(holder), beside: this.#heldBy(holder, counts.get(holder)!) - 1 });
     }
-    this.#listedCounts = new Map([...view.holders].map(([holder, listed]) => [holder, listed.size]));
     this.#ghosts = ghosts;
     // A possibly lost lease is polled again once its grace is over.
     if (ghosts.size > 0) this.#dueMs = Math.min(this.#dueMs, this.#ports.clock.monotonicMs() + LEASE_POLL_PERIOD_MS);
@@ -155,8 +155,19 @@ export class LeaseKeeper {
     }
   }
 
+  /** The most leases that a dead worker is known to have held at once; rows give it so many now. */
+  #heldBy(holder: HolderId, inRows: number): number {
+    const { count = 0, seenMs = this.#ports.clock.monotonicMs() } = this.#held.get(holder) ?? {};
+    const most = Math.max(count, inRows);
+    this.#held.set(holder, { count: most, seenMs });
+    return most;
+  }
+
   async #view(): Promise<LivenessView> {
     const view = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });
+    const seenMs = this.#ports.clock.monotonicMs();
+    for (const [holder, listed] of view.holders) this.#held.set(holder, { count: listed.size, seenMs });
+    for (const [holder, held] of this.#held) if (seenMs - held.seenMs > DEAD_KNOWN_MS) this.#held.delete(holder);
     this.#onView?.(view);
     return view;
   }

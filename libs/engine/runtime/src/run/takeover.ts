@@ -83,8 +83,8 @@ function crashDraft(state: StreamState): Draft | undefined {
   const times = state.crashTimesMs.map(isoTime);
   const message =
     code === 'recovery-limit'
-      ? `More than ${RECOVERY_ATTEMPTS_MAX} workers crashed within an hour while they ran this workflow alone, and it did not get on in between.`
-      : `${state.crashCount} workers crashed while they ran this workflow alone, and it did not get on in between.`;
+      ? `More than ${RECOVERY_ATTEMPTS_MAX} workers crashed within an hour while they ran this workflow alone, without progress in between.`
+      : `${state.crashCount} workers crashed while they ran this workflow alone, without progress in between.`;
   const evidence: Json = { crash_count: state.crashCount, crashes: times, step: suspect?.step ?? null };
   return parkDraft(
     new ParkError(

@@ -1,7 +1,7 @@
 /** Who runs beside whom: a run that kills its workers is found among its neighbours, and none of those waits for a person. */
 
-import type { WorkflowId } from '@tidemark/core';
-import { definitionOf, effectOf } from '@tidemark/testkit/engine/simulated-definition';
+import type { Partition, WorkflowId } from '@tidemark/core';
+import { definitionOf, effectOf, entriesOf } from '@tidemark/testkit/engine/simulated-definition';
 import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -13,9 +13,10 @@ describe('a company', () => {
   const narrowed: (number | undefined)[] = [];
   const memberOf = (besideMax?: number) => {
     const stop = {
+      isHeld: false,
       aborted: false,
       hold: () => {
-        stop.aborted = true;
+        stop.isHeld = true;
       },
     };
     return { besideMax, stop };
@@ -25,71 +26,69 @@ describe('a company', () => {
     narrowed.length = 0;
   });
 
-  it('lets everybody in while nobody is suspected, and narrows nothing', async () => {
+  it('lets everybody in while nobody is suspected, and narrows nothing', () => {
     const company = new Company((max) => narrowed.push(max));
-    const joined = await Promise.all(Array.from({ length: 100 }, () => company.join(memberOf(), never)));
-    expect(joined.every((each) => each)).toBe(true);
+    expect(Array.from({ length: 100 }, () => company.join(memberOf())).every((each) => each)).toBe(true);
     expect(narrowed).toEqual([]);
   });
 
-  it('makes room for a suspect by handing over the newest, and takes no more until it has got on', async () => {
+  it('makes room for a suspect by handing over the newest, and takes no more until it has made progress', async () => {
     const company = new Company((max) => narrowed.push(max));
     const others = Array.from({ length: 4 }, () => memberOf());
-    for (const other of others) await company.join(other, never);
+    for (const other of others) company.join(other);
     const suspect = memberOf(1);
-    let isIn = false;
-    const joining = company.join(suspect, never).then((hasJoined) => {
-      isIn = hasJoined;
-    });
-    expect(others.map(({ stop }) => stop.aborted)).toEqual([false, true, true, true]);
+    expect(company.join(suspect)).toBe(true);
+    // Nobody is sent away for one that is not claimed yet.
+    expect(others.some(({ stop }) => stop.isHeld)).toBe(false);
+    const room = company.room(suspect);
+    expect(others.map(({ stop }) => stop.isHeld)).toEqual([false, true, true, true]);
     expect(narrowed).toEqual([2]);
     // Meanwhile nobody else begins here.
-    expect(await company.join(memberOf(), never)).toBe(false);
+    expect(company.join(memberOf())).toBe(false);
     company.leave(others[3]!);
     company.leave(others[2]!);
-    await Promise.resolve();
-    expect(isIn).toBe(false);
+    expect(company.isWaiting(suspect)).toBe(true);
     company.leave(others[1]!);
-    await joining;
-    expect(isIn).toBe(true);
-    expect(await company.join(memberOf(), never)).toBe(false);
+    await room;
+    expect(company.isWaiting(suspect)).toBe(false);
+    expect(company.join(memberOf())).toBe(false);
     company.restrict(suspect, undefined);
     expect(narrowed).toEqual([2, undefined]);
-    expect(await company.join(memberOf(), never)).toBe(true);
+    expect(company.join(memberOf())).toBe(true);
   });
 
-  it('two who want to be alone are alone one after the other', async () => {
+  it('one that is to be alone is not sent away for another, nor waited for', () => {
     const company = new Company((max) => narrowed.push(max));
     const [first, second] = [memberOf(0), memberOf(0)];
-    expect(await company.join(first, never)).toBe(true);
-    const joining = company.join(second, never);
-    expect(first.stop.aborted).toBe(true);
+    expect([company.join(first), company.join(second)]).toEqual([true, false]);
+    expect(first.stop.isHeld).toBe(false);
     company.leave(first);
-    expect(await joining).toBe(true);
+    expect(company.join(second)).toBe(true);
     company.leave(second);
-    expect(narrowed).toEqual([1, undefined]);
+    expect(narrowed).toEqual([1, undefined, 1, undefined]);
   });
 
-  it('ends the wait when the worker stops', async () => {
+  it('whoever leaves while waiting leaves nothing behind', () => {
     const company = new Company((max) => narrowed.push(max));
-    await company.join(memberOf(), never);
-    const stopping = new AbortController();
-    const joining = company.join(memberOf(0), stopping.signal);
-    stopping.abort();
-    expect(await joining).toBe(false);
+    company.join(memberOf());
+    const suspect = memberOf(0);
+    company.join(suspect);
+    company.leave(suspect);
     expect(narrowed).toEqual([1, undefined]);
+    expect(company.join(memberOf())).toBe(true);
   });
 });
 
 describe('runs that kill their workers', () => {
+  const PARTITIONS = 64;
   const STEP_MS = 20_000;
   const LONG_MS = 900_000;
   let log: SimulatedLog;
   let world: SimulatedWorld;
 
   beforeEach(async () => {
-    log = new SimulatedLog(64);
-    world = new SimulatedWorld(log, 64);
+    log = new SimulatedLog(PARTITIONS);
+    world = new SimulatedWorld(log, PARTITIONS);
     await world.coordinator.start();
   });
 
@@ -164,6 +163,53 @@ describe('runs that kill their workers', () => {
     await settled(all);
     expect(all.map((each) => world.status(each))).toEqual(all.map(() => 'completed'));
     expect(deaths()).toBe(2);
+  });
+
+  it('a suspect makes room on one worker alone, however long the steps there are', async () => {
+    let isDeadly = true;
+    const suspect = definitionOf({
+      name: 'poison',
+      steps: {
+        a: async () => {
+          if (!isDeadly) return { done: 'lived' };
+          await worker.die();
+          return new Promise(() => {});
+        },
+      },
+    });
+    let worker = await world.worker([suspect]);
+    const run = await world.start(poison, null, { id: 'suspect' });
+    for (let deaths = 0; deaths < 2; deaths++) {
+      await world.ports.clock.run(10_000);
+      if (deaths === 0) worker = await world.worker([suspect]);
+    }
+    expect(JSON.parse(world.ports.store.rows.get(run)!.stream.state)).toMatchObject({ crashCount: 2, besideMax: 0 });
+    await world.client.pause(run, { by: 'ana', why: 'test' });
+    isDeadly = false;
+    const pause = () => world.ports.clock.sleep(STEP_MS, never);
+    const twice = definitionOf({
+      name: 'twice',
+      steps: {
+        a: async () => pause().then(() => ({ next: [{ step: 'b', input: null }] })),
+        b: async () => pause().then(() => ({ done: 'end' })),
+      },
+    });
+    for (let at = 0; at < 3; at++) await world.worker([twice, suspect], { concurrency: 10 });
+    const others = await Promise.all(Array.from({ length: 24 }, (_, at) => world.start(twice, null, { id: `n${at}` })));
+    await world.ports.clock.run(2_000);
+    await world.client.resume(run, { by: 'ana', why: 'test' });
+    await settled([run, ...others]);
+    expect([run, ...others].every((each) => world.status(each) === 'completed')).toBe(true);
+    const events = await Promise.all(Array.from({ length: PARTITIONS }, (_, at) => entriesOf(log, at as Partition)));
+    const handedOver = events
+      .flat()
+      .filter((entry) => entry.kind === 'event' && entry.envelope.type === 'LeaseReleased')
+      .filter(
+        (entry) =>
+          entry.kind === 'event' && 'reason' in entry.envelope.control && entry.envelope.control.reason === 'drain',
+      ).length;
+    expect(handedOver).toBeGreaterThan(0);
+    expect(handedOver).toBeLessThanOrEqual(10);
   });
 
   it('a worker that dies every few seconds of something else finishes a step of many calls', async () => {

@@ -1,7 +1,7 @@
 /**
  * Owns which workflows run beside each other in one worker. A workflow that may be what kills its holders (`besideMax`) runs beside few others or
- * none: it waits for room, and some of those that run are asked to go elsewhere. What would be too many beside it is passed on, and the
- * worker takes no more jobs than may run, so that others take them.
+ * none. It is claimed first, so that no other worker makes room for it as well; then the newest of those that run are asked to go elsewhere, and
+ * it waits for room. Meanwhile the worker takes no more jobs than may run, so that others take them.
  */
 
 import type { RunStop } from '../control/index.ts';
@@ -16,23 +16,47 @@ export interface Member {
 export class Company {
   readonly #narrow: (max: number | undefined) => void;
   readonly #running = new Set<Member>();
-  #waiting: { readonly member: Member; readonly end: (hasRoom: boolean) => void } | undefined;
-  #narrowedTo: number | undefined;
+  #waiting: { readonly member: Member; readonly room: PromiseWithResolvers<void> } | undefined;
+  /** How many jobs the worker may take at most; undefined: as many as it can. */
+  max: number | undefined;
 
-  /** `narrow` sets how many jobs the worker takes at most; undefined: as many as it can. */
+  /** `narrow` receives each new `max`. */
   constructor(narrow: (max: number | undefined) => void) {
     this.#narrow = narrow;
   }
 
-  /** Resolves with whether it may run here; it must leave then. Otherwise its job belongs elsewhere: too many run, or the signal aborted. */
-  async join(member: Member, signal: AbortSignal): Promise<boolean> {
+  /**
+   * Whether its workflow may be claimed here; it must leave in the end. Otherwise its job belongs elsewhere: it may not run beside those that
+   * do, and is no less suspect than one of them.
+   */
+  join(member: Member): boolean {
     if (this.#waiting !== undefined) return false;
+    if (this.#allFit(member)) {
+      this.#running.add(member);
+      if (member.besideMax !== undefined) this.#adapt();
+      return true;
+    }
     const { besideMax } = member;
-    if (this.#allFit(member)) return this.#begin(member);
-    return besideMax !== undefined && this.#running.size > besideMax && this.#room(member, besideMax, signal);
+    if (besideMax === undefined || [...this.#running].some((other) => (other.besideMax ?? Infinity) <= besideMax)) {
+      return false;
+    }
+    this.#waiting = { member, room: Promise.withResolvers() };
+    this.#adapt();
+    return true;
   }
 
-  /** What it may have beside it from now on: any number once it has got on, since what kills its holder does not get on. */
+  isWaiting(member: Member): boolean {
+    return this.#waiting?.member === member;
+  }
+
+  /** Makes room for the one that waits, once its workflow is claimed. Resolves when it may run. */
+  async room(member: Member): Promise<void> {
+    // The newest have done least in their lease.
+    for (const other of [...this.#running].slice(member.besideMax)) other.stop.hold();
+    await this.#waiting?.room.promise;
+  }
+
+  /** What it may have beside it from now on: any number after progress, since what kills its holder makes none. */
   restrict(member: Member, besideMax: number | undefined): void {
     if (member.besideMax === besideMax) return;
     member.besideMax = besideMax;
@@ -41,34 +65,12 @@ export class Company {
 
   leave(member: Member): void {
     this.#running.delete(member);
-    if (this.#narrowedTo !== undefined) this.#adapt();
-  }
-
-  #begin(member: Member): true {
-    this.#running.add(member);
-    if (member.besideMax !== undefined) this.#adapt();
-    return true;
-  }
-
-  async #room(member: Member, besideMax: number, signal: AbortSignal): Promise<boolean> {
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    const stop = (): void => resolve(false);
-    this.#waiting = { member, end: resolve };
-    // The newest have done least in their lease.
-    for (const other of [...this.#running].slice(besideMax)) other.stop.hold();
-    this.#adapt();
-    signal.addEventListener('abort', stop, { once: true });
-    if (signal.aborted) stop();
-    const hasRoom = await promise;
-    signal.removeEventListener('abort', stop);
-    if (hasRoom) return true;
-    this.#waiting = undefined;
-    this.#adapt();
-    return false;
+    if (this.isWaiting(member)) this.#waiting = undefined;
+    if (this.max !== undefined) this.#adapt();
   }
 
   #allFit(newcomer: Member): boolean {
-    if (this.#narrowedTo === undefined && newcomer.besideMax === undefined) return true;
+    if (this.max === undefined && newcomer.besideMax === undefined) return true;
     const besides = this.#running.size;
     return [newcomer, ...this.#running].every(({ besideMax = besides }) => besides <= besideMax);
   }
@@ -78,13 +80,13 @@ export class Company {
     if (waiting !== undefined && this.#allFit(waiting.member)) {
       this.#waiting = undefined;
       this.#running.add(waiting.member);
-      waiting.end(true);
+      waiting.room.resolve();
     }
     const limits = [...this.#running, ...(this.#waiting === undefined ? [] : [this.#waiting.member])];
-    const least = Math.min(...limits.map(({ besideMax = Number.POSITIVE_INFINITY }) => besideMax));
-    const max = Number.isFinite(least) ? least + 1 : undefined;
-    if (max === this.#narrowedTo) return;
-    this.#narrowedTo = max;
+    const least = Math.min(...limits.map(({ besideMax = Infinity }) => besideMax));
+    const max = least === Infinity ? undefined : least + 1;
+    if (max === this.max) return;
+    this.max = max;
     this.#narrow(max);
   }
 }

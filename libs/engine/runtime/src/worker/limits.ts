@@ -8,3 +8,5 @@ export const BEAT_PERIOD_MS = 250;
 export const BEAT_TTL_MS = 1_000;
 export const BEAT_STALL_MS = 5_000;
 export const MARKER_AGE_MS = 2 * BEAT_PERIOD_MS;
+/** How long a workflow that may run beside few others waits for their steps to end before another worker tries, in milliseconds. */
+export const ROOM_WAIT_MAX_MS = 60_000;

@@ -53,7 +53,7 @@ import { withUndos } from '../sagas/index.ts';
 import { Company, type Member } from './company.ts';
 import { contextReads, memoryReads } from './context-reads.ts';
 import { LeasedReads } from './leased-reads.ts';
-import { BEAT_PERIOD_MS, BEAT_STALL_MS, BEAT_TTL_MS } from './limits.ts';
+import { BEAT_PERIOD_MS, BEAT_STALL_MS, BEAT_TTL_MS, ROOM_WAIT_MAX_MS } from './limits.ts';
 import { SecretSample } from './secret-sample.ts';
 
 /** How long a stopping worker waits for the release of its leases after its drain budget, in milliseconds. */
@@ -157,6 +157,7 @@ export class Worker {
     });
     const routes = [...routesOf([...this.#options.definitions, ...this.#system]), ...routesOfBuild(this.#options)];
     this.#consumer = await ports.queue.consume({ concurrency, routes }, (job) => this.#handle(job));
+    if (this.#company.max !== undefined) this.#consumer.narrow(this.#company.max);
   }
 
   /**
@@ -272,7 +273,7 @@ export class Worker {
     if (definition === undefined || (!isRunnable(state) && job.offset <= snapshot.next)) return;
     if (await whileUnavailable(ports.clock, this.#stopping.signal, () => this.#queues.isHeld(state))) return;
     lamport.witness(state.lamport);
-    const member: Member = { besideMax: state.besideMax, stop: this.#queues.begin(state, this.#stopping.signal) };
+    const member = { besideMax: undefined, stop: this.#queues.begin(state, this.#stopping.signal) };
     try {
       await this.#lease(definition, snapshot, state, member);
     } finally {
@@ -289,6 +290,7 @@ export class Worker {
     const content = StreamContent.from(snapshot, state, ports.digest);
     const { partition } = snapshot;
     let runner: WorkflowRunner | undefined;
+    const lost = new AbortController();
     const stream = new LeasedStream(state, snapshot.next, {
       ports,
       lamport,
@@ -299,13 +301,18 @@ export class Worker {
         runner?.onControlChanged();
       },
       onAccepted: (event, payload) => {
-        this.#company.restrict(member, stream.confirmed.besideMax);
+        this.#company.restrict(member, stream.confirmed.besideMax ?? undefined);
         if (guard === undefined) this.#sample.offer(known.name, event, payload);
       },
-      onFenced: (error) => runner?.cancel(error),
+      onFenced: (error) => {
+        runner?.cancel(error);
+        lost.abort();
+      },
     });
     if (!isRunnable(state)) await stream.catchUp();
     if (!(await this.#claim(stream, partition, member))) return;
+    await this.#room(member, lost.signal);
+    if (stream.fenced !== undefined) throw stream.fenced;
     const dependencies = { ports, stream, signal: this.#abandon.signal };
     const reads = contextReads(dependencies, content.fork);
     const leased = new LeasedReads({ ...dependencies, applied: this.#applied, partition, fork: content.fork });
@@ -363,7 +370,7 @@ export class Worker {
     if (stream.fenced !== undefined) throw stream.fenced;
     const { workflow, epoch, besideMax } = stream.confirmed;
     if (!isRunnable(stream.confirmed) || (await this.#passOn(stream, partition))) return false;
-    if (!(await this.#company.join(Object.assign(member, { besideMax }), this.#stopping.signal))) {
+    if (!this.#company.join(Object.assign(member, { besideMax: besideMax ?? undefined }))) {
       await this.#handOver(stream, partition);
       return false;
     }
@@ -375,6 +382,16 @@ export class Worker {
     const { head } = stream.confirmed;
     this.#options.onResume?.({ workflow, sequence: head.sequence, epoch: stream.confirmed.epoch });
     return true;
+  }
+
+  /** Waits until it may run beside the others here. After too long, and when the worker stops, it is handed over instead. */
+  async #room(member: Member, lost: AbortSignal): Promise<void> {
+    if (!this.#company.isWaiting(member)) return;
+    const over = new AbortController();
+    void this.#company.room(member).then(() => over.abort());
+    const ends = AbortSignal.any([over.signal, lost, this.#stopping.signal]);
+    await this.#options.ports.clock.sleep(ROOM_WAIT_MAX_MS, ends);
+    if (this.#company.isWaiting(member)) member.stop.hold();
   }
 
   /** Runs before the claim: a worker that may not use the key leaves the workflow to others. */
