@@ -132,7 +132,7 @@ class Exchange {
     const header = { name: this.#keyHeader, value: keyHeaderValue(key, this.#keyFormat) };
     const request = ready(this.#operation, await this.#made(make), header);
     const response = await send(this.#operation, request, signal);
-    const outcome = outcomeOf(response.status, this.#outcomes);
+    const outcome = outcomeOf(response, this.#outcomes);
     if (outcome !== 'done') throw await this.#unwelcome(outcome, request, response);
     return this.#answer(request, response, signal);
   }
