@@ -45,7 +45,7 @@ export interface RetryOptions {
   readonly maxDelayMs?: number | undefined;
   /** Share of the delay that is random, 0..1. */
   readonly jitter?: number | undefined;
-  /** Codes of errors, their names, or statuses of answers, after which no further attempt is made: `['card-declined', '429']`. */
+  /** Codes of errors (or their names, where they have no code) and statuses of answers after which no further attempt is made: `['card-declined', '429']`. */
   readonly nonRetryable?: readonly string[] | undefined;
   /** The same for faults that pass by themselves, besides those that are known to: `['500']`. */
   readonly passing?: readonly string[] | undefined;
