@@ -416,8 +416,10 @@ describe('probe and compensation', () => {
   });
 
   test('a receiver in trouble, or out of reach, says nothing about the call', async () => {
-    handler = answer(503);
-    expect(await failure(ask())).toMatchObject({ code: 'http-unknown' });
+    for (const away of [answer(503), answer(429), answer(404, '', { 'retry-after': '60' })]) {
+      handler = away;
+      expect(await failure(ask())).toMatchObject({ code: 'http-unknown' });
+    }
     const lost = charge({ probe: { ...probe, send: () => ({ url: 'http://127.0.0.1:9/' }) } });
     const error = await failure(lost.probe!(key, { ...contextOf(key), request: null }));
     expect(error).toMatchObject({ code: 'probe-not-asked' });

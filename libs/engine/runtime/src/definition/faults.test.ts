@@ -1,6 +1,6 @@
 /** Which faults pass, are final, or may be either: the cases in which two rules meet. */
 
-import { REFUSED_STATUSES } from '@tidemark/core';
+import { REFUSED_STATUSES, RETRY_AFTER_MAX_MS } from '@tidemark/core';
 import { describe, expect, it } from 'vitest';
 import { faultOf } from './faults.ts';
 import { NotDoneError } from './step-errors.ts';
@@ -17,7 +17,10 @@ describe('a status', () => {
       expect([status, kindOf(answered(status, { 'retry-after': '60' }))]).toEqual([status, 'passing']);
     }
     expect(REFUSED_STATUSES.has(412)).toBe(true);
-    expect(kindOf(new NotDoneError('limited', { status: 403, retryAfterMs: 60_000 }))).toBe('passing');
+    const limited = new NotDoneError('limited', { status: 403, retryAfterMs: 366 * RETRY_AFTER_MAX_MS });
+    expect(faultOf(limited, { nonRetryable: [], passing: [] }, 0)).toMatchObject({
+      ...{ kind: 'passing', retryAfterMs: RETRY_AFTER_MAX_MS },
+    });
   });
 });
 

@@ -3,7 +3,14 @@
  * their fields, since they come from clients of every kind. Never throws, whatever was thrown.
  */
 
-import { InvalidError, LimitError, REFUSED_STATUSES, retryAfterMs, TidemarkError } from '@tidemark/core';
+import {
+  InvalidError,
+  LimitError,
+  REFUSED_STATUSES,
+  RETRY_AFTER_MAX_MS,
+  retryAfterMs,
+  TidemarkError,
+} from '@tidemark/core';
 import type { RetryPolicy } from '../kernel/index.ts';
 import { EffectError, FatalError } from './step-errors.ts';
 
@@ -132,7 +139,7 @@ function factsOf(error: unknown, nowMs: number): Facts {
     const headers = [member(at, 'headers'), member(at, 'responseHeaders'), member(response, 'headers')];
     askedMs ??=
       typeof said === 'number' && said >= 0
-        ? said
+        ? Math.min(said, RETRY_AFTER_MAX_MS)
         : headers.map((each) => retryAfterMs(each, nowMs, status === 429)).find((each) => each !== undefined);
     at = member(at, 'cause') ?? member(at, 'lastError');
   }
