@@ -81,6 +81,20 @@ export const EFFECTS_MUTATIONS: Mutations = {
     test: 'whoever asks beforehand is told that the twentieth equal failure is the last',
     breaks: 'A step that asks whether it is tried again is told what happens.',
   },
+  'agents-come-back-in-buckets': {
+    file: ATTEMPT_FAILURE,
+    edits: [['Buffer.from(prng.bytes(4)).readUInt32BE() / 2 ** 32', 'prng.bytes(1)[0]! / 256']],
+    caughtBy: ATTEMPT_FAILURE_TEST,
+    test: 'delays take more values than there are agents',
+    breaks: 'A thousand agents that failed together come back at a thousand moments.',
+  },
+  'every-503-cost-nothing': {
+    file: 'libs/author/ai/src/provider-error.ts',
+    edits: [['if (status === UNAVAILABLE) return', 'if (status === UNAVAILABLE) return true ||']],
+    caughtBy: 'libs/author/ai/src/model.test.ts',
+    test: 'with a plain 503 may have done it, and been paid',
+    breaks: 'What a call that ended with a 503 cost is unknown unless the provider says that it is overloaded.',
+  },
   'a-probe-a-task': {
     file: 'libs/engine/runtime/src/run/workflow-runner.ts',
     edits: [['      await this.#waitAlike(task.id, startedAtMs);\n', '']],
