@@ -16,6 +16,7 @@ const EFFECT_USES_TEST = 'libs/engine/runtime/src/effects/effect-uses.test.ts';
 const OVERLAPPING_TEST = 'libs/testkit/src/overlapping-calls.test.ts';
 
 const ATTEMPT_FAILURE = 'libs/engine/runtime/src/lease/attempt-failure.ts';
+const ATTEMPT_FAILURE_TEST = 'libs/engine/runtime/src/lease/attempt-failure.test.ts';
 const TAKEOVER_TEST = 'libs/engine/runtime/src/run/takeover.test.ts';
 const PATIENCE_TEST = 'libs/testkit/src/patience.test.ts';
 const REQUEST_KEY_TEST = 'libs/author/effects/src/request-key.test.ts';
@@ -45,6 +46,68 @@ export const EFFECTS_MUTATIONS: Mutations = {
     caughtBy: PATIENCE_TEST,
     test: 'credit, status 400: 1 attempts, as it is final',
     breaks: 'What is refused for good is not asked again.',
+  },
+  'final-though-it-says-when': {
+    file: 'libs/engine/runtime/src/definition/faults.ts',
+    edits: [['(isAsked && FINAL_STATUSES.has(status))', 'false']],
+    caughtBy: 'libs/engine/runtime/src/definition/faults.test.ts',
+    breaks: 'Whoever refuses and says when to come back has not refused for good.',
+  },
+  'waits-without-a-pause': {
+    file: RETRY,
+    edits: [['Math.max(least, retryDelayMs(', 'Math.max(0 * least, retryDelayMs(']],
+    caughtBy: ATTEMPT_FAILURE_TEST,
+    test: 'is never waited out in a hot loop, whatever the policy',
+    breaks: 'No policy has a fault that passes waited out without a pause.',
+  },
+  'waits-for-longer-than-the-patience': {
+    file: ATTEMPT_FAILURE,
+    edits: [['(askedMsOf(task, error, fault) ?? 0) <= patienceMs', 'true']],
+    caughtBy: ATTEMPT_FAILURE_TEST,
+    test: 'is asked about at once where the receiver asks for longer than the patience',
+    breaks: 'Nobody is waited for who asks for longer than the patience.',
+  },
+  'waits-before-it-asks-a-person': {
+    file: ATTEMPT_FAILURE,
+    edits: [['error instanceof EffectError && !error.hasProbe && task', 'policyOf === undefined && task']],
+    caughtBy: ATTEMPT_FAILURE_TEST,
+    test: 'of an irreversible call that nothing can ask about does not delay the question',
+    breaks: 'A question that only a person can answer is asked without a wait.',
+  },
+  'last-attempt-is-not-foretold': {
+    file: ATTEMPT_FAILURE,
+    edits: [['!isFinal && !isPoison && ', '!isFinal && ']],
+    caughtBy: ATTEMPT_FAILURE_TEST,
+    test: 'whoever asks beforehand is told that the twentieth equal failure is the last',
+    breaks: 'A step that asks whether it is tried again is told what happens.',
+  },
+  'agents-come-back-in-buckets': {
+    file: ATTEMPT_FAILURE,
+    edits: [['Buffer.from(prng.bytes(4)).readUInt32BE() / 2 ** 32', 'prng.bytes(1)[0]! / 256']],
+    caughtBy: ATTEMPT_FAILURE_TEST,
+    test: 'delays take more values than there are agents',
+    breaks: 'A thousand agents that failed together come back at a thousand moments.',
+  },
+  'every-503-cost-nothing': {
+    file: 'libs/author/ai/src/provider-error.ts',
+    edits: [['if (status === UNAVAILABLE) return', 'if (status === UNAVAILABLE) return true ||']],
+    caughtBy: 'libs/author/ai/src/model.test.ts',
+    test: 'with a plain 503 may have done it, and been paid',
+    breaks: 'What a call that ended with a 503 cost is unknown unless the provider says that it is overloaded.',
+  },
+  'a-probe-a-task': {
+    file: 'libs/engine/runtime/src/run/workflow-runner.ts',
+    edits: [['      await this.#waitAlike(task.id, startedAtMs);\n', '']],
+    caughtBy: TAKEOVER_TEST,
+    test: 'whose validator is away holds all its tasks by one probe, and none is charged with it',
+    breaks: 'A probe that is away is asked once a take-over, however many tasks wait for it.',
+  },
+  'undo-with-a-key-too-long': {
+    file: 'libs/author/sdk/src/effect.ts',
+    edits: [["keyFormat === 'digest' ? { ...context", 'keyFormat === undefined ? { ...context']],
+    caughtBy: REQUEST_KEY_TEST,
+    test: 'digest: what undoes it fits a receiver that caps keys, too',
+    breaks: 'A receiver that caps keys takes the undo as it took the call.',
   },
   'all-come-back-at-once': {
     file: RETRY,

@@ -10,6 +10,7 @@ import type { OnSecret } from '@tidemark/runtime';
 import { approval, defineWorkflow, signal, task } from '@tidemark/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { eventually } from './eventually.ts';
 import { type TestWorld, testWorld } from './test-world.ts';
 
 const TENANT = tenantId('default');
@@ -138,7 +139,9 @@ describe.each(['report', 'mask', 'refuse'] as const)('by the policy %s', (onSecr
   afterAll(() => world.close());
 
   async function outcomeOf(take: Take, id: string, token: string): Promise<string> {
-    await world.start(waits, null, { id });
+    const run = await world.start(waits, null, { id });
+    // The client waits only so long for rows to have a workflow, and those of many may come later on a slow machine.
+    await eventually(async () => (await run.summary()) !== undefined);
     try {
       await take({ world, id, token, text: `push with ${token}, then wait` });
       return 'taken';

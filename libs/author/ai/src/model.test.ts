@@ -279,6 +279,17 @@ describe('a provider that refuses', () => {
     expect(error).toMatchObject({ name: 'NotDoneError', code: 'model-busy', details: { status } });
   });
 
+  test('with 403 and a time to wait has not refused for good', async () => {
+    const body = '{"error":{"message":"secondary rate limit"}}';
+    const error = await failure(false, { kind: 'status', status: 403, headers: { 'retry-after': '60' }, body });
+    expect(error).toMatchObject({ code: 'model-busy', details: { retryAfterMs: 60_000 } });
+  });
+
+  test('with a plain 503 may have done it, and been paid', async () => {
+    const error = await failure(false, { kind: 'status', status: 503, body: '{"error":{"message":"no"}}' });
+    expect(error).toMatchObject({ name: 'UnavailableError', code: 'model-unavailable', details: { status: 503 } });
+  });
+
   test.each([500, 502, 504])('with %i may have done it, and is asked again', async (status) => {
     const error = await failure(true, {
       kind: 'status',

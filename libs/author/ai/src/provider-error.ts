@@ -3,7 +3,7 @@
  * classes may be loaded. Must not send anything.
  */
 
-import { retryAfterMs } from '@tidemark/core';
+import { REFUSED_STATUSES, retryAfterMs } from '@tidemark/core';
 import {
   ModelBusyError,
   ModelRefusedError,
@@ -34,12 +34,10 @@ interface Facts {
   readonly networkCode: string | undefined;
 }
 
-/** Statuses with which a provider refuses before it does anything, and would again. */
-const REFUSED: ReadonlySet<number> = new Set([
-  400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 426, 431, 451,
-]);
 /** Too many calls, too early, or a provider that is overloaded: it answers nothing, and is paid nothing. */
-const BUSY: ReadonlySet<number> = new Set([425, 429, 503, 529]);
+const BUSY: ReadonlySet<number> = new Set([425, 429, 529]);
+/** With it a provider says the same if its body says so, while a proxy says it of a provider that may be at work. */
+const UNAVAILABLE = 503;
 /** Their texts quote keys. */
 const ABOUT_KEYS: ReadonlySet<number> = new Set([401, 403]);
 
@@ -77,8 +75,7 @@ export function callError(model: CalledModel, error: unknown, hidden: Hidden): E
   const text = textOf(model, facts, hidden);
   const details = hidden.clean(detailsOf(model, facts));
   if (isRefused(facts)) return new ModelRefusedError(text, details);
-  if (facts.status !== undefined && BUSY.has(facts.status)) return new ModelBusyError(text, details);
-  if (facts.networkCode !== undefined && UNSENT_CODES.test(facts.networkCode)) return new ModelBusyError(text, details);
+  if (isBusy(facts)) return new ModelBusyError(text, details);
   const isMalformed = MALFORMED_NAMES.has(facts.name) || (facts.status !== undefined && facts.status < 300);
   return isMalformed
     ? new ModelUnavailableError(
@@ -101,11 +98,18 @@ export function streamError(model: CalledModel, error: unknown, received: Receiv
   );
 }
 
-function isRefused({ name, status, reason, isRetryable }: Facts): boolean {
+function isRefused({ name, status, reason, isRetryable, retryAfterMs: askedMs }: Facts): boolean {
   if (UNSENT_NAMES.has(name)) return true;
   if (status === undefined) return false;
-  if (REFUSED.has(status)) return true;
+  if (REFUSED_STATUSES.has(status)) return askedMs === undefined;
   return status === 429 && (isRetryable === false || (reason !== undefined && FINAL_REASON.test(reason)));
+}
+
+/** It certainly did nothing, and may do it later; also where it refuses and says when to come back. */
+function isBusy({ status, reason, message, networkCode }: Facts): boolean {
+  if (networkCode !== undefined && UNSENT_CODES.test(networkCode)) return true;
+  if (status === UNAVAILABLE) return /overloaded/i.test(`${reason} ${message}`);
+  return status !== undefined && (BUSY.has(status) || REFUSED_STATUSES.has(status));
 }
 
 function textOf({ provider, modelId }: CalledModel, facts: Facts, hidden: Hidden): string {

@@ -149,6 +149,14 @@ describe('what a status means', () => {
     expect((await failure(call())).details).not.toHaveProperty('retryAfterMs');
   });
 
+  test('who refuses for now has not refused for good, unless the definition says so', async () => {
+    handler = answer(403, '', { 'retry-after': '60' });
+    expect(await failure(call())).toMatchObject({ code: 'effect-not-done', details: { retryAfterMs: 60_000 } });
+    expect(await failure(call({ outcomes: { 403: 'refused' } }))).toMatchObject({ code: 'effect-refused' });
+    handler = answer(307, '', { 'retry-after': '60', location: '/elsewhere' });
+    expect(await failure(call())).toMatchObject({ code: 'effect-refused' });
+  });
+
   test('a receiver of its own mind', async () => {
     const outcomes = { 503: 'not-done', 404: 'fatal', 409: 'done', 202: 'unknown' } as const;
     handler = answer(503);
@@ -408,8 +416,10 @@ describe('probe and compensation', () => {
   });
 
   test('a receiver in trouble, or out of reach, says nothing about the call', async () => {
-    handler = answer(503);
-    expect(await failure(ask())).toMatchObject({ code: 'http-unknown' });
+    for (const away of [answer(503), answer(429), answer(404, '', { 'retry-after': '60' })]) {
+      handler = away;
+      expect(await failure(ask())).toMatchObject({ code: 'http-unknown' });
+    }
     const lost = charge({ probe: { ...probe, send: () => ({ url: 'http://127.0.0.1:9/' }) } });
     const error = await failure(lost.probe!(key, { ...contextOf(key), request: null }));
     expect(error).toMatchObject({ code: 'probe-not-asked' });

@@ -72,7 +72,7 @@ export interface HttpEffectSpec<Request extends Schema, Response extends Schema>
 export interface HttpProbe<Request, Response> {
   /** `key` is the key as the call sent it, without quotes; `request` is that of the call. */
   readonly send: (key: string, request: Request) => Awaitable<HttpRequest>;
-  /** Receives every answer, whatever its status, except 5xx and 429, which say nothing of the call. */
+  /** Receives every answer, whatever its status, except 5xx, 421, 425, 429, and a refusal with `Retry-After`, which say nothing of the call. */
   readonly judge: (answer: HttpAnswer) => ProbeResult<Response>;
 }
 
@@ -132,7 +132,7 @@ class Exchange {
     const header = { name: this.#keyHeader, value: keyHeaderValue(key, this.#keyFormat) };
     const request = ready(this.#operation, await this.#made(make), header);
     const response = await send(this.#operation, request, signal);
-    const outcome = outcomeOf(response.status, this.#outcomes);
+    const outcome = outcomeOf(response, this.#outcomes);
     if (outcome !== 'done') throw await this.#unwelcome(outcome, request, response);
     return this.#answer(request, response, signal);
   }
@@ -140,7 +140,8 @@ class Exchange {
   async ask(make: () => Awaitable<HttpRequest>, signal: AbortSignal): Promise<HttpAnswer> {
     const request = ready(this.#operation, await this.#made(make), undefined);
     const response = await send(this.#operation, request, signal);
-    if (response.status >= 500 || response.status === 429) throw await this.#unwelcome('unknown', request, response);
+    if (response.status >= 500 || outcomeOf(response, {}) === 'not-done')
+      throw await this.#unwelcome('unknown', request, response);
     return this.#answer(request, response, signal);
   }
 

@@ -1,6 +1,6 @@
 /** Owns the meaning of a status for a call: done, certainly not done, or unknown. Must not send anything. */
 
-import { retryAfterMs } from '@tidemark/core';
+import { REFUSED_STATUSES, retryAfterMs } from '@tidemark/core';
 import { FatalError, NotDoneError, UnavailableError } from '@tidemark/sdk';
 import { RefusedError } from './refused-error.ts';
 
@@ -14,24 +14,23 @@ export const EXCERPT_MAX_CHARS = 300;
  */
 export type HttpOutcome = 'done' | 'not-done' | 'refused' | 'fatal' | 'unknown';
 
-/**
- * Statuses with which a receiver refuses before it acts (RFC 9110; 425: RFC 8470; 428, 429, 431: RFC 6585; 402: declined). Not among them:
- * 408, since proxies send it for a slow receiver as well; 409, which the draft of Idempotency-Key prescribes while an earlier call of the
- * key is at work, and many receivers send when its result exists; 303 and 302, the answers to an accepted form; 503 and every other 5xx.
- */
-const REFUSED: ReadonlySet<number> = new Set([
-  307, 308, 400, 401, 402, 403, 404, 405, 406, 407, 410, 411, 412, 413, 414, 415, 416, 417, 422, 426, 428, 431, 451,
-]);
+/** A redirect of a call is not followed. All others, 303 and 302 among them, answer a form that was taken, or may have been. */
+const REDIRECTS: ReadonlySet<number> = new Set([307, 308]);
 /** After these another attempt is allowed: another connection, a little later. */
 const NOT_DONE: ReadonlySet<number> = new Set([421, 425, 429]);
 
-/** By the user's table, else by the status. */
-export function outcomeOf(status: number, table: Readonly<Record<number, HttpOutcome>>): HttpOutcome {
+/** By the user's table, else by the status: whoever refuses and says when to come back has not refused for good. */
+export function outcomeOf(
+  { status, headers }: Pick<Response, 'status' | 'headers'>,
+  table: Readonly<Record<number, HttpOutcome>>,
+): HttpOutcome {
   const own = table[status];
   if (own !== undefined) return own;
   if (status >= 200 && status < 300) return 'done';
   if (NOT_DONE.has(status)) return 'not-done';
-  return REFUSED.has(status) ? 'refused' : 'unknown';
+  if (REDIRECTS.has(status)) return 'refused';
+  if (!REFUSED_STATUSES.has(status)) return 'unknown';
+  return retryAfterMs(headers, Date.now(), false) === undefined ? 'refused' : 'not-done';
 }
 
 /** The error of an outcome other than done. `excerpt` holds no secrets. */

@@ -31,6 +31,7 @@ const chargeOf = (
       judge: (answer) => (answer.status === 200 ? done(charged.parse(answer.json())) : notDone()),
     },
     probeFences: true,
+    compensate: { send: ({ id }) => ({ url: `${server.url}/refunds`, json: { id } }) },
     ...extra,
   });
 const key = ({ orderId }: { orderId: string }): string => `order ${orderId}`;
@@ -57,6 +58,28 @@ const pay = defineWorkflow({
     },
   },
 });
+const refund = defineWorkflow({
+  name: 'refund',
+  version: 1,
+  input: z.object({ by: z.enum(['keyed', 'digest', 'own']) }),
+  belief: z.object({}),
+  output: charged,
+  tasks: { pay: z.object({}), fail: z.object({}) },
+  flow: { pay: ['fail'], fail: [] },
+  effects: Object.values(EFFECTS),
+  onFailure: 'compensate',
+  retry: { attempts: 1 },
+  begin: () => ({ belief: {}, next: [task('pay', {})] }),
+  steps: {
+    async pay(ctx) {
+      await ctx.effect(EFFECTS[ctx.input.by], { orderId: `refund-${ctx.input.by}`, cents: 5 });
+      return { next: [task('fail', {})] };
+    },
+    async fail() {
+      throw new Error('no');
+    },
+  },
+});
 
 beforeAll(async () => {
   server = await listen(seen, (request, response) => {
@@ -65,7 +88,7 @@ beforeAll(async () => {
     const id = charges.get(String(name));
     response.writeHead(id === undefined ? 404 : 200).end(JSON.stringify({ id }));
   });
-  world = await testWorld({ workflows: [pay] });
+  world = await testWorld({ workflows: [pay, refund] });
 });
 afterAll(async () => {
   await world?.close();
@@ -97,6 +120,21 @@ test('a digest is short enough for every receiver, and holds nothing of the key'
   seen.length = 0;
   await runFor('8823', 'digest');
   expect(seen[0]!.headers['idempotency-key']).toMatch(/^[0-9a-f]{30}$/);
+});
+
+test.each(['digest', 'own'] as const)('%s: what undoes it fits a receiver that caps keys, too', async (by) => {
+  const before = seen.length;
+  const run = await world.start(refund, { by });
+  await expect(world.fastForward(run.result())).rejects.toMatchObject({ code: 'workflow-compensated' });
+  const [call, undo] = seen.slice(before).map(({ headers }) => String(headers['idempotency-key']));
+  expect(undo).toMatch(/^[0-9a-f]{30}$/);
+  expect(undo).not.toBe(call);
+});
+
+test('without a digest an undo sends its own key (the control)', async () => {
+  const run = await world.start(refund, { by: 'keyed' });
+  await expect(world.fastForward(run.result())).rejects.toMatchObject({ code: 'workflow-compensated' });
+  expect(seen.at(-1)!.headers['idempotency-key']).toMatch(/~undo:.*pay\.keyed~undo:0$/);
 });
 
 test.each(['keyed', 'digest'] as const)(

@@ -171,12 +171,23 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
     ...(probe && {
       probe: async (key, context) => checkProbe(operation, parseResponse, await probe(key, context as never)),
     }),
-    ...(compensate && { compensate: async (response, context) => void (await compensate(response as never, context)) }),
-    ...(compensateUnknown && {
-      compensateUnknown: async (request, context) => void (await compensateUnknown(request as never, context)),
-    }),
+    ...(compensate && { compensate: undo(compensate, spec.keyFormat) }),
+    ...(compensateUnknown && { compensateUnknown: undo(compensateUnknown, spec.keyFormat) }),
   };
 }
+
+/** What undoes an effect sends the key of the undo, in the form in which the effect sends its own: their receiver is the same. */
+const undo =
+  (
+    compensate: (given: never, context: EffectContext) => unknown,
+    keyFormat: 'digest' | undefined,
+  ): NonNullable<EffectDefinition['compensate']> =>
+  async (given, context) => {
+    const sent = keyFormat === 'digest' ? { ...context, key: digestOf(context.key) as EffectKey } : context;
+    await compensate(given as never, sent);
+  };
+
+const digestOf = (key: string): string => sha256Digest.sha256(key).slice(0, DIGEST_KEY_CHARS);
 
 /** Throws `InvalidError` (`effect-key-invalid`) for a key that names nothing: it would make all calls one. */
 function sentKey({
@@ -197,7 +208,7 @@ function sentKey({
         { operation },
       );
     }
-    return keyFormat === 'digest' ? sha256Digest.sha256(key).slice(0, DIGEST_KEY_CHARS) : key;
+    return keyFormat === 'digest' ? digestOf(key) : key;
   };
 }
 

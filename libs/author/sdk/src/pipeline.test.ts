@@ -350,6 +350,18 @@ describe('a run whose step fails for good', () => {
   });
 });
 
+it('a run that would park for twenty equal failures ends with the last success as well', async () => {
+  let isBroken = false;
+  const retry = { attempts: 50, firstDelayMs: 1, factor: 1 };
+  const steps = { make: () => (isBroken ? Promise.reject(new Error('no feed')) : 3) };
+  const key = ({ step, workflow }: KeyParts) => `${step}_${workflow}`;
+  const hourly = pipeline('hourly', steps, { key, retry, onFailure: 'last-success' });
+  world = await testWorld({ workflows: [hourly] });
+  await (await world.start(hourly, {}, { id: 'good' })).result();
+  isBroken = true;
+  expect(await world.fastForward((await world.start(hourly, {})).result())).toBe(3);
+});
+
 describe('a last success that holds a secret', () => {
   const daily = (name: string, order: readonly ['login' | 'count', 'login' | 'count']) => {
     let isBroken = false;

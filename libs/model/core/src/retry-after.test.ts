@@ -50,4 +50,24 @@ describe('retryAfterMs', () => {
     ['no headers', 'retry-after: 5', undefined],
     ['null', null, undefined],
   ])('bounds %s', (_, headers, ms) => expect(asked(headers)).toBe(ms));
+
+  it.each([
+    ['a list of no pairs', () => [1, 2]],
+    ['a set of nothing', () => new Set([null])],
+    ['a getter that throws', () => Object.defineProperty({}, 'a', { enumerable: true, get: () => BigInt('x') })],
+    ['a value without a text', () => ({ 'retry-after': Object.create(null), a: Symbol('a') })],
+    ['a name without a text', () => [[Object.create(null), '1']]],
+    ['a proxy that throws', () => new Proxy({}, { ownKeys: () => BigInt('x') as never })],
+    [
+      'an endless list',
+      function* () {
+        for (;;) yield ['a', '1'];
+      },
+    ],
+  ])('survives %s', (_, make) => expect(asked(make())).toBeUndefined());
+
+  it('reads a value that is given once in a list, and a number', () => {
+    expect(asked({ 'retry-after': ['5'] })).toBe(5_000);
+    expect(asked({ 'retry-after': 5 })).toBe(5_000);
+  });
 });

@@ -18,7 +18,7 @@ const EPOCH_MS = 1e12;
  * The wait in milliseconds that an answer asks for: by `retry-after-ms`, by `retry-after` in seconds or as a date, or, where it says that
  * a limit is reached (`isLimited`), by the limit's reset (`x-ratelimit-reset-requests: 6m0s`, `anthropic-ratelimit-tokens-reset` as a
  * time, `ratelimit-reset` in seconds). Of several limits the latest of those that are used up counts, else the soonest. 0: a moment that
- * has passed. `headers`: `Headers`, or an object.
+ * has passed. `headers`: `Headers`, or an object. Never throws, whatever they are.
  */
 export function retryAfterMs(headers: unknown, nowMs: number, isLimited: boolean): number | undefined {
   const values = valuesOf(headers);
@@ -45,16 +45,26 @@ export function retryAfterMs(headers: unknown, nowMs: number, isLimited: boolean
 function valuesOf(headers: unknown): ReadonlyMap<string, string> {
   const values = new Map<string, string>();
   if (typeof headers !== 'object' || headers === null) return values;
-  const entries = (Symbol.iterator in headers ? [...(headers as Iterable<unknown>)] : Object.entries(headers)) as [];
-  for (const [name, value] of entries.slice(0, HEADERS_MAX_COUNT) as (readonly [unknown, unknown])[]) {
-    values.set(
-      String(name).toLowerCase(),
-      String(value)
-        .slice(0, VALUE_MAX_CHARS + 1)
-        .trim(),
-    );
+  let count = 0;
+  try {
+    for (const entry of entriesOf(headers)) {
+      if (++count > HEADERS_MAX_COUNT) break;
+      const [name, value]: readonly unknown[] = Array.isArray(entry) ? entry : [];
+      const text: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
+      if (typeof name !== 'string' || (typeof text !== 'string' && typeof text !== 'number')) continue;
+      const read = String(text).slice(0, VALUE_MAX_CHARS + 1);
+      values.set(name.toLowerCase(), read.trim());
+    }
+  } catch {
+    // A getter or an iterator of theirs threw: what was read before it counts.
   }
   return values;
+}
+
+/** One by one, since an iterator may never end. */
+function* entriesOf(headers: object): Generator<unknown> {
+  if (Symbol.iterator in headers) yield* headers as Iterable<unknown>;
+  else for (const name of Object.keys(headers)) yield [name, (headers as Record<string, unknown>)[name]];
 }
 
 const numberIn = (text: string): number | undefined =>

@@ -151,6 +151,13 @@ describe('a queue that is held', () => {
     await expect(asked).rejects.toThrow(message);
   });
 
+  it('is resumed only where its caller can know of it', async () => {
+    const resumed = (definitions: readonly (typeof trivial)[]) =>
+      later(world.client.queues.resume({ definition: 'd', tenant: null }, ASK, { definitions, tenant: null }));
+    await expect(resumed([])).rejects.toMatchObject({ code: 'definition-unknown' });
+    expect(await resumed([trivial])).toMatchObject({ changed: false });
+  });
+
   it('says by whom and why', async () => {
     const of = { definition: 'd', tenant: null };
     await expect(world.client.queues.pause(of, { by: '', why: 'x' })).rejects.toMatchObject({ code: 'by-invalid' });

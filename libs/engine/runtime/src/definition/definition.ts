@@ -136,8 +136,8 @@ export interface EffectDefinition {
   /** For one call: what the call and its probes receive, when that differs from the recorded request; absent: the recorded request. */
   readonly asked?: Json | undefined;
   /**
-   * The key as calls and probes send it, by the effect's own key and the request as they get it; absent: the effect's own. The ledger, and
-   * a compensation, have the effect's own all the same.
+   * The key as calls and probes send it, by the effect's own key and the request as they get it; absent: the effect's own, as the ledger
+   * has it all the same.
    */
   readonly sentKey?: ((key: EffectKey, request: Json) => string) | undefined;
   /** Turns an answer into what is recorded and given to the step; absent: the answer itself. */

@@ -3,7 +3,14 @@
  * their fields, since they come from clients of every kind. Never throws, whatever was thrown.
  */
 
-import { InvalidError, LimitError, retryAfterMs, TidemarkError } from '@tidemark/core';
+import {
+  InvalidError,
+  LimitError,
+  REFUSED_STATUSES,
+  RETRY_AFTER_MAX_MS,
+  retryAfterMs,
+  TidemarkError,
+} from '@tidemark/core';
 import type { RetryPolicy } from '../kernel/index.ts';
 import { EffectError, FatalError } from './step-errors.ts';
 
@@ -18,10 +25,7 @@ const PASSING_STATUSES: ReadonlySet<number> = new Set([
   ...[520, 521, 522, 523, 524, 529],
 ]);
 /** The request is refused, and would be again. */
-const FINAL_STATUSES: ReadonlySet<number> = new Set([
-  ...[400, 401, 402, 403, 404, 405, 406, 407, 410, 411, 413, 414, 415, 416, 417, 422, 426, 428, 431, 451],
-  ...[501, 505],
-]);
+const FINAL_STATUSES: ReadonlySet<number> = new Set([...REFUSED_STATUSES, 501, 505]);
 /** Codes and names of errors: of the network, of time-outs, of our own calls, of providers, and SQLSTATEs of Postgres. */
 const PASSING_WORDS = new RegExp(
   `^(?:${[
@@ -52,25 +56,29 @@ export function faultOf(error: unknown, policy: Pick<RetryPolicy, 'passing' | 'n
   const cause = causeOf(error);
   const facts = factsOf(cause, nowMs);
   const { status, words } = facts;
-  const listed = (names: readonly string[] = []) => [...words, String(status)].find((word) => names.includes(word));
+  const listed = (of: readonly string[], names: readonly string[] = []) => of.find((word) => names.includes(word));
   const fault = (kind: Fault['kind'], why = status === undefined ? (words[0] ?? 'error') : String(status)): Fault => ({
     kind,
     why: why.slice(0, WHY_MAX_CHARS),
     retryAfterMs: facts.retryAfterMs,
     isByStatus: cause instanceof InvalidError || cause instanceof LimitError ? false : kind === 'final',
   });
-  if (cause instanceof FatalError || listed(policy.nonRetryable) !== undefined) return fault('named');
+  if (cause instanceof FatalError || listed(facts.own, policy.nonRetryable) !== undefined) return fault('named');
   // The next attempt decides an effect that is open before it does anything else.
   if (cause instanceof LimitError || (cause instanceof InvalidError && cause.code !== 'effect-open'))
     return fault('final');
-  if (listed(policy.passing) !== undefined) return fault('passing', listed(policy.passing));
-  if (status !== undefined && PASSING_STATUSES.has(status)) return fault('passing');
+  const named = listed(status === undefined ? words : [...words, String(status)], policy.passing);
+  if (named !== undefined) return fault('passing', named);
+  // Whoever refuses and says when to come back has not refused for good.
+  const isAsked = facts.retryAfterMs !== undefined;
+  if (status !== undefined && (PASSING_STATUSES.has(status) || (isAsked && FINAL_STATUSES.has(status))))
+    return fault('passing');
   // Whoever throws one of these errors has judged the answer.
   const isJudged = cause instanceof TidemarkError;
   if (status !== undefined && FINAL_STATUSES.has(status)) return fault(isJudged ? 'open' : 'final');
   const passing = words.find((word) => PASSING_WORDS.test(word));
   if (passing !== undefined) return fault('passing', passing);
-  return fault(facts.retryAfterMs === undefined ? 'open' : 'passing');
+  return fault(isAsked ? 'passing' : 'open');
 }
 
 /** The error of a call, where the step's error only says which call it was. */
@@ -80,12 +88,15 @@ interface Facts {
   readonly status: number | undefined;
   /** Codes, names and reasons, of the error itself first. */
   readonly words: readonly string[];
+  /** What the error itself is called by, its causes apart: its code, or its name where it has none, and its status. */
+  readonly own: readonly string[];
   readonly retryAfterMs: number | undefined;
 }
 
 /** Of the error and its causes: what a client of HTTP, of a provider or of a database leaves in them. */
 function factsOf(error: unknown, nowMs: number): Facts {
   const words: string[] = [];
+  const own: string[] = [];
   let status: number | undefined;
   let askedMs: number | undefined;
   let at = error;
@@ -118,15 +129,21 @@ function factsOf(error: unknown, nowMs: number): Facts {
       member(member(at, '$metadata'), 'httpStatusCode'),
     ].find((each) => Number.isInteger(each) && (each as number) >= 300 && (each as number) < 600);
     status ??= found as number | undefined;
+    if (depth === 0) {
+      const [called] = [member(at, 'code'), member(at, 'name')].filter(
+        (word) => typeof word === 'string' && word !== '',
+      );
+      own.push(...[called, found].filter((word) => word !== undefined).map(String));
+    }
     const said = member(details, 'retryAfterMs');
     const headers = [member(at, 'headers'), member(at, 'responseHeaders'), member(response, 'headers')];
     askedMs ??=
       typeof said === 'number' && said >= 0
-        ? said
+        ? Math.min(said, RETRY_AFTER_MAX_MS)
         : headers.map((each) => retryAfterMs(each, nowMs, status === 429)).find((each) => each !== undefined);
     at = member(at, 'cause') ?? member(at, 'lastError');
   }
-  return { status, words, retryAfterMs: askedMs };
+  return { status, words, own, retryAfterMs: askedMs };
 }
 
 /** A getter of the error may throw. */

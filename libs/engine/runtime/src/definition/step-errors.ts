@@ -29,8 +29,8 @@ export class FatalError extends TidemarkError {
   }
 }
 
-/** What of an effect's definition its errors carry to the step: who is called, and how the call is retried. */
-type Called = Pick<EffectDefinition, 'operation' | 'receiver' | 'retry'>;
+/** What of an effect's definition its errors carry to the step: who is called, how the call is retried, and whether one can ask about it. */
+type Called = Pick<EffectDefinition, 'operation' | 'receiver' | 'retry' | 'probe'>;
 
 /** An effect's call failed. It carries the effect's own retry policy to the step. */
 export class EffectError extends TidemarkError {
@@ -39,13 +39,15 @@ export class EffectError extends TidemarkError {
   readonly operation: string;
   /** Who was called, in words. */
   readonly receiver: string;
+  readonly hasProbe: boolean;
 
-  constructor({ operation, receiver = operation, retry }: Called, cause: unknown) {
+  constructor({ operation, receiver = operation, retry, probe }: Called, cause: unknown) {
     const message = cause instanceof Error ? textOf(cause.message) : textOf(cause);
     super('effect-failed', `${operation}: ${message}`, { operation, cause });
     this.operation = operation;
     this.retry = retry;
     this.receiver = receiver;
+    this.hasProbe = probe !== undefined;
   }
 }
 
@@ -53,8 +55,8 @@ export class EffectError extends TidemarkError {
 export class ProbeError extends EffectError {
   readonly key: EffectKey;
 
-  constructor({ operation, receiver = operation, retry }: Called, key: EffectKey, cause: unknown) {
-    super({ operation: `${operation} (probe)`, receiver, retry }, cause);
+  constructor({ operation, receiver = operation, retry, probe }: Called, key: EffectKey, cause: unknown) {
+    super({ operation: `${operation} (probe)`, receiver, retry, probe }, cause);
     this.key = key;
   }
 }

@@ -45,7 +45,7 @@ export interface RetryOptions {
   readonly maxDelayMs?: number | undefined;
   /** Share of the delay that is random, 0..1. */
   readonly jitter?: number | undefined;
-  /** Codes of errors, their names, or statuses of answers, after which no further attempt is made: `['card-declined', '429']`. */
+  /** Codes of errors (or their names, where they have no code) and statuses of answers after which no further attempt is made: `['card-declined', '429']`. */
   readonly nonRetryable?: readonly string[] | undefined;
   /** The same for faults that pass by themselves, besides those that are known to: `['500']`. */
   readonly passing?: readonly string[] | undefined;
@@ -67,6 +67,15 @@ export function retryPolicy(options: RetryOptions | undefined, base: RetryPolicy
   };
 }
 
+/**
+ * Least delay after a fault that passes by itself, in milliseconds: after the first, doubling up to the limit. Such a fault uses up no
+ * attempt, so a policy that hardly waits would call for as long as its patience lasts without a pause.
+ */
+const PASSING_DELAY_MIN_MS = 100;
+const PASSING_DELAY_MIN_LIMIT_MS = 30_000;
+/** Share of that delay that is random. */
+const PASSING_DELAY_SPREAD = 0.5;
+
 /** Of a wait that a receiver asks for, the share that is added at random: all whom it told the same moment would come back at it. */
 const ASKED_SPREAD = 0.5;
 
@@ -80,6 +89,18 @@ export function retryDelayMs(policy: RetryPolicy, failureCount: number, random: 
   const own = Math.min(wanted, policy.maxDelayMs) * (1 - policy.jitter * random);
   const asked = Math.min(askedMs, RETRY_AFTER_MAX_MS);
   return Math.round(asked <= 0 ? own : asked + Math.max(own, asked * ASKED_SPREAD * policy.jitter * random));
+}
+
+/** Like `retryDelayMs`, after the given number of faults in a row that pass by themselves. */
+export function passingDelayMs(
+  policy: RetryPolicy,
+  count: number,
+  random: number,
+  askedMs: number | undefined,
+): number {
+  const leastMs = backoffMs(count, PASSING_DELAY_MIN_MS, PASSING_DELAY_MIN_LIMIT_MS);
+  const least = Math.round(leastMs * (1 - PASSING_DELAY_SPREAD * random));
+  return Math.max(least, retryDelayMs(policy, count, random, askedMs));
 }
 
 /** Delay in milliseconds before something unavailable is tried again: doubles from `firstMs` up to `maxMs`. */

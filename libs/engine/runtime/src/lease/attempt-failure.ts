@@ -29,7 +29,7 @@ import {
   ProbeError,
   type StepDefinition,
 } from '../definition/index.ts';
-import { DEFAULT_RETRY, type Ports, type RetryPolicy, retryDelayMs } from '../kernel/index.ts';
+import { DEFAULT_RETRY, type Ports, passingDelayMs, type RetryPolicy, retryDelayMs } from '../kernel/index.ts';
 import type { Draft } from './leased-stream.ts';
 
 /** Failures in a row with the same code, faults that pass by themselves apart, after which a step counts as poison, and the workflow is parked. */
@@ -65,16 +65,16 @@ export function failureDrafts(
   const attempt = task.failureCount + 1;
   const code = errorCode(error);
   const policy = policyOf(error, step);
-  const sameCount = task.failureCode === code ? task.sameFailureCount + 1 : 1;
-  const { isRetried, outage, fault } = verdictOf(task, error, policy, clock.nowMs());
-  const isPoison = outage === undefined && sameCount >= SAME_FAILURES_MAX;
-  const again = isRetried && !isPoison;
+  const nowMs = clock.nowMs();
+  const verdict = verdictOf(task, error, policy, nowMs);
+  const { isRetried: again, isPoison, outage, fault } = verdict;
   // The name is unique in the stream, so the timer is never one that has fired, even after a person reset the count of attempts.
+  const random = (): number => Buffer.from(prng.bytes(4)).readUInt32BE() / 2 ** 32;
   const retry = again
     ? {
         timer: `retry:${timerName}`,
-        anchorMs: clock.nowMs(),
-        delayMs: retryDelayMs(policy, outage?.count ?? countedOf(task), prng.bytes(1)[0]! / 256, fault.retryAfterMs),
+        anchorMs: nowMs,
+        delayMs: delayOf(task, error, policy, verdict, nowMs, random()),
       }
     : null;
   telemetry.count('step_retries_total', again ? 1 : 0, { step: task.step });
@@ -84,7 +84,7 @@ export function failureDrafts(
     payload: { error: errorNote(error) },
   };
   if (again) return [failed];
-  if (isPoison) return [failed, parkDraft(poisonStep(task, code, sameCount, error), task.id, build)];
+  if (isPoison) return [failed, parkDraft(poisonStep(task, code, error), task.id, build)];
   if (error instanceof ProbeError) return [failed, parkDraft(probeFailed(task, error), task.id)];
   const open = task.effects.find(isOpenForGood);
   // The call may have happened, so the workflow must not end as if it had not.
@@ -93,6 +93,22 @@ export function failureDrafts(
     return [failed, parkDraft(stepFailed(failedAttempt, attempt), task.id, build)];
   }
   return [failed, { type: 'WorkflowFailed', control: { code, task: task.id }, payload: { error: errorNote(error) } }];
+}
+
+/** Lets a task wait as long as another, of which `waiting` is the state, for whom that one waits: it uses up no attempt of its own. */
+export function waitDraft(task: TaskState, waiting: TaskState, timerName: string, startedAtMs: number): Draft {
+  const { anchorMs, delayMs } = waiting.retry!;
+  const why = waiting.outage?.why ?? waiting.failureCode ?? 'error';
+  const of = waiting.outage?.of ?? waiting.step;
+  const { sinceMs = anchorMs, count = 0 } = task.outage ?? {};
+  const outage = { of, why, sinceMs, count: count + 1 };
+  const retry = { timer: `retry:${timerName}`, anchorMs, delayMs };
+  const message = `It waits with task ${waiting.id} until the newest checkpoint can be checked (${why}).`;
+  return {
+    type: 'StepFailed',
+    control: { task: task.id, attempt: task.failureCount + 1, code: why, retry, startedAtMs, outage },
+    payload: { error: { name: 'Error', message } },
+  };
 }
 
 /** Undefined if the task could not be resolved to a step: then nothing is retried. */
@@ -104,8 +120,14 @@ const NO_RETRY: RetryPolicy = { ...DEFAULT_RETRY, attempts: 1, patienceMs: 0 };
 /** This failure's number among those that use up attempts. */
 const countedOf = ({ failureCount, passingCount = 0 }: TaskState): number => failureCount - passingCount + 1;
 
+/** This failure's number among those in a row that are equal to it. */
+const sameCountOf = ({ failureCode, sameFailureCount }: TaskState, error: unknown): number =>
+  failureCode === errorCode(error) ? sameFailureCount + 1 : 1;
+
 interface Verdict {
   readonly isRetried: boolean;
+  /** It failed so often in the same way that no policy has it tried again. */
+  readonly isPoison: boolean;
   readonly fault: Fault;
   /** Given where the fault passes by itself, and uses up no attempt. */
   readonly outage: Outage | undefined;
@@ -119,12 +141,34 @@ export function verdictOf(task: TaskState, error: unknown, policy: RetryPolicy, 
     const { sinceMs = nowMs, count = 0 } = task.outage ?? {};
     const of = error instanceof EffectError ? error.receiver : task.step;
     const outage = { of, why: fault.why, sinceMs, count: count + 1 };
-    return { isRetried: nowMs - sinceMs < patienceMs, fault, outage };
+    const isWaitedFor = nowMs - sinceMs < patienceMs && (askedMsOf(task, error, fault) ?? 0) <= patienceMs;
+    return { isRetried: isWaitedFor, isPoison: false, fault, outage };
   }
   // Of an irreversible call whose outcome is open, only the recovery table decides, or whoever named the error as final.
   const isFinal =
     fault.kind === 'named' || (fault.kind === 'final' && !(fault.isByStatus && task.effects.some(isOpenForGood)));
-  return { isRetried: !isFinal && countedOf(task) < policy.attempts, fault, outage: undefined };
+  const isPoison = sameCountOf(task, error) >= SAME_FAILURES_MAX;
+  const isRetried = !isFinal && !isPoison && countedOf(task) < policy.attempts;
+  return { isRetried, isPoison, fault, outage: undefined };
+}
+
+/** The wait that the receiver asks for; none where no call follows: of what no probe can ask about, the next attempt asks a person. */
+const askedMsOf = (task: TaskState, error: unknown, { retryAfterMs }: Fault): number | undefined =>
+  error instanceof EffectError && !error.hasProbe && task.effects.some(isOpenForGood) ? undefined : retryAfterMs;
+
+function delayOf(
+  task: TaskState,
+  error: unknown,
+  policy: RetryPolicy,
+  { fault, outage }: Verdict,
+  nowMs: number,
+  random: number,
+): number {
+  const askedMs = askedMsOf(task, error, fault);
+  if (outage === undefined) return retryDelayMs(policy, countedOf(task), random, askedMs);
+  const delayMs = passingDelayMs(policy, outage.count, random, askedMs);
+  // A wait that was asked for may end after the patience: it is never shortened.
+  return askedMs ? delayMs : Math.min(delayMs, outage.sinceMs + (policy.patienceMs ?? 0) - nowMs);
 }
 
 const mayPark = (onFailure: Definition['onFailure']): boolean =>
@@ -157,7 +201,8 @@ export function openEffect({ task, key }: OpenCall, error: unknown): ParkError {
   return new ParkError('effect-unknown', message, key, { lastError: errorNote(error).message }, task);
 }
 
-function poisonStep(task: TaskState, code: string, sameCount: number, error: unknown): ParkError {
+function poisonStep(task: TaskState, code: string, error: unknown): ParkError {
+  const sameCount = sameCountOf(task, error);
   const message = `Step ${task.step} failed ${sameCount} times in a row in the same way (${code}), so a person must decide: ${errorNote(error).message}`;
   return new ParkError('poison-step', message, null, { step: task.step, code, count: sameCount });
 }

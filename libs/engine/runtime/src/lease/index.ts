@@ -7,6 +7,7 @@ export {
   parkDraft,
   policyOf,
   verdictOf,
+  waitDraft,
 } from './attempt-failure.ts';
 export { compensatedBy, compensationDraft, depthOf, mayUndo, queuedAs } from './compensation.ts';
 export {

@@ -493,13 +493,13 @@ describe('the newest checkpoint', () => {
       },
       ...more,
     });
-  const twoSteps = (effect: EffectDefinition): Definition =>
+  const twoSteps = (effect: EffectDefinition, width = 1): Definition =>
     definitionOf({
       effects: [effect],
       steps: {
         a: async (context) => {
           await context.effect(effect, 1);
-          return { next: [{ step: 'b', input: null }] };
+          return { next: Array.from({ length: width }, () => ({ step: 'b', input: null })) };
         },
         b: () => ({ done: 1 }),
       },
@@ -637,6 +637,30 @@ describe('the newest checkpoint', () => {
   it('or is compensated where that is registered', async () => {
     const effect = paying([async () => ({ status: 'not-done' })], { compensate: async () => {} });
     expect((await resumed(effect)).status).toBe('compensating');
+  });
+
+  it('whose validator is away holds all its tasks by one probe, and none is charged with it', async () => {
+    const away = () => Promise.reject(Object.assign(new Error('away'), { status: 503 }));
+    const effect = paying([away], { retry: { ...RETRY_AT_ONCE, attempts: 2, patienceMs: 60_000 } });
+    const broken = paying([() => Promise.reject(new Error('no'))]);
+    for (const probed of [effect, broken]) {
+      log = new SimulatedLog(1);
+      ports = simulatedPorts(log);
+      const definition = twoSteps(probed, 30);
+      const head = await committed(definition);
+      probeCount = 0;
+      const run = (await claim(definition, head)).runner.run();
+      await ports.clock.run(0);
+      expect(await run).toBe('idle');
+      const { frontier, lease } = await state();
+      expect([probeCount, lease, frontier.tasks.size]).toEqual([1, null, 30]);
+      const tasks = [...frontier.tasks];
+      expect(new Set(tasks.map(({ retry }) => retry?.timer)).size).toBe(30);
+      expect(new Set(tasks.map(({ retry }) => retry!.anchorMs + retry!.delayMs)).size).toBe(1);
+      expect(tasks.filter(({ failureCount, passingCount = 0 }) => failureCount > passingCount).length).toBe(
+        probed === broken ? 1 : 0,
+      );
+    }
   });
 
   it('whose validator is away is waited for', async () => {

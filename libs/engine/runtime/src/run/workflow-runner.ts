@@ -12,6 +12,7 @@ import {
   checkpointId,
   FencedError,
   firstUnblocked,
+  isUnblocked,
   type Json,
   type Lamport,
   runsAlone,
@@ -45,7 +46,7 @@ import {
 } from '../effects/index.ts';
 import { type ContextReads, canRun, contentDraft, type ResolvedTask, resolveTask } from '../history/index.ts';
 import { type Ports, RunGate } from '../kernel/index.ts';
-import { type Draft, Flushing, failureDrafts, type LeasedStream, parkDraft } from '../lease/index.ts';
+import { type Draft, Flushing, failureDrafts, type LeasedStream, parkDraft, waitDraft } from '../lease/index.ts';
 import { commitDrafts, followStaged, lastingCall } from './commit.ts';
 import { cancelDraft, mustBeDecided, onceDecided, releaseDraft, undoDraft } from './ending.ts';
 import { nextTask } from './next-task.ts';
@@ -187,7 +188,7 @@ export class WorkflowRunner {
 
   /**
    * The event that ends the run before it begins, if any. A workflow that others moved to a version which this definition can't run is not
-   * taken over. `later`: a probe failed, so the next task counts as failed in its place: it waits for its timer, without a worker.
+   * taken over. `later`: a probe failed, so the next task counts as failed in its place. All wait for their timers, without a worker.
    */
   async #takeOver(): Promise<Draft | 'later' | undefined> {
     const { stream, definition, content } = this.#options;
@@ -199,10 +200,25 @@ export class WorkflowRunner {
     } catch (error) {
       const task = error instanceof ProbeError ? firstUnblocked(stream.confirmed.frontier) : undefined;
       if (task === undefined) throw error;
-      await this.#failed(undefined, task, error, this.#options.ports.clock.nowMs());
+      const startedAtMs = this.#options.ports.clock.nowMs();
+      await this.#failed(undefined, task, error, startedAtMs);
+      await this.#waitAlike(task.id, startedAtMs);
       return 'later';
     }
     return contentDraft(definition, content, this.#effects);
+  }
+
+  /** Lets all other tasks that might run wait as long as this one: each would bring a probe otherwise. It is no failure of theirs. */
+  async #waitAlike(task: TaskId, startedAtMs: number): Promise<void> {
+    const { stream } = this.#options;
+    const waiting = stream.speculative.frontier.tasks.get(task);
+    if (waiting?.retry == null) return;
+    const others = [...stream.speculative.frontier.tasks].filter(isUnblocked);
+    // Each is an append of its own, since there may be more of them than one holds; they leave with one flush.
+    const accepted = others.map((other) =>
+      stream.stage([waitDraft(other, waiting, this.#effects.timerName(), startedAtMs)]),
+    );
+    await this.#flushing.durable(Promise.all(accepted).then(() => {}));
   }
 
   /**
