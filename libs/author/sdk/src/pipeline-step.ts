@@ -130,8 +130,7 @@ async function skipped(step: PlacedStep, ctx: AnyContext, keys: Keys): Promise<P
   // Whoever did it has said more than that it is done, and a step hears it; behind the last there is none.
   const isSaid = (await outsideHandoffs(step, ctx)).some(
     ({ from, to }) =>
-      targetOf(from, step.steps) === step.name &&
-      (step.after === undefined || targetOf(to, step.steps) !== undefined),
+      targetOf(from, step.steps) === step.name && (step.after === undefined || targetOf(to, step.steps) !== undefined),
   );
   const handoffs = isSaid ? [] : [plainHandoff(step, output, 'was done before')];
   for (const handoff of handoffs) ctx.log('handoff', handoff);

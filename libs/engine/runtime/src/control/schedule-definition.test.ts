@@ -140,15 +140,18 @@ it('the moment for which a run is begun by hand names it, and counts once', asyn
 it.each([
   ['allow', 'completed'],
   ['skip', 'open'],
-] as const)('a moment that was begun long since, as a slot or by hand, begins nothing (%s)', async (overlap, status) => {
-  const { fire, slot, passes, started } = schedule({ overlap }, status);
-  await slot();
-  passes(1_000);
-  const before = await fire(NINE_MS + 500);
-  passes(1_000);
-  expect(await fire(NINE_MS)).toEqual(before);
-  expect(started.filter((id) => id.endsWith('09:00:00.000Z'))).toHaveLength(1);
-});
+] as const)(
+  'a moment that was begun long since, as a slot or by hand, begins nothing (%s)',
+  async (overlap, status) => {
+    const { fire, slot, passes, started } = schedule({ overlap }, status);
+    await slot();
+    passes(1_000);
+    const before = await fire(NINE_MS + 500);
+    passes(1_000);
+    expect(await fire(NINE_MS)).toEqual(before);
+    expect(started.filter((id) => id.endsWith('09:00:00.000Z'))).toHaveLength(1);
+  },
+);
 
 it('an attempt that died after the start counts its run', async () => {
   const { fire, again } = schedule();
