@@ -512,8 +512,8 @@ export const EDGE_MUTATIONS: Mutations = {
   'resumes-what-nobody-knows': {
     file: 'libs/engine/runtime/src/client/queues.ts',
     edits: [['if (scope !== undefined && others.length === 0)', 'if (scope === null)']],
-    caughtBy: 'test/api/queues.test.ts',
-    test: 'is of a definition that its caller can know of, or of one that is said to come',
+    caughtBy: 'libs/engine/runtime/src/client/queues.test.ts',
+    test: 'that nobody knows is not resumed where its caller says which are known',
     breaks: 'A misspelt queue is refused, also where it is to be resumed.',
   },
   'route-claims-side-by-side': {

@@ -65,6 +65,17 @@ describe('a queue that is held', () => {
     expect(world.errors).toEqual([]);
   });
 
+  it('that nobody knows is not resumed where its caller says which are known', async () => {
+    const queue = { definition: 'misspelt', tenant: null };
+    const scope = { definitions: [trivial], tenant: null };
+    await expect(later(world.client.queues.resume(queue, ASK, scope))).rejects.toMatchObject({
+      code: 'definition-unknown',
+    });
+    expect(await later(world.client.queues.resume({ ...queue, definition: 'd' }, ASK, scope))).toMatchObject({
+      changed: false,
+    });
+  });
+
   it.each([
     ['guarded', undefined, 'open'],
     ['unguarded (control)', { known: async () => new PausedQueues([]), isHeld: async () => false }, 'completed'],
