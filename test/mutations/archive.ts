@@ -56,6 +56,12 @@ export const ARCHIVE_MUTATIONS: Mutations = {
     caughtBy: RETENTION_TEST,
     breaks: 'History of a workflow that still runs stays.',
   },
+  'index-lacks-segments-in-silence': {
+    file: RETENTION,
+    edits: [['if (unindexedCount > 0) this', 'if (unindexedCount < 0) this']],
+    caughtBy: RETENTION_TEST,
+    breaks: 'Each pass warns of segments that stay because the index lacks others.',
+  },
   'deleted-without-tombstone': {
     file: RETENTION,
     edits: [['await archive.warm.create(tombstoneName(partition, from), ', 'void (tombstoneName(partition, from), ']],

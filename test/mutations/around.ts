@@ -162,6 +162,25 @@ export const AROUND_MUTATIONS: Mutations = {
     test: 'hands them on with what was spent',
     breaks: 'A skipped step has no hand-over of ours behind that of whoever did it.',
   },
+  'hand-over-to-nobody-stands-for-ours': {
+    file: 'libs/author/sdk/src/pipeline-step.ts',
+    edits: [['targetOf(to, step.steps) !== undefined)', "to !== '')"]],
+    caughtBy: 'libs/author/sdk/src/pipeline.test.ts',
+    test: 'stands for ours where both are sure',
+    breaks: 'The step behind a skipped one hears of it, whatever another program wrote to nobody.',
+  },
+  'time-without-zone-dates-a-word': {
+    file: 'libs/author/repo-state/src/changes.ts',
+    edits: [["HAS_ZONE.test(now.updated_at ?? '')", 'now.updated_at !== undefined']],
+    caughtBy: 'libs/author/repo-state/src/other-writers.test.ts',
+    breaks: 'A change of status whose time has no zone counts as later than ours.',
+  },
+  'only-the-newest-word-is-kept': {
+    file: 'libs/author/repo-state/src/changes.ts',
+    edits: [['{ ...before, ...Object.fromEntries(differing) }', 'Object.fromEntries(differing)']],
+    caughtBy: 'libs/author/repo-state/src/other-writers.test.ts',
+    breaks: 'Evidence that another word stands before stays, however often a stage is joined.',
+  },
   'mark-of-the-run-before-counts-for-the-next': {
     file: 'libs/author/files/src/keeper.ts',
     edits: [['    if (last !== undefined)\n      await', '    if (last === null)\n      await']],

@@ -145,6 +145,12 @@ export const DISPATCH_MUTATIONS: Mutations = {
     caughtBy: 'libs/engine/runtime/src/control/schedule-definition.test.ts',
     breaks: 'The day of a run is that of its slot where its schedule is, so no daily run is skipped as done.',
   },
+  'moment-fires-again': {
+    file: 'libs/engine/runtime/src/control/schedule-definition.ts',
+    edits: [['if (await host.wasBegun(of, { id, tenant, beforeMs: nowMs })) return belief;', '']],
+    caughtBy: 'libs/engine/runtime/src/control/schedule-definition.test.ts',
+    breaks: 'A moment for which a run was begun long since begins and ends nothing.',
+  },
   'timers-fire-while-rows-lag': {
     file: 'libs/engine/runtime/src/coordinator/timers.ts',
     edits: [['const fresh = due.filter((timer) => this.#reconcilers.isDue(nameOf(timer)));', 'const fresh = due;']],

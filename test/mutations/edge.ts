@@ -513,7 +513,7 @@ export const EDGE_MUTATIONS: Mutations = {
     file: 'libs/engine/runtime/src/client/queues.ts',
     edits: [['if (scope !== undefined && others.length === 0)', 'if (scope === null)']],
     caughtBy: 'libs/engine/runtime/src/client/queues.test.ts',
-    test: 'is resumed only where its caller can know of it',
+    test: 'that nobody knows is not resumed where its caller says which are known',
     breaks: 'A misspelt queue is refused, also where it is to be resumed.',
   },
   'route-claims-side-by-side': {

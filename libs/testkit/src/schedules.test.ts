@@ -120,6 +120,14 @@ describe('a schedule', () => {
     expect((await stateOf('yearly')).startedCount).toBe(1);
   });
 
+  it('two runs that are begun in one moment have one id each', async () => {
+    world = await testWorld({ workflows: [quick] });
+    await world.client.schedules.set(quick, {}, { id: 's', cron: '0 0 1 1 *', slotField: 'slot', overlap: 'allow' });
+    const fired = await Promise.all([world.client.schedules.fire('s'), world.client.schedules.fire('s')]);
+    await until(async () => (await stateOf('s'))?.startedCount === 2);
+    expect(await runsOf('quick')).toEqual(fired.map(({ run }) => run).sort());
+  });
+
   it('set again is changed: slots are those of the new pattern from now on', async () => {
     world = await testWorld({ workflows: [quick] });
     expect(await world.client.schedules.set(quick, {}, { id: 's', cron: '0 0 1 1 *', slotField: 'slot' })).toEqual({

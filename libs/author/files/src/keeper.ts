@@ -64,8 +64,8 @@ export class Keeper {
   /** The outcome of comparing others' entries with the known ones. */
   readonly #compared = new Map<string, boolean>();
 
-  /** Outputs of other runs' keys that this has written. */
-  readonly #written = new Set<string>();
+  /** Digests of outputs of other runs' keys that this has written, by path. */
+  readonly #written = new Map<string, string>();
 
   /** Steps that others have marked done, which the run will skip. */
   #marked: ReadonlySet<string> = new Set();
@@ -318,12 +318,15 @@ export class Keeper {
     });
   }
 
-  /** The file that an entry of another run's key names, once. */
+  /** The file that an entry of another run's key names, where it is missing or the key has another output by now. */
   async #keepOutput(file: DedupeEntry['output'], made: { file: string; text: string } | undefined): Promise<void> {
-    if (made === undefined || made.file !== file || this.#written.has(made.file)) return;
-    await this.#refuseForeign(made.file, made.text);
-    await this.#write(made.file, made.text);
-    this.#written.add(made.file);
+    if (made === undefined || made.file !== file) return;
+    const digest = digestOf(made.text);
+    const isWritten = this.#written.get(file) === digest;
+    if (isWritten && (await this.#options.folder.changeOf(file)) !== '') return;
+    await this.#refuseForeign(file, made.text);
+    await this.#write(file, made.text);
+    this.#written.set(file, digest);
   }
 
   /** Whether it names the same output in its own words, or one that can't be read here. Cached, since each pass needs it. */

@@ -1,11 +1,11 @@
 /** The mirror: what a reader sees while a run is under way, what comes back from outside, and that a crash harms neither. */
 
 import { execFile } from 'node:child_process';
-import { appendFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type PipelineContext, pipeline } from '@tidemark/sdk';
+import { checksumOf, type PipelineContext, pipeline } from '@tidemark/sdk';
 import { eventually as eventuallyTrue } from '@tidemark/testkit/eventually';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type FilesWorld, filesWorld } from '../fixtures/files-world.ts';
@@ -157,6 +157,28 @@ describe('a mirror', () => {
     isOver = true;
     await reader;
     expect(seen.size).toBeGreaterThan(1);
+  });
+
+  it('writes the output of another run’s key anew where it has another one, and where its file is gone', async () => {
+    let output = 'one';
+    const records = async () => {
+      const value = { step: 'first', workflow: 'before', output, checksum: checksumOf(output) };
+      return [{ key: 'done/old', value, at: '2026-05-20T10:00:00.000Z' }];
+    };
+    mirror = await mirrorFiles({ ...options, records });
+    await started();
+    const kept = 'outputs/keys~/old.txt';
+    const holds = (text: string) =>
+      eventually(async () => {
+        const now = new Date();
+        await utimes(file('handoff.md'), now, now);
+        expect(await read(kept)).toBe(text);
+      });
+    await holds('one');
+    output = 'two';
+    await holds('two');
+    await rm(file(kept));
+    await holds('two');
   });
 
   it('holds its folder alone: a second one is refused, and told so', async () => {

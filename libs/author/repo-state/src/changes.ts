@@ -184,18 +184,21 @@ export function isContradicted(
 ): boolean {
   if (isDeepStrictEqual(before, now) || now?.status === ours.status) return false;
   if (now === undefined) return true;
-  const isDated = now.updated_at !== undefined && now.updated_at !== before?.updated_at;
-  // A time that it hasn't touched is of an earlier word.
+  // A time that it hasn't touched is of an earlier word, and one without a zone can't be compared.
+  const isDated = HAS_ZONE.test(now.updated_at ?? '') && now.updated_at !== before?.updated_at;
   return isDated ? parseTime(now.updated_at!) >= parseTime(ours.at) : now.status !== before?.status;
 }
+
+const HAS_ZONE = /(?:Z|[+-]\d{2}:?\d{2})$/;
 
 /** Both have finished it: the other's word stays, what it lacks of ours is added, and evidence of ours that differs is kept in `also`. */
 function joinedStage(theirs: Stage, ours: Stage): Stage {
   const evidence: Readonly<Record<string, unknown>> = { ...ours.evidence, ...theirs.evidence };
+  const before = isObject(evidence.also as Json) ? (evidence.also as object) : {};
   const differing = Object.entries(ours.evidence ?? {}).filter(
     ([name, value]) => !isDeepStrictEqual(evidence[name], value),
   );
-  const also = differing.length === 0 ? {} : { also: Object.fromEntries(differing) };
+  const also = differing.length === 0 ? {} : { also: { ...before, ...Object.fromEntries(differing) } };
   return {
     ...ours,
     ...theirs,

@@ -2,14 +2,18 @@
 
 import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { Json } from '@tidemark/core';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { checkpointed, isContradicted } from './changes.ts';
 import { nodeFiles } from './files.ts';
 import { aState, testPlace } from './place-fixture.ts';
 import { openRepoState } from './repo-state.ts';
+import type { RepoState } from './state-file.ts';
 
 const SAMPLE = await readFile(new URL('../fixtures/release-state.json', import.meta.url), 'utf8');
 const FILE = 'release-state.json';
+const AT = '2026-05-20T10:00:00.000Z';
 
 /** How their program reads it. */
 function theirs(text: string) {
@@ -90,6 +94,34 @@ describe('a state of another program', () => {
     );
     expect(count).toBe(100);
   });
+});
+
+it('each word that another’s stands before is kept in `also`', () => {
+  const stage = { id: 'scan', status: 'done', evidence: { text: 'theirs' } } as const;
+  const both = (state: RepoState, evidence: Record<string, Json>) =>
+    checkpointed(state, { stages: ['scan'], status: 'done', evidence }, new Map(), AT, new Set(['scan']));
+  const once = both({ ...aState(), stages: [stage] } as never, { text: 'ann' });
+  const again = { ...once, stages: [{ ...once.stages[0]!, evidence: { ...once.stages[0]!.evidence, rows: 3 } }] };
+  expect(both(again, { rows: 4 }).stages[0]?.evidence).toEqual({
+    ...{ text: 'theirs', rows: 3 },
+    also: { text: 'ann', rows: 4 },
+  });
+});
+
+it.each([
+  ['2026-05-20T09:00:00Z', false],
+  ['2026-05-20T13:00:00+02:00', true],
+  // Of an unknown zone.
+  ['2026-05-20T09:00:00', true],
+  [undefined, true],
+])('a change of status of %s counts against ours of ten o’clock: %s', (updated_at, is) => {
+  const now = { id: 'scan', status: 'failed', ...(updated_at !== undefined && { updated_at }) } as const;
+  expect(isContradicted({ id: 'scan', status: 'pending' }, now, { status: 'done', at: AT })).toBe(is);
+  // What only stands beside the status doesn't, without a time that can be compared.
+  const beside = { ...now, status: 'pending', owner: 'bob' } as const;
+  if (!/[Z+]/.test(updated_at ?? '')) {
+    expect(isContradicted({ id: 'scan', status: 'pending' }, beside, { status: 'done', at: AT })).toBe(false);
+  }
 });
 
 describe('a new state', () => {

@@ -4,7 +4,7 @@
  */
 
 import { canonicalJson } from '@tidemark/codec';
-import { InvalidError, type Json } from '@tidemark/core';
+import { InvalidError, type Json, parseTime } from '@tidemark/core';
 import { sha256Digest } from '@tidemark/runtime';
 import { z } from 'zod';
 
@@ -82,8 +82,12 @@ export const doneSchema = z.object({
   input: z.string().optional(),
   /** Digest of the step's own input: the previous step's output, or the run's input. */
   given: z.string().optional(),
-  /** When another program says that it was done; absent: when this was recorded. */
-  at: z.string().optional(),
+  /** When another program says that it was done; absent, as where it says no time: when this was recorded. */
+  at: z
+    .string()
+    .refine((text) => !Number.isNaN(parseTime(text)))
+    .optional()
+    .catch(undefined),
 });
 export type DoneRecord = z.infer<typeof doneSchema>;
 

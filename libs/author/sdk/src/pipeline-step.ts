@@ -127,9 +127,10 @@ async function skipped(step: PlacedStep, ctx: AnyContext, keys: Keys): Promise<P
     return undefined;
   }
   ctx.log('skip', { key, checksum, result: `done before by ${workflow}${note}` });
-  // Whoever did it has said more than that it is done.
-  const isSaid = (await outsideHandoffs(step, ctx)).some(({ from }) =>
-    handoffTargets(from, step.steps).includes(step.name),
+  // Whoever did it has said more than that it is done, and a step hears it; behind the last there is none.
+  const isSaid = (await outsideHandoffs(step, ctx)).some(
+    ({ from, to }) =>
+      targetOf(from, step.steps) === step.name && (step.after === undefined || targetOf(to, step.steps) !== undefined),
   );
   const handoffs = isSaid ? [] : [plainHandoff(step, output, 'was done before')];
   for (const handoff of handoffs) ctx.log('handoff', handoff);
@@ -275,10 +276,13 @@ async function handoffsFor(step: PlacedStep, ctx: AnyContext): Promise<readonly 
   for (const name of step.steps.slice(0, step.steps.indexOf(step.name))) {
     own.push(...(await stepRecordOf(ctx, name)).handoffs);
   }
-  return [...own, ...(await outsideHandoffs(step, ctx))].filter(({ to }) => {
-    const targets = handoffTargets(to, step.steps);
-    return targets.length === 1 && targets[0] === step.name;
-  });
+  return [...own, ...(await outsideHandoffs(step, ctx))].filter(({ to }) => targetOf(to, step.steps) === step.name);
+}
+
+/** Undefined: none or several. */
+function targetOf(to: string, steps: readonly string[]): string | undefined {
+  const [target, ...others] = handoffTargets(to, steps);
+  return others.length === 0 ? target : undefined;
 }
 
 async function outsideHandoffs(step: PlacedStep, ctx: AnyContext): Promise<readonly NamedHandoff[]> {

@@ -7,15 +7,20 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   defineWorkflow,
+  doneSchema,
   FatalError,
+  handoffKey,
+  handoffSchema,
   handoffTargets,
   type KeyParts,
   type PipelineContext,
   passGate,
   pipeline,
+  pipelineSteps,
   stepRecordIn,
   task,
 } from './index.ts';
+import { formJson } from './workflow.ts';
 
 let world: TestWorld | undefined;
 afterEach(async () => {
@@ -206,6 +211,42 @@ it('a hand-over reaches the step that it names by number, also a later one, once
   world = await testWorld({ workflows: [handing] });
   await (await world.start(handing, null)).result();
   expect(told).toEqual([['for the second'], ['for the third', 'second is done: null.']]);
+});
+
+it.each([
+  ['Step 1', 'second', ['theirs']],
+  ['Step 1', 'Reviewer', ['first was done before: 1 items.']],
+  ['Step 1', 'Step 2 (third)', ['first was done before: 1 items.']],
+  ['Step 1 (third)', 'second', ['first was done before: 1 items.', 'theirs']],
+])('of a skipped step, a hand-over from %s to %s stands for ours where both are sure', async (from, to, heard) => {
+  const second = async (_: unknown, ctx: PipelineContext) => (await ctx.handoffs()).map(({ message }) => message);
+  const steps = { first: () => expect.unreachable(), second, third: (given: Json) => given };
+  const taken = pipeline('taken', steps as never, { date: () => '20260520' });
+  world = await testWorld({ workflows: [taken] });
+  const value = { step: 'first', workflow: 'files /data', output: [1], checksum: 'x' };
+  const record = { subject: 'pipeline:taken', kind: 'record' } as const;
+  const handoff = { from, to, message: 'theirs', artifacts: [] };
+  await world.client.memory.remember(
+    [
+      { ...record, key: 'done/first_20260520', value },
+      { ...record, key: handoffKey('r', '1'), value: handoff },
+    ],
+    { tenant: DEFAULT_TENANT },
+  );
+  expect(await (await world.start(taken, {}, { id: 'r' })).result()).toEqual(heard);
+});
+
+it('a record whose time is no time counts from when it was written', () => {
+  const done = { step: 'a', workflow: 'w', output: 1, checksum: 'x' };
+  expect(doneSchema.parse({ ...done, at: 'yesterday' })).toEqual(done);
+  expect(doneSchema.parse({ ...done, at: '2026-05-20T10:00:00Z' }).at).toBe('2026-05-20T10:00:00Z');
+});
+
+it('flows that are no line have no steps in order', () => {
+  const form = { signals: { handoff: formJson(handoffSchema, 'any') }, starts: ['a'] };
+  expect(pipelineSteps({ ...form, flow: { a: ['b'], b: [] } } as never)).toEqual(['a', 'b']);
+  expect(pipelineSteps({ ...form, flow: { a: ['b', 'c'], b: [], c: [] } } as never)).toBeUndefined();
+  expect(pipelineSteps({ ...form, flow: { a: ['b'], b: ['a'] } } as never)).toBeUndefined();
 });
 
 describe('a gate', () => {

@@ -161,7 +161,11 @@ export function pipelineSteps({ starts, flow, signals }: Declared | Card): reado
   if (starts == null || flow === undefined || !isDeepStrictEqual(form, formJson(handoffSchema, 'any')))
     return undefined;
   const names: string[] = [];
-  for (let name = starts[0]; name !== undefined; name = flow[name]?.[0]) names.push(name);
+  for (let name = starts[0]; name !== undefined; name = flow[name]?.[0]) {
+    // Another workflow may take the same form.
+    if (names.includes(name) || (flow[name] ?? []).length > 1) return undefined;
+    names.push(name);
+  }
   return names;
 }
 

@@ -32,7 +32,7 @@ export function retryAfterMs(headers: unknown, nowMs: number, isLimited: boolean
   const resets: number[] = [];
   const usedUp: number[] = [];
   for (const [name, value] of values) {
-    if (!/rate-?limit.*reset/.test(name)) continue;
+    if (!name.includes('reset') || !/rate-?limit/.test(name)) continue;
     const ms = resetMs(value, nowMs);
     if (ms === undefined) continue;
     resets.push(ms);

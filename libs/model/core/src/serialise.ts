@@ -10,7 +10,10 @@ import type { Generation, Offset, Partition, TaskId } from './ids.ts';
 import type { EffectState, Frontier, PartitionState, StreamState, TaskState } from './state.ts';
 import { TaskList } from './task-list.ts';
 
-/** Raised with every change of a shape in state.ts, and with every change of the fold's rules: an older release would fold on by its own. */
+/**
+ * 1 until the first release, whatever changes. From then on raised with every change of a shape in state.ts, and with every change of the
+ * fold's rules: an older release would fold on by its own.
+ */
 export const STATE_VERSION = 1;
 
 /** Whether this process can read state of this version. */

@@ -12,7 +12,7 @@ export interface PlacementRequest {
   readonly mode: 'exclusive' | 'shared';
   /** The session of the workflow: at most one live workflow of a session is placed at a time. Null: none. */
   readonly session: string | null;
-  /** It is placed only while none of these is or ever was, whatever became of them. */
+  /** It is placed only while rows know none of these, ended or not; rows that are rebuilt know what the log and the archive's manifests do. */
   readonly unless?: readonly WorkflowId[] | undefined;
   /** The limits on live workflows apply to it; absent: they don't. */
   readonly isLimited?: boolean | undefined;

@@ -27,7 +27,7 @@ it('makes, lists and revokes keys, and tells a secret once', async (context) => 
   const [found] = JSON.parse(listed.out).keys;
   expect(found).toMatchObject({ key: id, name: 'deploys', tenant: 'acme', revoked: null, by: 'ana' });
   expect(listed.out + (await call('access', 'list-keys')).out).not.toContain(secret);
-  expect((await call('access', 'list-keys', '--tenant', 'globex')).out).toBe('No keys.\n');
+  expect((await call('access', 'list-keys', '--tenant', 'globex')).out).toBe('No keys of globex.\n');
 
   const whole = await call('access', 'revoke-key', text, '--by', 'bob', '--why', 'it leaked');
   expect([whole.code, whole.err]).toEqual([65, expect.stringContaining('the rest is its secret')]);

@@ -21,7 +21,12 @@ it('is listed with its form, and answered once', async (context) => {
       { workflow: 'r2', form: { properties: { cents: { maximum: 500 } } } },
     ],
   });
-  expect((await here('approvals', '--assignee', 'bob')).out).toBe('No task waits for an approval.\n');
+  expect((await here('approvals', '--assignee', 'bob', 'eve')).out).toBe(
+    'No task waits for an approval by bob or eve.\n',
+  );
+  expect((await here('approvals', '--mine', '--tenant', 'globex')).out).toBe(
+    'No task of globex waits for an approval by you.\n',
+  );
   expect((await here('approvals')).out).toMatch(/How much\? {2}refund r1, task 0\.0; asks ana/);
   const narrow = (await callCli(['approvals'], { cwd: folder, env: { COLUMNS: '60' } })).out;
   expect(narrow.split('\n').filter((line) => line.length > 60)).toEqual([]);

@@ -40,7 +40,10 @@ function versionOf(name: string): string {
 const isOwn = (stats: Stats): boolean =>
   !isForeign(stats, process.geteuid?.()) && !isOpenToOthers(stats, process.geteuid?.());
 
-/** Reads the template, a tar; undefined when there is none, or none that can be read. `tables` identifies its tables: each change of them has a template of its own. */
+/**
+ * Reads the template, a tar; undefined when there is none, or none that can be read. `tables` identifies its tables: each change of them
+ * has a template of its own.
+ */
 export function readTemplate(tables: string): Buffer<ArrayBuffer> | undefined {
   try {
     const file = templateFile(tables);

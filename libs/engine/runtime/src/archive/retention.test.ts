@@ -376,11 +376,15 @@ describe('a segment that is no longer kept', () => {
         const { segmentRows } = at.ports.store;
         segmentRows.delete([...segmentRows].find(([, { workflows }]) => workflows[0]?.workflow === lacking)![0]);
         at.ports.clock.jump(31 * DAY_MS);
-        await compactor.pass();
+        const { unindexedCount, unendedCount } = await compactor.pass();
+        expect([unindexedCount > 0, unendedCount]).toEqual([true, 0]);
+        expect(at.errors).toMatchObject([{ code: 'index-incomplete' }]);
+        at.errors = [];
         expect((await segmentsOf('old')).map(({ tier }) => tier)).not.toContain('deleted');
         expect(left()).toEqual(['old']);
         // A process that begins finds the segment in the archive.
-        await pass();
+        expect(await pass()).toMatchObject({ unindexedCount: 0 });
+        expect(at.errors).toEqual([]);
         expect((await segmentsOf('old')).map(({ tier }) => tier)).not.toContain('warm');
         expect(left()).toEqual([]);
       },
@@ -523,6 +527,6 @@ describe('a policy', () => {
       onError: () => {},
     });
     const report = await idle.pass(at.ports.clock.nowMs(), () => false);
-    expect(report).toEqual({ cooledCount: 0, deletedCount: 0, heldCount: 0, unendedCount: 0 });
+    expect(report).toEqual({ cooledCount: 0, deletedCount: 0, heldCount: 0, unendedCount: 0, unindexedCount: 0 });
   });
 });

@@ -60,8 +60,10 @@ export interface RetentionReport {
   readonly deletedCount: number;
   /** Segments that are kept only by a hold. */
   readonly heldCount: number;
-  /** Segments that are kept only because a workflow in them is open or ended too recently, a fork shares them, or the index lacks some. */
+  /** Segments that are kept only because a workflow in them is open or ended too recently, or a fork shares them. */
   readonly unendedCount: number;
+  /** Segments that are kept only because the index lacks others; each pass warns of them. */
+  readonly unindexedCount: number;
 }
 
 interface Terms {
@@ -81,7 +83,7 @@ export class Retention {
   /** Runs once over the caller's segments of all tenants. `nowMs`: a time on which all clocks agree. */
   async pass(nowMs: number, isOwn: (segment: SegmentRow) => boolean): Promise<RetentionReport> {
     const { store } = this.#options.ports;
-    const report: Growing = { cooledCount: 0, deletedCount: 0, heldCount: 0, unendedCount: 0 };
+    const report: Growing = { cooledCount: 0, deletedCount: 0, heldCount: 0, unendedCount: 0, unindexedCount: 0 };
     // Policies, holds and forks that are not yet folded would be missed.
     if (!(await store.ready())) return report;
     for (const tenant of await store.segmentTenants()) {
@@ -102,6 +104,7 @@ export class Retention {
     report: Growing,
   ): Promise<void> {
     const { keepMs, warmMs } = (await this.#termsOf(tenant)).policy;
+    const before = report.unindexedCount;
     if (keepMs !== null) {
       for (const tier of ['warm', 'cold'] as const) {
         await this.#each({ tenant, tier, beforeMs: nowMs - keepMs }, isOwn, (segment) =>
@@ -109,6 +112,8 @@ export class Retention {
         );
       }
     }
+    const unindexedCount = report.unindexedCount - before;
+    if (unindexedCount > 0) this.#options.onError(`history of tenant ${tenant}`, unindexed(tenant, unindexedCount));
     if (this.#options.archive.cold === undefined) return;
     await this.#each({ tenant, tier: 'warm', beforeMs: nowMs - warmMs }, isOwn, (segment) =>
       this.#cool(segment, nowMs - warmMs, report),
@@ -216,7 +221,7 @@ export class Retention {
     }
     if (!(await ports.store.ready())) return;
     if (this.#options.blobs !== undefined && !(await this.#isIndexed(segment))) {
-      report.unendedCount++;
+      report.unindexedCount++;
       return;
     }
     await this.#report(tenant, deletionOf(await this.#manifestOf(segment)));
@@ -312,6 +317,13 @@ const unreported = ({ object }: Deletion): UnavailableError =>
     'deletion-untold',
     `${object} must be deleted, but rows don't show the record of its deletion yet. It was not deleted yet; start a coordinator, which writes that row.`,
     { object },
+  );
+
+const unindexed = (tenant: TenantId, count: number): CorruptError =>
+  new CorruptError(
+    'index-incomplete',
+    `${count} segments that the policy of tenant ${tenant} would delete stay: the index of segments lacks others of their workflows. Start the compactor anew, which reads the index from the archive; where that lacks them too, tidemark admin verify says what is missing.`,
+    { tenant, count },
   );
 
 const areHeld = ({ workflows }: SegmentRow, holds: readonly LegalHold[]): boolean =>

@@ -102,6 +102,10 @@ export function scheduleHost(client: WorkflowCalls, clock: Clock): ScheduleHost 
         ...(user !== null && { user }),
       });
     },
+    async wasBegun({ name }, { id, tenant, beforeMs }) {
+      const row = await client.run(id).summary();
+      return row?.definition === name && row.tenant === tenant && row.openedAtMs < beforeMs;
+    },
     // A continued run is live, even if the next one has not begun yet.
     statusOf: async (workflow) => (await client.run(workflow).current())?.status,
     async end(workflow, how, by) {
@@ -119,6 +123,8 @@ export function scheduleHost(client: WorkflowCalls, clock: Clock): ScheduleHost 
 export class Schedules {
   readonly #client: WorkflowCalls;
   readonly #ports: Pick<Ports, 'clock' | 'store'> & SecretPorts;
+  /** The newest moment that this named "now". */
+  #firedMs = 0;
 
   constructor(client: WorkflowCalls, ports: Pick<Ports, 'clock' | 'store'> & SecretPorts) {
     this.#client = client;
@@ -156,13 +162,10 @@ export class Schedules {
   }
 
   /**
-   * Starts a run of the schedule, by its overlap policy, for this moment (now when absent), which names it: so it counts once. Throws
-   * `InvalidError` (`schedule-unknown`: the workflow is none), and what `Client.signal` throws.
+   * Starts a run of the schedule, by its overlap policy, for this moment (when absent now, each call another), which names it: so it
+   * counts once while that run is kept. Throws `InvalidError` (`schedule-unknown`: the workflow is none), and what `Client.signal` throws.
    */
-  async fire(
-    id: string,
-    { atMs = this.#ports.clock.nowMs() }: FireOptions = {},
-  ): Promise<{ readonly run: WorkflowId }> {
+  async fire(id: string, { atMs = this.#freeMs() }: FireOptions = {}): Promise<{ readonly run: WorkflowId }> {
     if (Number.isNaN(new Date(atMs).getTime())) {
       throw new InvalidError('schedule-invalid', `atMs: ${atMs} is no time.`, { field: 'atMs' });
     }
@@ -175,6 +178,12 @@ export class Schedules {
     }
     await this.#client.signal(id, SCHEDULE_SIGNAL, { fire: atMs }, { key: `fire:${atMs}` });
     return { run };
+  }
+
+  /** Two runs of one millisecond need different moments. */
+  #freeMs(): number {
+    this.#firedMs = Math.max(this.#ports.clock.nowMs(), this.#firedMs + 1);
+    return this.#firedMs;
   }
 
   /** Schedules, newest first, ended ones included, at most `limit`; each with its next `count` slots. */

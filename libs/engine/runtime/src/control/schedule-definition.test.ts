@@ -17,12 +17,17 @@ const spec: ScheduleSpec = {
 function schedule(given: Partial<ScheduleSpec> = {}, runStatus: StreamStatus = 'completed') {
   const started: string[] = [];
   const days: string[] = [];
+  const openedMs = new Map<string, number>();
+  let nowMs = NINE_MS + 40;
   let failure: Error | undefined;
   const host = {
-    nowMs: () => NINE_MS + 40,
+    nowMs: () => nowMs,
+    wasBegun: async (_: unknown, { id, beforeMs }: { readonly id: string; readonly beforeMs: number }) =>
+      (openedMs.get(id) ?? beforeMs) < beforeMs,
     start: async (_: unknown, { id, day }: { readonly id: string; readonly day: string }) => {
       if (failure !== undefined) throw failure;
       started.push(id);
+      openedMs.set(id, openedMs.get(id) ?? nowMs);
       days.push(day);
     },
     statusOf: async () => runStatus,
@@ -48,7 +53,14 @@ function schedule(given: Partial<ScheduleSpec> = {}, runStatus: StreamStatus = '
     started,
     days,
     set: (to: Partial<ScheduleSpec>) => turn({ kind: 'signal', value: { set: { ...spec, ...given, ...to } } } as never),
-    fire: (atMs: number) => turn({ kind: 'signal', value: { fire: atMs } }),
+    fire: (atMs: number | true) => turn({ kind: 'signal', value: { fire: atMs } }),
+    /** As after a crash between the start of its run and its checkpoint. */
+    again: (before: ScheduleBelief) => {
+      belief = before;
+    },
+    passes: (ms: number) => {
+      nowMs += ms;
+    },
     slot: () => turn({ kind: 'at' }),
     refuse: (error: Error) => {
       failure = error;
@@ -123,6 +135,35 @@ it('the moment for which a run is begun by hand names it, and counts once', asyn
   expect(await fire(NINE_MS + 40)).toMatchObject({ startedCount: 1 });
   expect(await fire(NINE_MS + 41)).toMatchObject({ startedCount: 2 });
   expect(started).toEqual(['s@2026-01-05T09:00:00.040Z', 's@2026-01-05T09:00:00.041Z']);
+});
+
+it.each([
+  ['allow', 'completed'],
+  ['skip', 'open'],
+] as const)(
+  'a moment that was begun long since, as a slot or by hand, begins nothing (%s)',
+  async (overlap, status) => {
+    const { fire, slot, passes, started } = schedule({ overlap }, status);
+    await slot();
+    passes(1_000);
+    const before = await fire(NINE_MS + 500);
+    passes(1_000);
+    expect(await fire(NINE_MS)).toEqual(before);
+    expect(started.filter((id) => id.endsWith('09:00:00.000Z'))).toHaveLength(1);
+  },
+);
+
+it('an attempt that died after the start counts its run', async () => {
+  const { fire, again } = schedule();
+  const { startedCount, ...rest } = await fire(NINE_MS + 40);
+  again({ ...rest, startedCount: 0, run: null });
+  expect(await fire(NINE_MS + 40)).toMatchObject({ startedCount: 1, run: { slotMs: NINE_MS + 40 } });
+});
+
+it('a signal of before that names no moment begins one now', async () => {
+  const { fire, started } = schedule();
+  await fire(true);
+  expect(started).toEqual(['s@2026-01-05T09:00:00.040Z']);
 });
 
 it.each(['workflow-closed', 'workflow-compensating'])('ends what has ended or is ending (%s)', async (code) => {

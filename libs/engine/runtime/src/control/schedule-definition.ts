@@ -12,6 +12,7 @@ import {
   ConflictError,
   InvalidError,
   isClosed,
+  isoTime,
   type Json,
   LimitError,
   type StreamStatus,
@@ -86,6 +87,11 @@ export interface ScheduleHost {
       readonly trace: string;
     },
   ): Promise<void>;
+  /** Whether rows know such a run of the definition that began before this moment. */
+  wasBegun(
+    definition: Definition,
+    run: { readonly id: WorkflowId; readonly tenant: string; readonly beforeMs: number },
+  ): Promise<boolean>;
   /** Undefined: rows don't know it (yet). */
   statusOf(workflow: WorkflowId): Promise<StreamStatus | undefined>;
   end(workflow: WorkflowId, how: 'cancel' | 'terminate', by: string): Promise<void>;
@@ -126,6 +132,12 @@ function slotTasks({ spec, pastMs }: ScheduleBelief): TaskRequest[] {
 
 const beliefOf = (ctx: StepContext): ScheduleBelief => ctx.belief as unknown as ScheduleBelief;
 
+/** One that decides slots. */
+interface SlotAttempt extends Attempt {
+  /** Of the first attempt. */
+  readonly nowMs: number;
+}
+
 /** One attempt at a step of a schedule. */
 interface Attempt {
   /** Definition of the runs. */
@@ -134,14 +146,15 @@ interface Attempt {
   readonly ctx: StepContext;
 }
 
-async function slot(turn: Attempt): Promise<StepResult> {
-  const { ctx, host } = turn;
+async function slot(attempt: Attempt): Promise<StepResult> {
+  const { ctx, host } = attempt;
   const nowMs = (await ctx.run('now', () => host.nowMs())) as number;
+  const turn = { ...attempt, nowMs };
   const before = beliefOf(ctx);
   const wasHeld = before.heldMs !== null;
   // A coordinator's clock fired the slot, and this worker's clock may be behind it.
   const dueMs = Math.max(nowMs, nextSlot(before.spec, before.pastMs) ?? nowMs);
-  const after = ctx.cause?.kind === 'signal' ? await hear(turn, before, nowMs) : await begin(turn, before, dueMs);
+  const after = ctx.cause?.kind === 'signal' ? await hear(turn, before) : await begin(turn, before, dueMs);
   const isHeld = after.heldMs !== null;
   return {
     belief: () => after,
@@ -150,12 +163,15 @@ async function slot(turn: Attempt): Promise<StepResult> {
   };
 }
 
-async function hear(turn: Attempt, belief: ScheduleBelief, nowMs: number): Promise<ScheduleBelief> {
-  const set = setBy(turn.ctx);
-  // A moment names one run, however often it is asked for.
-  const firedMs = saidBy(turn.ctx)?.fire ?? nowMs;
-  if (set === undefined)
+async function hear(turn: SlotAttempt, belief: ScheduleBelief): Promise<ScheduleBelief> {
+  const { ctx, nowMs } = turn;
+  const set = setBy(ctx);
+  if (set === undefined) {
+    const fired = saidBy(ctx)?.fire;
+    // A moment names one run, however often it is asked for. Signals of before name none.
+    const firedMs = typeof fired === 'number' ? fired : nowMs;
     return [belief.run?.slotMs, belief.heldMs].includes(firedMs) ? belief : fire(turn, belief, firedMs);
+  }
   const spec = checkedSpec(set);
   if (canonicalJson(asJson(spec)) === canonicalJson(asJson(belief.spec))) return belief;
   // Slots that are due by the old pattern still start.
@@ -163,7 +179,7 @@ async function hear(turn: Attempt, belief: ScheduleBelief, nowMs: number): Promi
   return { ...due, spec };
 }
 
-type Said = { readonly set?: unknown; readonly fire?: number } | null;
+type Said = { readonly set?: unknown; readonly fire?: unknown } | null;
 
 const saidBy = ({ cause }: StepContext): Said => (cause?.kind === 'signal' ? (cause.value as unknown as Said) : null);
 
@@ -173,7 +189,7 @@ const setBy = (ctx: StepContext): unknown => saidBy(ctx)?.set;
 const asJson = (spec: ScheduleSpec): Json => spec as unknown as Json;
 
 /** Starts the runs that are due by that moment. */
-async function begin(turn: Attempt, belief: ScheduleBelief, untilMs: number): Promise<ScheduleBelief> {
+async function begin(turn: SlotAttempt, belief: ScheduleBelief, untilMs: number): Promise<ScheduleBelief> {
   const { slots, missedCount } = dueSlots(belief.spec, { afterMs: belief.pastMs, untilMs, graceMs: SCHEDULE_GRACE_MS });
   let after: ScheduleBelief = { ...belief, pastMs: untilMs, missedCount: belief.missedCount + missedCount };
   for (const slotMs of slots) after = await fire(turn, after, slotMs);
@@ -181,9 +197,13 @@ async function begin(turn: Attempt, belief: ScheduleBelief, untilMs: number): Pr
 }
 
 /** Decides one slot by the overlap policy (T2). */
-async function fire(turn: Attempt, belief: ScheduleBelief, slotMs: number): Promise<ScheduleBelief> {
+async function fire(turn: SlotAttempt, belief: ScheduleBelief, slotMs: number): Promise<ScheduleBelief> {
   const { spec, run } = belief;
-  const { host, ctx } = turn;
+  const { host, ctx, of, nowMs } = turn;
+  const { tenant } = ctx.input as unknown as ScheduleInput;
+  // An earlier step began it, by hand or as a slot. What this step began before it crashed still counts.
+  const id = slotId(ctx.workflow, isoTime(slotMs));
+  if (await host.wasBegun(of, { id, tenant, beforeMs: nowMs })) return belief;
   if (spec.overlap === 'allow' || run === null || !(await isLive(host, run.id))) return start(turn, belief, slotMs);
   switch (spec.overlap) {
     case 'skip':
@@ -211,7 +231,7 @@ async function isLive(host: ScheduleHost, id: string): Promise<boolean> {
 
 /** A start that is refused is logged, and the next slot is tried as usual. */
 async function start({ of, host, ctx }: Attempt, belief: ScheduleBelief, slotMs: number): Promise<ScheduleBelief> {
-  const at = new Date(slotMs).toISOString();
+  const at = isoTime(slotMs);
   const { tenant } = ctx.input as unknown as ScheduleInput;
   const { spec } = belief;
   const id = slotId(ctx.workflow, at);

@@ -1,6 +1,7 @@
 import {
   generation as asGeneration,
   ConflictError,
+  claimId,
   derivedFormOf,
   eventId,
   type Offset,
@@ -10,9 +11,9 @@ import {
   UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
-import type { LogRecord, Placement, PlacementRequest, Telemetry } from '@tidemark/ports';
+import type { Digest, LogRecord, Placement, PlacementRequest, Telemetry } from '@tidemark/ports';
 import { withSecrets } from '../encryption/index.ts';
-import { claimOf, type Guarded, guardOf, type SecretPorts } from '../kernel/index.ts';
+import { digestOf, type Guarded, guardOf, type SecretPorts } from '../kernel/index.ts';
 import { checkName, inboxRecord } from '../lease/index.ts';
 import { drawUpOpening, type Opening, type StartRequest } from '../run/index.ts';
 import { OpeningCheck } from './opening-check.ts';
@@ -212,6 +213,13 @@ export function idTaken(
   if (form !== undefined) telemetry.count('workflow_ids_taken_total', 1, { form });
   return new ConflictError('workflow-differs', message, { workflow, ...details });
 }
+
+/** The claim that this one runs the definition's workflow of that id. */
+export const claimOf = (
+  runner: 'agent' | 'tidemark',
+  { definition, workflow }: { readonly definition: string; readonly workflow: WorkflowId },
+  digest: Digest,
+): WorkflowId => claimId(digestOf(digest, [definition, workflow, runner]));
 
 const claimed = ({ workflow, name, isPlain }: OpenRequest, takenBy: WorkflowId): ConflictError =>
   new ConflictError(

@@ -68,5 +68,5 @@ export {
   type StoredSecret,
 } from './secret-guard.ts';
 export { storableText, textOf } from './storable-text.ts';
-export { claimOf, digestOf, placeOf, sha256Digest } from './system.ts';
+export { digestOf, placeOf, sha256Digest } from './system.ts';
 export { effectSpan, leaseSpan, queueSpan, stepSpan, traceParentOf, workflowSpan } from './trace-ids.ts';

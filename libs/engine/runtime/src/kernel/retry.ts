@@ -31,7 +31,10 @@ export const DEFAULT_RETRY: RetryPolicy = {
   passing: [],
 };
 
-/** What a definition says. Delay before attempt n + 1: `min(firstDelayMs * factor ** (n - 1), maxDelayMs)`, of which up to `jitter` is random. `DEFAULT_RETRY` has the defaults. */
+/**
+ * What a definition says. Delay before attempt n + 1: `min(firstDelayMs * factor ** (n - 1), maxDelayMs)`, of which up to `jitter` is
+ * random. `DEFAULT_RETRY` has the defaults.
+ */
 export interface RetryOptions {
   /** Attempts in all, the first included, 1..1,000; faults that pass by themselves use up none. 1: never again, also after such a fault. */
   readonly attempts?: number | undefined;

@@ -2,7 +2,7 @@
 
 import { hash, randomFillSync } from 'node:crypto';
 import { canonicalJson } from '@tidemark/codec';
-import { claimId, type Json, type Sha256, type WorkflowId } from '@tidemark/core';
+import type { Json, Sha256 } from '@tidemark/core';
 import type { Clock, Digest, Prng } from '@tidemark/ports';
 
 /** Longest delay that one timer of Node can hold, in milliseconds; a longer sleep uses several timers. */
@@ -64,13 +64,6 @@ export const sha256Digest: Digest = {
 };
 
 export const digestOf = (digest: Digest, value: Json): Sha256 => digest.sha256(canonicalJson(value));
-
-/** The claim that this one runs the definition's workflow of that id. */
-export const claimOf = (
-  runner: 'agent' | 'tidemark',
-  { definition, workflow }: { readonly definition: string; readonly workflow: WorkflowId },
-  digest: Digest,
-): WorkflowId => claimId(digestOf(digest, [definition, workflow, runner]));
 
 /** The name's place from 0 to 1, the same everywhere: it is in every share above that. */
 export const placeOf = (name: string, digest: Digest): number =>

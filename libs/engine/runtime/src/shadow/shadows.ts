@@ -18,8 +18,8 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { ShadowDefinition, ShadowTask } from '../definition/index.ts';
-import { Starter } from '../inbox/index.ts';
-import { claimOf, type LamportClock, type Ports } from '../kernel/index.ts';
+import { claimOf, Starter } from '../inbox/index.ts';
+import type { LamportClock, Ports } from '../kernel/index.ts';
 import { checkedWorkflowId } from '../lease/index.ts';
 import { accountOf, type PromoteOptions, promote, type ShadowAccount, type ShadowPromotion } from './shadow-account.ts';
 import { Rollouts, type ShadowRollout, whileRowsCatchUp } from './shadow-rollout.ts';

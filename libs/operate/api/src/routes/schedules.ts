@@ -218,7 +218,8 @@ export const fireSchedule = route({
   method: 'POST',
   path: '/v1/schedules/{schedule}/fire',
   summary: 'Have a schedule begin a run now',
-  description: 'By its overlap policy. The moment `at` names the run, so it counts once, however often it is sent.',
+  description:
+    'By its overlap policy. The moment `at` names the run: while that run is kept, it begins no other, however often it is sent.',
   right: 'operate',
   problems: ['schedule-unknown', 'workflow-closed'],
   params,

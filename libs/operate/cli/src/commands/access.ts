@@ -49,7 +49,8 @@ function addKeys({ asks }: ProgramKit, sub: ReturnType<typeof group>): void {
       asks('read', ({ tenant, all }) => async (asked) => {
         const query = { tenant, revoked: all === true ? ('true' as const) : ('false' as const) };
         const ask = (page: object) => asked.client.ask('GET /v1/keys', { query: { ...page, ...query } });
-        await list(asked, 'keys', ACCESS_LIST_MAX_COUNT, ask, { columns: KEYS, none: 'No keys.' });
+        const none = tenant === undefined ? 'No keys.' : `No keys of ${printable(tenant)}.`;
+        await list(asked, 'keys', ACCESS_LIST_MAX_COUNT, ask, { columns: KEYS, none });
       }),
     );
   why(sub('revoke-key', 'revoke an API key'), 'it')

@@ -36,7 +36,9 @@ export function addApprovals({ command, asks }: ProgramKit): void {
         WAITING_PAGE_COUNT,
       );
       const lines = items.flatMap((one) => approvalLines(one, at, terminal));
-      report({ approvals: items, next_cursor }, ...(lines.length === 0 ? ['No task waits for an approval.'] : lines));
+      const by = [...(assignee ? [assignee.map(printable).join(' or ')] : []), ...(mine ? ['you'] : [])];
+      const none = `No task${tenant === undefined ? '' : ` of ${printable(tenant)}`} waits for an approval${by.length > 0 ? ` by ${by.join(' and ')}` : ''}.`;
+      report({ approvals: items, next_cursor }, ...(lines.length === 0 ? [none] : lines));
     }),
   );
 }

@@ -70,13 +70,14 @@ const change = (of: { readonly bytes: number; readonly rawBytes: number }): stri
   of.bytes > of.rawBytes ? 'larger, as small segments are' : `${saved(of)} smaller`;
 
 /** Lists segments by the outcome of their age; empty: nothing happened. */
-function retained({ deletedCount, cooledCount, heldCount, unendedCount }: CompactAnswer): string {
+function retained({ deletedCount, cooledCount, heldCount, unendedCount, unindexedCount }: CompactAnswer): string {
   const parts = [
     deletedCount > 0 && `deleted ${counted(deletedCount, 'segment')} for good`,
     cooledCount > 0 && `moved ${counted(cooledCount, 'segment')} to the cold store`,
     heldCount > 0 && `${counted(heldCount, 'segment')} held (tidemark retention)`,
     unendedCount > 0 &&
       `${counted(unendedCount, 'segment')} kept until all in it has ended, or with what is remembered outside of runs`,
+    unindexedCount > 0 && `${counted(unindexedCount, 'segment')} kept until the index has all segments again`,
   ];
   return parts.filter((part) => part !== false).join(', ');
 }
@@ -100,6 +101,7 @@ const compactJson = ({
   deleted_segments: retention.deletedCount,
   held_segments: retention.heldCount,
   unended_segments: retention.unendedCount,
+  unindexed_segments: retention.unindexedCount,
 });
 
 export async function verify(session: Session, options: VerifyOptions): Promise<number> {

@@ -32,7 +32,7 @@ export function addLists(kit: ProgramKit): void {
   addDeclared(kit, 'questions');
   addDeclared(kit, 'rejected');
   modules(kit, places(command('definitions', 'workflows that can be started here'))).action(
-    asks('write', () => async ({ client, terminal, report }) => {
+    asks('look', () => async ({ client, terminal, report }) => {
       const answer = await client.ask('GET /v1/definitions', {});
       const { definitions } = answer;
       const none = 'No definitions are known here: name modules with --workflows.';

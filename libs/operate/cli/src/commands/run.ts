@@ -287,7 +287,7 @@ async function followAll(current: Run, opened: Opened, { id, created }: Started)
 async function mirrored({ session, interruption }: Run, { held }: Opened): Promise<void> {
   if (held === undefined || interruption.signal.aborted) return;
   const { folder, shown } = held.target;
-  if (await awaitMirrors(folder, Date.now() + 1, MIRRORS_END_MS)) return;
+  if (await awaitMirrors(folder, Date.now() + 1, MIRRORS_END_MS, interruption.signal)) return;
   session.terminal.note(
     `A mirror of ${shown} (tidemark files mirror) doesn't show the end of it yet, and goes on by itself.`,
   );

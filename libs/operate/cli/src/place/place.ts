@@ -3,7 +3,9 @@
  * or by holding it for the time of the command. The operations are the same everywhere.
  */
 
-import { userInfo } from 'node:os';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
+import path from 'node:path';
 import { LOCAL_PRINCIPAL, LOCAL_URL, OWN_VERSION } from '@tidemark/api/local';
 import { type Client, connect, TidemarkApiError } from '@tidemark/client';
 import { ConfigError, UnavailableError, type WorkflowId } from '@tidemark/core';
@@ -116,8 +118,8 @@ export function refuseInClear(url: string, field: string, what: string): void {
 }
 
 export interface AtPlaceOptions extends PlaceOptions {
-  /** Where nothing is stored yet, `read` is refused, and `write` creates the folder. */
-  readonly how: 'read' | 'write';
+  /** Where nothing is stored yet, `read` is refused, `write` creates the folder, and `look` has one for its own time. */
+  readonly how: 'read' | 'write' | 'look';
   /** The name of the decider, where state is in a folder; a server knows it by the credential. */
   readonly by?: string | undefined;
   /** Used where this process opens the folder; another holder, or a server, has its own. Absent: none are needed. */
@@ -134,12 +136,22 @@ export async function atPlace<T>(
   work: (place: Place) => Promise<T>,
 ): Promise<T> {
   const target = await targetOf(options, session);
-  if (target.kind === 'embedded' && options.how === 'read' && !exists(target)) throw noState(target.shown);
-  const place = await openPlace(session, target, options);
+  const isNew = target.kind === 'embedded' && options.how !== 'write' && !exists(target);
+  if (isNew && options.how === 'read') throw noState(target.shown);
+  const own = isNew ? await mkdtemp(path.join(tmpdir(), 'tidemark-')) : undefined;
   try {
-    return await within(place, () => noticeStall(session, waitingFor(place), work(place)));
+    const place = await openPlace(
+      session,
+      own === undefined ? target : ({ ...target, folder: own } as Folder),
+      options,
+    );
+    try {
+      return await within(place, () => noticeStall(session, waitingFor(place), work(place)));
+    } finally {
+      await place.close();
+    }
   } finally {
-    await place.close();
+    if (own !== undefined) await rm(own, { recursive: true, force: true });
   }
 }
 

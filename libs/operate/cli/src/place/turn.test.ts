@@ -1,6 +1,6 @@
 /** Who opens a folder when several wait for it: the first, and nobody for ever. */
 
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { ConfigError } from '@tidemark/core';
@@ -73,6 +73,27 @@ it('of a mirror is waited for by the holder who comes after it, until that has t
   await writeFile(path.join(at, '.mirror-000000000000001-999999999-0123abcd'), '');
   expect(await hasTaken(Date.now())).toBe(true);
   expect(await readdir(at)).toEqual([]);
+});
+
+it('that leads nowhere, or can not be looked at, is not looked at for ever', async () => {
+  const { folder: at } = await folder();
+  // One of a process that lives counts until it is stale, as any other.
+  const name = (pid: number) => `.mirror-000000000000001-${pid}-0123abcd`;
+  await symlink('nowhere', path.join(at, name(process.pid)));
+  expect(await awaitMirrors(at, Date.now(), 0)).toBe(false);
+  await rename(path.join(at, name(process.pid)), path.join(at, name(999_999_999)));
+  expect(await awaitMirrors(at, Date.now(), 0)).toBe(true);
+  expect(await readdir(at)).toEqual([]);
+});
+
+it('of a mirror is waited for no longer by who is interrupted', async () => {
+  const { folder: at } = await folder();
+  const mirror = await takeTurn(at, 'mirror');
+  const interruption = new AbortController();
+  const taken = awaitMirrors(at, Date.now() + 1, 60_000, interruption.signal);
+  interruption.abort();
+  expect(await taken).toBe(false);
+  await mirror.end();
 });
 
 it('lets nobody overtake, and waits for no turn of a process that is gone', async () => {

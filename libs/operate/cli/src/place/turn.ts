@@ -1,14 +1,18 @@
 /**
  * Owns whose turn it is in a state folder: first come, first served, so that none of many short commands overtakes one that waits, no step
- * runs before a mirror that waits has taken what others wrote, and no run ends before its mirrors have its end. A turn is a file that its process touches until it has opened the folder
- * or given up. Only the folder's lock decides who holds it: a turn that can't be written, or whose process is gone, is passed over.
+ * runs before a mirror that waits has taken what others wrote, and no run ends before its mirrors have its end. A turn is a file that its
+ * process touches until it has opened the folder or given up. Only the folder's lock decides who holds it: a turn that can't be written or
+ * looked at, or whose process is gone, is passed over.
  */
 
 import { randomUUID } from 'node:crypto';
-import { readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { lstat, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RETRY_PAUSE_MS, TURN_STALE_MS } from '../limits.ts';
+
+/** Looks at a folder in a row, while turns in it are renewed; then somebody is before, and it is looked at again after a pause. */
+const LOOKS_MAX_COUNT = 5;
 
 const TURN = /^\.(?:turn|mirror)-\d{15}-(\d+)-[0-9a-f]{8}$/;
 
@@ -51,12 +55,17 @@ export async function takeTurn(folder: string, kind: Kind = 'turn'): Promise<Tur
   };
 }
 
-/** Waits until each mirror that was there at this time has made a pass since then. False: one hasn't, for so long. */
-export async function awaitMirrors(folder: string, sinceMs: number, waitMs: number): Promise<boolean> {
+/** Waits until each mirror that was there at this time has made a pass since then. False: one hasn't, for so long or until the signal. */
+export async function awaitMirrors(
+  folder: string,
+  sinceMs: number,
+  waitMs: number,
+  signal?: AbortSignal,
+): Promise<boolean> {
   const deadlineMs = performance.now() + waitMs;
   while (await isAnyBefore(folder, 'mirror', begun('mirror', sinceMs))) {
-    if (performance.now() > deadlineMs) return false;
-    await sleep(RETRY_PAUSE_MS);
+    if (performance.now() > deadlineMs || signal?.aborted) return false;
+    await sleep(RETRY_PAUSE_MS, undefined, { signal }).catch(() => {});
   }
   return true;
 }
@@ -64,13 +73,21 @@ export async function awaitMirrors(folder: string, sinceMs: number, waitMs: numb
 const begun = (kind: Kind, atMs: number): string => `.${kind}-${String(atMs).padStart(15, '0')}`;
 
 async function isAnyBefore(folder: string, kind: Kind, name: string): Promise<boolean> {
+  for (let looks = 0; looks < LOOKS_MAX_COUNT; looks += 1) {
+    const found = await isAnyFound(folder, kind, name);
+    if (found !== undefined) return found;
+  }
+  return true;
+}
+
+/** Undefined: one was renewed meanwhile, maybe to a time that is before, too. */
+async function isAnyFound(folder: string, kind: Kind, name: string): Promise<boolean | undefined> {
   const names = await readdir(folder).catch(() => []);
   const others = names.filter((each) => TURN.test(each) && each.startsWith(`.${kind}-`) && each < name);
   for (const other of others.sort()) {
     const earlier = path.join(folder, other);
     const waits = await isWaiting(earlier, Number(TURN.exec(other)?.[1]));
-    // Renewed meanwhile, maybe to a time that is before, too.
-    if (waits === undefined) return isAnyBefore(folder, kind, name);
+    if (waits === undefined) return undefined;
     if (waits) return true;
     await rm(earlier, { force: true }).catch(() => {});
   }
@@ -79,13 +96,14 @@ async function isAnyBefore(folder: string, kind: Kind, name: string): Promise<bo
 
 /** Undefined: it is there no more. */
 async function isWaiting(file: string, pid: number): Promise<boolean | undefined> {
-  const found = await stat(file).catch(() => undefined);
-  if (found === undefined) return undefined;
-  if (Math.abs(Date.now() - found.mtimeMs) > TURN_STALE_MS) return false;
   try {
+    // Of a link itself, since one to nowhere would look renewed.
+    const { mtimeMs } = await lstat(file);
+    if (Math.abs(Date.now() - mtimeMs) > TURN_STALE_MS) return false;
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' ? undefined : code === 'EPERM';
   }
 }

@@ -194,6 +194,13 @@ describe('a folder without state', () => {
     expect((await call(['ls'])).out).toBe('No workflows: nothing is kept in .tidemark yet.\n');
   });
 
+  it('has the definitions of the modules that are named, and makes nothing', async () => {
+    const empty = await mkdtemp(path.join(cwd, 'empty-'));
+    const { out } = await callCli(['definitions', '--json', '--workflows', MODULE], { cwd: empty });
+    expect(JSON.parse(out).definitions).not.toEqual([]);
+    expect(await readdir(empty)).toEqual([]);
+  });
+
   it('is said where something of it was asked for', async () => {
     for (const args of [
       ['ls'],
