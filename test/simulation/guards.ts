@@ -145,14 +145,14 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'call-window': {
     file: 'libs/engine/runtime/src/effects/journaled-call.ts',
     edits: [['if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (mayCall) break;']],
-    seed: 33,
+    seed: 10,
     faults: ['late-call'],
     workloads: MONEY,
   },
   'late-probe-wait': {
     file: 'libs/engine/runtime/src/effects/effect-recovery.ts',
     edits: [['await run.ports.clock.sleep(waitMs, signal);', '']],
-    seed: 7,
+    seed: 8,
     faults: ['lost-caller'],
     workloads: MONEY,
   },
