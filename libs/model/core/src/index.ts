@@ -166,8 +166,7 @@ export {
   recoveryAction,
   runsAlone,
 } from './recovery.ts';
-export { REFUSED_STATUSES } from './refused-statuses.ts';
-export { RETRY_AFTER_MAX_MS, retryAfterMs } from './retry-after.ts';
+export { REFUSED_STATUSES, RETRY_AFTER_MAX_MS, retryAfterMs } from './retry-after.ts';
 export {
   isReadableState,
   partitionFrom,

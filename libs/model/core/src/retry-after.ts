@@ -1,6 +1,6 @@
 /**
- * Owns when a receiver may be called again, as the headers of its answer say. Pure. What they say is never trusted further than
- * `RETRY_AFTER_MAX_MS`; what can't be read says nothing.
+ * Owns whether and when a receiver may be called again, as the status and the headers of its answer say. Pure. What they say is never trusted
+ * further than `RETRY_AFTER_MAX_MS`; what can't be read says nothing.
  */
 
 import { parseTime } from './time.ts';
@@ -13,6 +13,15 @@ const VALUE_MAX_CHARS = 64;
 /** Numbers from here on are moments since 1970, in seconds and in milliseconds, and smaller ones are seconds from now. */
 const EPOCH_S = 1e9;
 const EPOCH_MS = 1e12;
+
+/**
+ * With these a receiver refuses before it acts, and would again, unless it asks to come back (RFC 9110; 428, 431: RFC 6585; 402: declined).
+ * Not among them: 408, since proxies send it for a slow receiver as well; 409, which the draft of Idempotency-Key prescribes while an
+ * earlier call of the key is at work, and many receivers send when its result exists; 421, 425 and 429, which pass.
+ */
+export const REFUSED_STATUSES: ReadonlySet<number> = new Set([
+  ...[400, 401, 402, 403, 404, 405, 406, 407, 410, 411, 412, 413, 414, 415, 416, 417, 422, 426, 428, 431, 451],
+]);
 
 /**
  * The wait in milliseconds that an answer asks for: by `retry-after-ms`, by `retry-after` in seconds or as a date, or, where it says that
