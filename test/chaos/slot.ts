@@ -8,7 +8,6 @@ import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import path from 'node:path';
 import { SERVICE_NODE_FLAGS } from '@tidemark/host';
-import { END_WITH_PARENT } from '@tidemark/testkit/node-flags';
 import { lines } from './ledger-protocol.ts';
 import { RESTART_DELAY_MS, RESTART_FAILED_DELAY_MS, STOP_WAIT_MAX_MS } from './limits.ts';
 import { Links } from './link.ts';
@@ -170,7 +169,7 @@ export class Slot {
     this.#holder = undefined;
     this.#isExpected = false;
     this.#note('starting');
-    const child = spawn(process.execPath, [...SERVICE_NODE_FLAGS, ...END_WITH_PARENT, ...this.#program.args], {
+    const child = spawn(process.execPath, [...SERVICE_NODE_FLAGS, ...this.#program.args], {
       cwd: this.#program.folder ?? ROOT,
       // Of several coordinators on one machine one alone could have the usual port.
       env: { TIDEMARK_API_PORT: '0', ...process.env, ...this.#env },

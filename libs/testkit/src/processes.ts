@@ -6,7 +6,6 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { SERVICE_NODE_FLAGS } from '@tidemark/host';
 import { noteLine } from './evidence.ts';
-import { END_WITH_PARENT } from './node-flags.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 const TICKS_PER_S = 100;
@@ -35,7 +34,7 @@ export async function startService(
 ): Promise<ServiceProcess> {
   const main = path.join(ROOT, 'services', name, 'src/main.ts');
   const flags = [...nodeFlags, ...(process.env.TIDEMARK_SERVICE_FLAGS ?? '').split(' ').filter((flag) => flag !== '')];
-  const child = spawn(process.execPath, [...flags, ...END_WITH_PARENT, main], {
+  const child = spawn(process.execPath, [...flags, main], {
     cwd: ROOT,
     // Of several on one machine only one could have the default port.
     env: { TIDEMARK_API_PORT: '0', ...process.env, ...env },
