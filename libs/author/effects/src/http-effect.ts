@@ -48,7 +48,15 @@ export interface HttpAnswer {
 export interface HttpEffectSpec<Request extends Schema, Response extends Schema>
   extends Pick<
     EffectSpec<Request, Response>,
-    | ('operation' | 'kind' | 'request' | 'response' | 'key' | 'retry' | 'timeoutMs' | 'confirm' | 'probeFences')
+    | 'operation'
+    | 'kind'
+    | 'request'
+    | 'response'
+    | 'key'
+    | 'retry'
+    | 'timeoutMs'
+    | 'confirm'
+    | 'probeFences'
     | 'afterSilence'
   > {
   /** The request to send; it sends nothing itself. It should be the same for the same input: receivers compare. */

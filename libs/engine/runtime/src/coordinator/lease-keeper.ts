@@ -124,16 +124,19 @@ export class LeaseKeeper {
     for (const holder of view.holders.keys()) this.#expected.add(holder);
     const ghosts = new Map<string, number>();
     const due: Revocation[] = [];
-    const counts = countsOf(leases);
+    let counts: ReadonlyMap<HolderId, number> | undefined;
     for (const lease of leases) {
       const reason = this.#reasonToRevoke(lease, view, ghosts);
       // It polls until rows show the end of the lease: another claim of a dead holder may be on its way.
       if (reason !== undefined) this.#isWanted = true;
       if (reason === undefined || this.#revoked.has(leaseName(lease))) continue;
       const { holder } = lease;
-      if (reason === 'lease-not-listed') due.push({ lease, reason, isGone: false, beside: 0 });
-      else
-        due.push({ lease, reason, isGone: view.isGone(holder), beside: this.#heldBy(holder, counts.get(holder)!) - 1 });
+      if (reason === 'lease-not-listed') {
+        due.push({ lease, reason, isGone: false, beside: 0 });
+        continue;
+      }
+      counts ??= countsOf(leases);
+      due.push({ lease, reason, isGone: view.isGone(holder), beside: this.#heldBy(holder, counts.get(holder)!) - 1 });
     }
     this.#ghosts = ghosts;
     // A possibly lost lease is polled again once its grace is over.

@@ -104,22 +104,11 @@ function factsOf(error: unknown, nowMs: number): Facts {
     const details = member(at, 'details');
     const response = member(at, 'response');
     const body = member(at, 'error');
-    for (const [of, name] of [
-      ...([
-        [at, 'code'],
-        [at, 'name'],
-        [details, 'reason'],
-        [details, 'state'],
-        [at, 'type'],
-      ] as const),
-      ...([
-        [body, 'type'],
-        [member(body, 'error'), 'type'],
-      ] as const),
-    ]) {
-      const word = member(of, name);
-      if (typeof word === 'string') words.push(word);
-    }
+    const said = [
+      ...[member(at, 'code'), member(at, 'name'), member(details, 'reason'), member(details, 'state')],
+      ...[member(at, 'type'), member(body, 'type'), member(member(body, 'error'), 'type')],
+    ];
+    words.push(...said.filter((word) => typeof word === 'string'));
     const found = [
       member(at, 'status'),
       member(at, 'statusCode'),
@@ -130,16 +119,14 @@ function factsOf(error: unknown, nowMs: number): Facts {
     ].find((each) => Number.isInteger(each) && (each as number) >= 300 && (each as number) < 600);
     status ??= found as number | undefined;
     if (depth === 0) {
-      const [called] = [member(at, 'code'), member(at, 'name')].filter(
-        (word) => typeof word === 'string' && word !== '',
-      );
+      const called = said.slice(0, 2).find((word) => typeof word === 'string' && word !== '');
       own.push(...[called, found].filter((word) => word !== undefined).map(String));
     }
-    const said = member(details, 'retryAfterMs');
+    const wait = member(details, 'retryAfterMs');
     const headers = [member(at, 'headers'), member(at, 'responseHeaders'), member(response, 'headers')];
     askedMs ??=
-      typeof said === 'number' && said >= 0
-        ? Math.min(said, RETRY_AFTER_MAX_MS)
+      typeof wait === 'number' && wait >= 0
+        ? Math.min(wait, RETRY_AFTER_MAX_MS)
         : headers.map((each) => retryAfterMs(each, nowMs, status === 429)).find((each) => each !== undefined);
     at = member(at, 'cause') ?? member(at, 'lastError');
   }

@@ -48,6 +48,7 @@ export { Reconcilers } from './reconcilers.ts';
 export {
   backoffMs,
   DEFAULT_RETRY,
+  NO_RETRY,
   passingDelayMs,
   type RetryOptions,
   type RetryPolicy,

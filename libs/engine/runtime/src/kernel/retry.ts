@@ -31,6 +31,9 @@ export const DEFAULT_RETRY: RetryPolicy = {
   passing: [],
 };
 
+/** How what is never tried again is retried. */
+export const NO_RETRY: RetryPolicy = { ...DEFAULT_RETRY, attempts: 1, patienceMs: 0 };
+
 /**
  * What a definition says. Delay before attempt n + 1: `min(firstDelayMs * factor ** (n - 1), maxDelayMs)`, of which up to `jitter` is
  * random. `DEFAULT_RETRY` has the defaults.

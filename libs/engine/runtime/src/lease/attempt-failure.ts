@@ -29,7 +29,7 @@ import {
   ProbeError,
   type StepDefinition,
 } from '../definition/index.ts';
-import { DEFAULT_RETRY, type Ports, passingDelayMs, type RetryPolicy, retryDelayMs } from '../kernel/index.ts';
+import { NO_RETRY, type Ports, passingDelayMs, type RetryPolicy, retryDelayMs } from '../kernel/index.ts';
 import type { Draft } from './leased-stream.ts';
 
 /** Failures in a row with the same code, faults that pass by themselves apart, after which a step counts as poison, and the workflow is parked. */
@@ -100,8 +100,7 @@ export function waitDraft(task: TaskState, waiting: TaskState, timerName: string
   const { anchorMs, delayMs } = waiting.retry!;
   const why = waiting.outage?.why ?? waiting.failureCode ?? 'error';
   const of = waiting.outage?.of ?? waiting.step;
-  const { sinceMs = anchorMs, count = 0 } = task.outage ?? {};
-  const outage = { of, why, sinceMs, count: count + 1 };
+  const outage = outageOf(task, of, why, anchorMs);
   const retry = { timer: `retry:${timerName}`, anchorMs, delayMs };
   const message = `It waits with task ${waiting.id} until the newest checkpoint can be checked (${why}).`;
   return {
@@ -114,8 +113,6 @@ export function waitDraft(task: TaskState, waiting: TaskState, timerName: string
 /** Undefined if the task could not be resolved to a step: then nothing is retried. */
 export const policyOf = (error: unknown, step: Pick<StepDefinition, 'retry'> | undefined): RetryPolicy =>
   error instanceof EffectError ? error.retry : (step?.retry ?? NO_RETRY);
-
-const NO_RETRY: RetryPolicy = { ...DEFAULT_RETRY, attempts: 1, patienceMs: 0 };
 
 /** This failure's number among those that use up attempts. */
 const countedOf = ({ failureCount, passingCount = 0 }: TaskState): number => failureCount - passingCount + 1;
@@ -133,15 +130,18 @@ interface Verdict {
   readonly outage: Outage | undefined;
 }
 
+/** The task's outage with one more fault in it. */
+function outageOf({ outage }: TaskState, of: string, why: string, nowMs: number): Outage {
+  return { of, why, sinceMs: outage?.sinceMs ?? nowMs, count: (outage?.count ?? 0) + 1 };
+}
+
 /** Whether the task is tried again after the error: the only place that decides it. */
 export function verdictOf(task: TaskState, error: unknown, policy: RetryPolicy, nowMs: number): Verdict {
   const fault = faultOf(error, policy, nowMs);
   const { patienceMs = 0 } = policy;
   if (fault.kind === 'passing' && patienceMs > 0) {
-    const { sinceMs = nowMs, count = 0 } = task.outage ?? {};
-    const of = error instanceof EffectError ? error.receiver : task.step;
-    const outage = { of, why: fault.why, sinceMs, count: count + 1 };
-    const isWaitedFor = nowMs - sinceMs < patienceMs && (askedMsOf(task, error, fault) ?? 0) <= patienceMs;
+    const outage = outageOf(task, error instanceof EffectError ? error.receiver : task.step, fault.why, nowMs);
+    const isWaitedFor = nowMs - outage.sinceMs < patienceMs && (askedMsOf(task, error, fault) ?? 0) <= patienceMs;
     return { isRetried: isWaitedFor, isPoison: false, fault, outage };
   }
   // Of an irreversible call whose outcome is open, only the recovery table decides, or whoever named the error as final.

@@ -5,7 +5,7 @@
 
 import type { Json } from '@tidemark/core';
 import { asIs, type Definition, type EffectDefinition, FatalError, type StepDefinition } from '../definition/index.ts';
-import { DEFAULT_RETRY } from '../kernel/index.ts';
+import { NO_RETRY } from '../kernel/index.ts';
 
 /** Longest time that compensating a step may take, in milliseconds; effects have their own limit. */
 const STEP_UNDO_TIMEOUT_MS = 60_000;
@@ -58,7 +58,7 @@ const NO_CONFIRMATION: EffectDefinition['confirm'] = {
 };
 const MISSING: Omit<Limits, 'timeoutMs'> = {
   confirm: NO_CONFIRMATION,
-  retry: { ...DEFAULT_RETRY, attempts: 1, patienceMs: 0 },
+  retry: NO_RETRY,
 };
 
 const undoEffect = (limits: Limits, operation: string, undo: Undo): EffectDefinition => ({

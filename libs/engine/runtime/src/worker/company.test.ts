@@ -68,12 +68,14 @@ describe('a company', () => {
     expect(narrowed).toEqual([1, undefined, 1, undefined]);
   });
 
-  it('whoever leaves while waiting leaves nothing behind', () => {
+  it('whoever leaves while waiting leaves nothing behind', async () => {
     const company = new Company((max) => narrowed.push(max));
     company.join(memberOf());
     const suspect = memberOf(0);
     company.join(suspect);
+    const room = company.room(suspect);
     company.leave(suspect);
+    await room;
     expect(narrowed).toEqual([1, undefined]);
     expect(company.join(memberOf())).toBe(true);
   });

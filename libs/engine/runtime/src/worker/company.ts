@@ -17,8 +17,7 @@ export class Company {
   readonly #narrow: (max: number | undefined) => void;
   readonly #running = new Set<Member>();
   #waiting: { readonly member: Member; readonly room: PromiseWithResolvers<void> } | undefined;
-  /** How many jobs the worker may take at most; undefined: as many as it can. */
-  max: number | undefined;
+  #max: number | undefined;
 
   /** `narrow` receives each new `max`. */
   constructor(narrow: (max: number | undefined) => void) {
@@ -45,11 +44,16 @@ export class Company {
     return true;
   }
 
+  /** How many jobs the worker may take at most; undefined: as many as it can. */
+  get max(): number | undefined {
+    return this.#max;
+  }
+
   isWaiting(member: Member): boolean {
     return this.#waiting?.member === member;
   }
 
-  /** Makes room for the one that waits, once its workflow is claimed. Resolves when it may run. */
+  /** Makes room for the one that waits, once its workflow is claimed. Resolves when it may run, or has left. */
   async room(member: Member): Promise<void> {
     // The newest have done least in their lease.
     for (const other of [...this.#running].slice(member.besideMax)) other.stop.hold();
@@ -65,12 +69,15 @@ export class Company {
 
   leave(member: Member): void {
     this.#running.delete(member);
-    if (this.isWaiting(member)) this.#waiting = undefined;
-    if (this.max !== undefined) this.#adapt();
+    if (this.isWaiting(member)) {
+      this.#waiting?.room.resolve();
+      this.#waiting = undefined;
+    }
+    if (this.#max !== undefined) this.#adapt();
   }
 
   #allFit(newcomer: Member): boolean {
-    if (this.max === undefined && newcomer.besideMax === undefined) return true;
+    if (this.#max === undefined && newcomer.besideMax === undefined) return true;
     const besides = this.#running.size;
     return [newcomer, ...this.#running].every(({ besideMax = besides }) => besides <= besideMax);
   }
@@ -85,8 +92,8 @@ export class Company {
     const limits = [...this.#running, ...(this.#waiting === undefined ? [] : [this.#waiting.member])];
     const least = Math.min(...limits.map(({ besideMax = Infinity }) => besideMax));
     const max = least === Infinity ? undefined : least + 1;
-    if (max === this.max) return;
-    this.max = max;
+    if (max === this.#max) return;
+    this.#max = max;
     this.#narrow(max);
   }
 }

@@ -290,7 +290,6 @@ export class Worker {
     const content = StreamContent.from(snapshot, state, ports.digest);
     const { partition } = snapshot;
     let runner: WorkflowRunner | undefined;
-    const lost = new AbortController();
     const stream = new LeasedStream(state, snapshot.next, {
       ports,
       lamport,
@@ -306,12 +305,12 @@ export class Worker {
       },
       onFenced: (error) => {
         runner?.cancel(error);
-        lost.abort();
+        if (this.#company.isWaiting(member)) this.#company.leave(member);
       },
     });
     if (!isRunnable(state)) await stream.catchUp();
     if (!(await this.#claim(stream, partition, member))) return;
-    await this.#room(member, lost.signal);
+    await this.#room(member);
     if (stream.fenced !== undefined) throw stream.fenced;
     const dependencies = { ports, stream, signal: this.#abandon.signal };
     const reads = contextReads(dependencies, content.fork);
@@ -370,7 +369,8 @@ export class Worker {
     if (stream.fenced !== undefined) throw stream.fenced;
     const { workflow, epoch, besideMax } = stream.confirmed;
     if (!isRunnable(stream.confirmed) || (await this.#passOn(stream, partition))) return false;
-    if (!this.#company.join(Object.assign(member, { besideMax: besideMax ?? undefined }))) {
+    member.besideMax = besideMax ?? undefined;
+    if (!this.#company.join(member)) {
       await this.#handOver(stream, partition);
       return false;
     }
@@ -385,11 +385,11 @@ export class Worker {
   }
 
   /** Waits until it may run beside the others here. After too long, and when the worker stops, it is handed over instead. */
-  async #room(member: Member, lost: AbortSignal): Promise<void> {
+  async #room(member: Member): Promise<void> {
     if (!this.#company.isWaiting(member)) return;
     const over = new AbortController();
     void this.#company.room(member).then(() => over.abort());
-    const ends = AbortSignal.any([over.signal, lost, this.#stopping.signal]);
+    const ends = AbortSignal.any([over.signal, this.#stopping.signal]);
     await this.#options.ports.clock.sleep(ROOM_WAIT_MAX_MS, ends);
     if (this.#company.isWaiting(member)) member.stop.hold();
   }

@@ -66,7 +66,7 @@ const nextSchema = z
       task: z.string(),
       step: z.string(),
       alone: z.boolean().meta({ description: 'Without any other beside it, since it may have killed its holder.' }),
-      besideMax: z.number().nullable().meta({
+      beside_max: z.int().nullable().meta({
         description:
           'How many other workflows its holder may run beside it, since it may have killed the last; null: any number.',
       }),
@@ -186,8 +186,12 @@ const planJson = ({ crashes, effects, ...plan }: RecoveryPlan, problems: Readonl
 });
 
 /** The question stands beside it. */
-const nextJson = (next: PlannedNext): z.input<typeof nextSchema> =>
-  next.kind === 'needs-person' || next.kind === 'stopped' ? { kind: next.kind } : next;
+function nextJson(next: PlannedNext): z.input<typeof nextSchema> {
+  if (next.kind === 'needs-person' || next.kind === 'stopped') return { kind: next.kind };
+  if (next.kind !== 'runs') return next;
+  const { besideMax, ...runs } = next;
+  return { ...runs, beside_max: besideMax };
+}
 
 const checkpointJson = ({ sequence, step, atMs, lastAction }: CheckpointRow) => ({
   ...{ sequence_number: sequence, step, at: isoTime(atMs), last_action: lastAction },

@@ -144,7 +144,7 @@ function nextLines(next: Plan['next'], { plan, at }: PlanView): readonly string[
       return [`nothing can run yet: ${showCommand(plan.workflow, at)} says what its tasks wait for`];
     case 'runs': {
       const from = plan.lease === null ? 'the next holder' : 'its holder, or after its lease is revoked the next one,';
-      const others = next.besideMax === null ? '' : ` and at most ${next.besideMax} other workflows on its worker`;
+      const others = next.beside_max === null ? '' : ` and at most ${next.beside_max} other workflows on its worker`;
       const alone = next.alone ? ', and nothing beside it' : others;
       return [`${from} continues with task ${next.task} (${printable(next.step)})${alone}`];
     }
