@@ -107,10 +107,6 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     seconds: 12,
     why: 'A Redis of its own that is killed, hung and flushed.',
   },
-  'libs/adapters/store-postgres/src/own-vectors.test.ts': {
-    seconds: 6,
-    why: 'The whole contract over a database without pgvector.',
-  },
   'libs/adapters/store-postgres/src/pglite-faults.test.ts': {
     seconds: 21,
     why: 'Processes that are killed while they write to a folder.',

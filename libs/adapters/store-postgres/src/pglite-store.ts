@@ -15,7 +15,6 @@ import { PoolClient } from './pool-client.ts';
 import { SCHEMA_TABLES } from './schema-state.ts';
 import { freeRanges } from './sql/share-ranges.ts';
 import { SqlProjectionStore } from './sql-projection-store.ts';
-import { ensureVectorForm, VECTOR_SCRIPTS } from './vector-form.ts';
 
 export type PgliteStoreOptions =
   | {
@@ -29,8 +28,6 @@ export const openPgliteStore = (options: PgliteStoreOptions): RowStore => assemb
 
 export interface PgliteParts {
   readonly answerTimeoutMs?: number;
-  /** False: vectors are stored as bytes. */
-  readonly usePgvector?: boolean;
   /** False: a new database starts without tables. */
   readonly useTemplate?: boolean;
 }
@@ -38,7 +35,7 @@ export interface PgliteParts {
 /** The store with its parts, for tests that reach behind it. */
 export function assemblePglite(
   options: PgliteStoreOptions,
-  { answerTimeoutMs, usePgvector = true, useTemplate = true }: PgliteParts = {},
+  { answerTimeoutMs, useTemplate = true }: PgliteParts = {},
 ): {
   readonly store: RowStore;
   readonly client: PoolClient;
@@ -46,7 +43,7 @@ export function assemblePglite(
 } {
   const folder = 'folder' in options ? takeFolder(options.folder) : undefined;
   const shown = 'folder' in options ? options.folder : 'memory';
-  const tables = useTemplate ? tablesNamed(usePgvector) : null;
+  const tables = useTemplate ? TABLES : null;
   const thread = new PgliteThread({ dataFolder: folder?.data ?? null, tables }, shown);
   const client = new PoolClient({
     // PGlite is one session.
@@ -75,7 +72,6 @@ export function assemblePglite(
     async ensure() {
       // Nobody else uses the folder, so a contraction breaks no older release.
       await migrate(client, shown, { mayContract: true });
-      await ensureVectorForm(client, usePgvector);
       thread.keepTemplate();
       // This process holds the folder's lock, so earlier owners are dead, and it need not wait for them to expire.
       if (isNew) await client.run(freeRanges());
@@ -91,8 +87,7 @@ export function assemblePglite(
 }
 
 /** Digest of all statements that create tables. */
-const tablesNamed = (usePgvector: boolean): string =>
-  createHash('sha256')
-    .update(JSON.stringify([SCHEMA_TABLES, MIGRATIONS, usePgvector ? VECTOR_SCRIPTS : []]))
-    .digest('hex')
-    .slice(0, 12);
+const TABLES = createHash('sha256')
+  .update(JSON.stringify([SCHEMA_TABLES, MIGRATIONS]))
+  .digest('hex')
+  .slice(0, 12);

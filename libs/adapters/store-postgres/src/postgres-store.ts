@@ -8,7 +8,6 @@ import { PoolClient } from './pool-client.ts';
 import { createDatabase, isMissingDatabase } from './postgres-database.ts';
 import { SqlKeyIndex } from './sql-key-index.ts';
 import { SqlProjectionStore } from './sql-projection-store.ts';
-import { ensureVectorForm } from './vector-form.ts';
 
 /** Connections to Postgres that one process holds at most. Overridden by `poolMax`. */
 const POOL_MAX = 4;
@@ -61,7 +60,6 @@ export function assemblePostgres(
         await createDatabase(address);
         await migrate(client, address.shown);
       }
-      await ensureVectorForm(client, true);
     },
     closed: async () => {},
   });

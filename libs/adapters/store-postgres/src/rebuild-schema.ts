@@ -18,7 +18,7 @@ import {
   READ_SCHEMA,
   SEED_PLACEMENTS,
 } from './sql/rebuild/rebuild-schema.ts';
-import { inSchemas, type Schemas, TAKE_VECTOR_TYPE, VECTOR_TYPE } from './sql/rebuild/switch-tables.ts';
+import { inSchemas, type Schemas } from './sql/rebuild/switch-tables.ts';
 import { booleanAt, numberAt, once, type Row, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
 
 /** Bytes of the longest name that Postgres doesn't cut. */
@@ -76,9 +76,6 @@ export class RebuildSchema {
   async ensure(): Promise<void> {
     const { live, fresh, schemas, address } = this.#options;
     await migrate(fresh, address, { migrations: await this.#migrationsInUse(), mayContract: true });
-    const [[row = []] = []] = await fresh.run([once(inSchemas(VECTOR_TYPE, schemas))]);
-    const type = textAt(row, 0);
-    if (type !== 'bytea') await fresh.script(inSchemas(TAKE_VECTOR_TYPE(type), schemas));
     await live.script(inSchemas(SEED_PLACEMENTS, schemas));
   }
 

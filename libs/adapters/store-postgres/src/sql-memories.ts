@@ -1,6 +1,6 @@
 /**
- * Owns memory's operations: which statements run, and how the ranking by words and the one by meaning become one answer. Both forms of
- * vectors give the same answer. Every read names the tenant (I9).
+ * Owns memory's operations: which statements run, and how the ranking by words and the one by meaning become one answer. Every read names
+ * the tenant (I9).
  */
 
 import { InvalidError } from '@tidemark/core';
@@ -16,14 +16,12 @@ import {
   type UnembeddedMemory,
   type WrittenQuery,
 } from '@tidemark/ports';
-import pg from 'pg';
 import { storable } from './binary-array.ts';
 import * as embeddings from './sql/embeddings.ts';
 import { memoryNameOf, memoryOf, readMemories, readMemoriesById, readMemoriesWrittenBy } from './sql/read-memories.ts';
 import { WORDS_AT, wordSearch } from './sql/recall-words.ts';
 import { numberAt, type Row, type Rows, textAt } from './sql-client.ts';
 import { SqlTiers } from './sql-tiers.ts';
-import { readVectorForm } from './vector-form.ts';
 import { VectorSearch } from './vector-search.ts';
 
 /** Results of each ranking, by words and by meaning, that are merged. */
@@ -40,7 +38,6 @@ interface Hit {
 
 export abstract class SqlMemories extends SqlTiers {
   readonly #search = new VectorSearch();
-  #form: Promise<embeddings.VectorForm> | undefined;
 
   memories(request: MemoryQuery): Promise<readonly MemoryRow[]> {
     return this.readAll(readMemories(sayable(request)), (row) => memoryOf(row));
@@ -82,7 +79,7 @@ export abstract class SqlMemories extends SqlTiers {
     const units = [...distinct.values()].map((row) => ({ ...row, vector: unitVector(row.vector) }));
     if (units.length === 0) return;
     const sorted = units.sort((a, b) => a.id - b.id);
-    await this.#inForm((form) => this.client.run([embeddings.putEmbeddings(sorted, form)]));
+    await this.client.run([embeddings.putEmbeddings(sorted)]);
   }
 
   async #byWords(query: RecallQuery): Promise<readonly Ranked<Hit>[]> {
@@ -94,16 +91,7 @@ export abstract class SqlMemories extends SqlTiers {
   async #byMeaning(query: RecallQuery): Promise<readonly Ranked<Hit>[] | null> {
     const { embedding, model } = query;
     if (embedding === null || model === null) return null;
-    const vector = unitVector(embedding);
-    return this.#inForm(async (form) => {
-      if (form === 'bytes') return this.#ownSearch(query, model, vector);
-      const rows = await this.read(embeddings.findNearest(query, model, vector, RANKING_DEPTH));
-      return rankedOf(rows);
-    });
-  }
-
-  async #ownSearch(query: RecallQuery, model: string, vector: Float32Array): Promise<readonly Ranked<Hit>[]> {
-    const near = await this.#search.nearest(this.client, query, model, vector, RANKING_DEPTH);
+    const near = await this.#search.nearest(this.client, query, model, unitVector(embedding), RANKING_DEPTH);
     const ids = near.map(({ id }) => id);
     const marks = near.map(({ mark }) => mark);
     const rows = await this.read(embeddings.readHits(query, ids, marks));
@@ -112,21 +100,6 @@ export abstract class SqlMemories extends SqlTiers {
       const item = hits.get(id);
       return item === undefined ? [] : [{ item, score: similarity }];
     });
-  }
-
-  /** The form of the vectors may have changed since it was read, when another process ran `ensure` after pgvector was installed. */
-  async #inForm<T>(work: (form: embeddings.VectorForm) => Promise<T>): Promise<T> {
-    this.#form ??= readVectorForm(this.client);
-    const form = this.#form;
-    try {
-      return await work(await form);
-    } catch (error) {
-      if (this.#form === form) this.#form = undefined;
-      if (!((error as Error).cause instanceof pg.DatabaseError)) throw error;
-      const now = await readVectorForm(this.client);
-      if (now === (await form.catch(() => now))) throw error;
-      return work(now);
-    }
   }
 }
 

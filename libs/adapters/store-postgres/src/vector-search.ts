@@ -1,5 +1,5 @@
 /**
- * Owns the exact search among a subject's vectors where there is no pgvector. It caches vectors in this process, up to a number of bytes,
+ * Owns the exact search among a subject's vectors, which have the length 1. It caches vectors in this process, up to a number of bytes,
  * and reads them again when the subject's fingerprint has changed. Each search reads the fingerprint first, so it finds what the tables
  * hold at that moment. Vectors are found by tenant and subject alone (I9).
  */
@@ -8,9 +8,9 @@ import type { RecallQuery } from '@tidemark/ports';
 import { readFingerprint, readVectors } from './sql/embeddings.ts';
 import { numberAt, type Row, type SqlRunner, textAt } from './sql-client.ts';
 
-/** Bytes of embeddings of all subjects that this process caches where there is no pgvector. 10,000 with 384 dimensions are 15 MB. */
+/** Bytes of embeddings of all subjects that this process caches. 10,000 with 384 dimensions are 15 MB. */
 const VECTOR_CACHE_MAX_BYTES = 64 * 1024 * 1024;
-/** Without pgvector: embeddings read in one round trip. */
+/** Embeddings read in one round trip. */
 const VECTOR_PAGE_ROWS = 2_000;
 
 interface Kept {

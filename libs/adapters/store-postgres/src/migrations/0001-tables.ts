@@ -346,7 +346,7 @@ create table spend_hours (
  *   contain ('#' is never part of a word), so that the index finds a word among one subject's rows without reading others'.
  * - It stays in the row's page while it fits (`storage main`): ranking reads it, and nothing else.
  * - An index without a list of pending entries: a read never has to search one.
- * - `embedding` has the type `vector` where pgvector is (see ../vector-form.ts); otherwise float4 bytes, little endian.
+ * - `embedding`: float4 bytes, little endian.
  */
 const MEMORIES = `
 create sequence memory_marks;

@@ -26,8 +26,7 @@ export function cacheFolder({ XDG_CACHE_HOME: caches }: NodeJS.ProcessEnv = proc
 }
 
 function templateFile(tables: string): string {
-  const versions = [versionOf('@electric-sql/pglite'), versionOf('@electric-sql/pglite-pgvector')];
-  return path.join(cacheFolder(), `pglite-${versions.join('-')}-${TEMPLATE}-${tables}.tar.zst`);
+  return path.join(cacheFolder(), `pglite-${versionOf('@electric-sql/pglite')}-${TEMPLATE}-${tables}.tar.zst`);
 }
 
 function versionOf(name: string): string {

@@ -8,7 +8,6 @@ import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
-import { vector } from '@electric-sql/pglite-pgvector';
 import { OTHER_TABLES, RENAME_TABLES } from '../sql/rebuild/empty-tables.ts';
 import { forgetTemplate, keepTemplate, readTemplate, unpackTemplate } from './template.ts';
 import type { FromThread, ThreadData, ToThread } from './thread.ts';
@@ -101,7 +100,6 @@ async function start(dataFolder: string | null, template: Blob | undefined): Pro
   const database = new PGlite({
     ...(dataFolder === null ? {} : { dataDir: dataFolder }),
     ...(template === undefined ? {} : { loadDataDir: template }),
-    extensions: { vector },
     relaxedDurability: true,
     initDbStartParams: CREATE,
     startParams: START,

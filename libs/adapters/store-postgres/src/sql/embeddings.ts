@@ -1,18 +1,12 @@
 /**
- * Embeddings: which entries have none, writing them, finding the nearest with pgvector, and reading a subject's for a search without it.
- * Inputs: model, tenant and subject (I9; not for `readUnembedded`, which serves the indexer). Locks: the entry whose embedding is written,
- * shared. Index: memories_mark, memory_embeddings_subject, primary keys. Vectors have the length 1, so the negative inner product (`<#>`)
- * orders as the cosine does. There is no index of neighbours: a subject's rows are few, and the search is exact. Cost: the nearest of
- * 10,000 with 384 dimensions: 10 ms on PGlite.
+ * Embeddings: which entries have none, writing them, and reading a subject's for the search (../vector-search.ts). Inputs: model, tenant
+ * and subject (I9; not for `readUnembedded`, which serves the indexer). Locks: the entry whose embedding is written, shared. Index:
+ * memories_mark, memory_embeddings_subject, primary keys. There is no index of neighbours: a subject's rows are few, and the search is exact.
  */
 
 import type { MemoryEmbedding, RecallQuery } from '@tidemark/ports';
 import { int4s, int8s, texts } from '../binary-array.ts';
 import type { Statement } from '../sql-client.ts';
-import { kindList } from './read-memories.ts';
-
-/** How vectors are stored: as pgvector's type, or as bytes that this library compares itself. */
-export type VectorForm = 'pgvector' | 'bytes';
 
 /** Orders entries by mark, and skips those that are embedded. */
 export const readUnembedded = (model: string, limit: number, after: number): Statement => ({
@@ -26,17 +20,12 @@ order by m.mark limit $3`,
   values: [model, String(after), String(limit)],
 });
 
-const CAST: Record<VectorForm, string> = {
-  pgvector: 'given.embedding::vector',
-  bytes: `decode(given.embedding, 'base64')`,
-};
-
 /** Skips an entry whose words have changed since. */
-export const putEmbeddings = (rows: readonly MemoryEmbedding[], form: VectorForm): Statement => ({
-  name: `put-embeddings-${form}`,
+export const putEmbeddings = (rows: readonly MemoryEmbedding[]): Statement => ({
+  name: 'put-embeddings',
   text: `
 insert into memory_embeddings (id, model, mark, tenant, subject, kind, dimension, embedding)
-select m.id, given.model, m.mark, m.tenant, m.subject, m.kind, given.dimension, ${CAST[form]}
+select m.id, given.model, m.mark, m.tenant, m.subject, m.kind, given.dimension, decode(given.embedding, 'base64')
 from (
   select unnest($1::int8[]) as id, unnest($2::int8[]) as mark, unnest($3::text[]) as model, unnest($4::int4[]) as dimension,
     unnest($5::text[]) as embedding
@@ -49,45 +38,13 @@ on conflict (id, model) do update set mark = excluded.mark, dimension = excluded
     int8s(rows, (row) => row.mark),
     texts(rows, (row) => row.model),
     int4s(rows, (row) => row.vector.length),
-    texts(rows, (row) => (form === 'pgvector' ? vectorText(row.vector) : bytesText(row.vector))),
+    texts(rows, ({ vector }) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64')),
   ],
 });
 
 /** Finds the subject by its hashes alone, which spares a comparison for each row; the read of the entries compares the names. */
 const scope = `tenant = $1 and hashtextextended(subject, 0) = hashtextextended($2::text, 0)
   and hashtextextended(subject, 1) = hashtextextended($2::text, 1) and model = $3`;
-
-const nearest = `
-with nearest as materialized (
-  select id, mark, - distance as similarity
-  from (
-    select id, mark, embedding <#> $4::vector as distance from memory_embeddings
-    where ${scope} and dimension = $5 and kind = any ($6::text[])
-    offset 0
-  ) compared
-  order by distance, id limit $7
-)
-select m.id, similarity, m.lamport, m.kind, m.key
-from nearest cross join lateral (
-  select id, lamport, kind, key from memories
-  where id = nearest.id and mark = nearest.mark and tenant = $1 and subject = $2 and not is_forgotten
-  offset 0
-) m
-order by similarity desc, m.lamport desc, m.kind, m.key`;
-
-export const findNearest = (query: RecallQuery, model: string, vector: Float32Array, limit: number): Statement => ({
-  name: 'find-nearest',
-  text: nearest,
-  values: [
-    query.tenant,
-    query.subject,
-    model,
-    vectorText(vector),
-    String(vector.length),
-    kindList(query.kinds),
-    String(limit),
-  ],
-});
 
 /** Changes whenever an embedding of the subject does: marks only grow. */
 export const readFingerprint = (query: RecallQuery, model: string): Statement => ({
@@ -117,9 +74,3 @@ from (select unnest($3::int8[]) as id, unnest($4::int8[]) as mark) given cross j
 ) m`,
   values: [query.tenant, query.subject, int8s(ids, (id) => id), int8s(marks, (mark) => mark)],
 });
-
-/** Eight digits: a float4 has no more, and PGlite reads long ones ten times slower. */
-const vectorText = (vector: Float32Array): string =>
-  `[${Array.from(vector, (value) => value.toPrecision(8)).join(',')}]`;
-const bytesText = (vector: Float32Array): string =>
-  Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64');

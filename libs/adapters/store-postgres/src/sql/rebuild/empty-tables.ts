@@ -16,8 +16,12 @@ where relkind = 'r' and relnamespace = 'public'::regnamespace
 export const RENAME_TABLES = 'update meta set incarnation = gen_random_uuid()';
 
 export const EMPTY_TABLES = `
-do $$ begin
-  execute (select 'truncate ' || string_agg(name, ', ') || ' restart identity' from (${OTHER_TABLES}) others);
+do $$ declare name text; has_rows boolean; begin
+  for name in ${OTHER_TABLES} loop
+    -- To truncate a table that has no row takes as long as one that has.
+    execute 'select exists (select from ' || name || ')' into has_rows;
+    if has_rows then execute 'truncate ' || name || ' restart identity'; end if;
+  end loop;
 end $$;
 update ranges set owner = null;
 update meta set ready = false;

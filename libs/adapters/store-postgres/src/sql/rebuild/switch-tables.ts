@@ -11,15 +11,6 @@ export const WHOLE_TABLES = `
 set local enable_seqscan = on; set local enable_bitmapscan = on; set local enable_hashjoin = on; set local enable_mergejoin = on;
 set local plan_cache_mode = auto`;
 
-/** How vectors are stored in use (see vector-form.ts), by the type's full name. */
-export const VECTOR_TYPE = `
-select format_type(atttypid, null) from pg_attribute
-where attrelid = 'LIVE.memory_embeddings'::regclass and attname = 'embedding' and not attisdropped`;
-
-export const TAKE_VECTOR_TYPE = (type: string): string => `
-alter table FRESH.memory_embeddings alter column embedding type ${type} using null;
-alter table FRESH.memory_embeddings alter column embedding set storage external`;
-
 /** Nobody places, projects or claims partitions until the transaction ends. */
 export const LOCK_WRITERS = 'lock table LIVE.partitions, LIVE.placements in exclusive mode';
 
