@@ -1,7 +1,7 @@
 /**
  * Owns `testWorld`: a whole Tidemark in one process for users' tests, with time under control, effects that can be stubbed, and a worker
- * that dies exactly where the test says; another resumes, as in production. The runtime, the fold and the rows are the real ones; the log
- * is in memory.
+ * that dies exactly where the test says; another resumes, as in production. The runtime and the fold are the real ones; the log and the rows
+ * are in memory, under the contracts of the real ones.
  */
 
 import { decodeRecord } from '@tidemark/codec';
@@ -42,8 +42,8 @@ import {
   Worker,
   type WorkerOptions,
 } from '@tidemark/runtime';
-import { openScratchStore } from '@tidemark/store-postgres';
 import { tokenizerById } from '@tidemark/tokenizer';
+import { SimulatedStore } from './engine/simulated-store.ts';
 import { SimulatedLog } from './simulated-log.ts';
 
 const PARTITIONS = 16;
@@ -85,7 +85,7 @@ type Stub = (request: never, context: { readonly key: string; readonly signal: A
 
 /** Opens a world. Close it when the test ends. */
 export async function testWorld(options: TestWorldOptions): Promise<TestWorld> {
-  const store = openScratchStore();
+  const store = new SimulatedStore();
   const world = new TestWorld(options, store);
   await world.begin();
   return world;

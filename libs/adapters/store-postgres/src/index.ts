@@ -10,5 +10,4 @@ export { openPgliteRebuild, openPostgresRebuild, unfinishedPostgresRebuild } fro
 export { openPgliteStore, type PgliteStoreOptions } from './pglite-store.ts';
 export { openPostgresStore, type PostgresStoreOptions } from './postgres-store.ts';
 export type { RebuildPurpose } from './rebuild-schema.ts';
-export { openScratchStore } from './scratch-store.ts';
 export { checkSession } from './session-check.ts';

@@ -1,6 +1,6 @@
 /**
- * Owns a ProjectionStore in memory for the runtime's own tests: it keeps P1 to P3 as the contract has them, and each of its
- * operations can be made to wait or to fail. It survives nothing. Must not be used outside tests.
+ * Owns a ProjectionStore in memory for tests, the runtime's own and those of users' workflows: it keeps P1 to P3 as the contract has them,
+ * and each of its operations can be made to wait or to fail. It survives nothing. Must not be used outside tests.
  */
 
 import {

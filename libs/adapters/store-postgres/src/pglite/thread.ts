@@ -41,7 +41,6 @@ export class PgliteThread {
   readonly #data: ThreadData;
   readonly #shown: string;
   #worker: Worker | undefined;
-  #isRef = true;
   #started: Promise<void> | undefined;
   #listener: ThreadListener | undefined;
   /** Messages of the listener that the thread has not answered. */
@@ -84,17 +83,6 @@ export class PgliteThread {
     this.#worker.postMessage(message, [bytes.buffer as ArrayBuffer]);
   }
 
-  /** Sets whether the thread keeps the process alive. */
-  ref(): void {
-    this.#isRef = true;
-    this.#worker?.ref();
-  }
-
-  unref(): void {
-    this.#isRef = false;
-    this.#worker?.unref();
-  }
-
   /** Call this once the tables exist: a database that was created for them becomes the template of others. */
   keepTemplate(): void {
     this.#worker?.postMessage({ kind: 'keep' } satisfies ToThread);
@@ -127,7 +115,6 @@ export class PgliteThread {
     const url = new URL('./worker.ts', import.meta.url);
     const worker = new Worker(url, { workerData: this.#data, name: 'tidemark-pglite' });
     this.#worker = worker;
-    if (!this.#isRef) worker.unref();
     let failure: Error | undefined;
     const timer = setTimeout(() => void worker.terminate(), PGLITE_START_TIMEOUT_MS);
     worker.on('error', (error) => {
