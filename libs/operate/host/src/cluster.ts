@@ -42,14 +42,15 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
     const telemetry = await openMeasuring({ metrics, traces, listen, onWarning }, opened);
     const redis = { url: config.redisUrl, prefix: config.topic, tls: config.tls.redis };
     const below = await openBelow(config, opened, options);
-    const { openBullmqQueue, openRedisHints, openRedisLiveness, openRedisWatch } = await import(
+    const { openBullmqQueue, openRedisCalls, openRedisHints, openRedisLiveness, openRedisWatch } = await import(
       '@tidemark/queue-bullmq'
     );
     const hints = await opened.add(openRedisHints(redis));
     const liveness = await opened.add(openRedisLiveness({ ...redis, presence: config.presence }));
     const plainWatch = await opened.add(openRedisWatch(redis));
     const watch = below.keys === undefined ? plainWatch : new SealedWatch(plainWatch, below.keys.workflows);
-    const ports = { queue: await opened.add(openBullmqQueue(redis)), hints, liveness, watch };
+    const calls = await opened.add(openRedisCalls(redis));
+    const ports = { queue: await opened.add(openBullmqQueue(redis)), hints, liveness, watch, calls };
     const { retention } = config.tiers;
     const parts = { partitionsMax, admission, embedder, retention, traces };
     return hostOver({ below, ports, telemetry, onSecret, onWarning, ...parts }, opened);

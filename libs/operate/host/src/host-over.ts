@@ -41,7 +41,7 @@ export async function openMeasuring(
 
 interface Over extends Omit<HostOptions, 'tiers' | 'keys' | 'secrets'> {
   readonly below: Below;
-  readonly ports: Pick<Ports, 'queue' | 'hints' | 'liveness' | 'watch'>;
+  readonly ports: Pick<Ports, 'queue' | 'hints' | 'liveness' | 'watch' | 'calls'>;
   readonly telemetry: Telemetry;
   readonly embedder: Embedder | null;
   readonly onSecret: OnSecret;

@@ -20,6 +20,7 @@ import type {
   Tokenizer,
   WorkflowId,
 } from '@tidemark/core';
+import type { CallScope } from '@tidemark/ports';
 import type { OnSecret, RetryPolicy } from '../kernel/index.ts';
 import type { Model, ModelAnswer, ModelRequest } from './model.ts';
 import type { HandOver, PhaseDefinition } from './working-memory.ts';
@@ -129,6 +130,8 @@ export interface EffectDefinition {
   readonly retry: RetryPolicy;
   /** Whom it calls, for people; absent: the operation. */
   readonly receiver?: string | undefined;
+  /** What a call with this request shares with others; absent: the operation alone, without limits. */
+  readonly scopesOf?: ((request: Json) => readonly CallScope[] | Promise<readonly CallScope[]>) | undefined;
   readonly parseRequest: Parse;
   readonly parseResponse: Parse;
   /** The request or the response has fields that are marked as secret. */

@@ -14,6 +14,7 @@ import {
 } from '@tidemark/core';
 import type { Recalled, RecallQuery } from '@tidemark/memory';
 import type {
+  CallLimiter,
   Clock,
   Digest,
   EventLog,
@@ -87,6 +88,8 @@ export interface Ports {
   readonly liveness: Liveness;
   /** Absent: running steps can't be watched from other processes. */
   readonly watch?: WatchBus | undefined;
+  /** Absent: calls to the outside have no limits, and no circuit breaks. */
+  readonly calls?: CallLimiter | undefined;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
   readonly prng: Prng;

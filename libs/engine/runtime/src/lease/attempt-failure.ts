@@ -17,6 +17,7 @@ import {
   type TaskState,
 } from '@tidemark/core';
 import {
+  CallWaitError,
   causeOf,
   type Definition,
   EffectError,
@@ -132,17 +133,28 @@ interface Verdict {
 
 /** The task's outage with one more fault in it. */
 function outageOf({ outage }: TaskState, of: string, why: string, nowMs: number): Outage {
-  return { of, why, sinceMs: outage?.sinceMs ?? nowMs, count: (outage?.count ?? 0) + 1 };
+  const inLine = outage?.inLineMs === undefined ? {} : { inLineMs: outage.inLineMs };
+  return { of, why, sinceMs: outage?.sinceMs ?? nowMs, count: (outage?.count ?? 0) + 1, ...inLine };
+}
+
+/** The same with a wait for a call that was not made: it is no further fault, and no patience is used up in line. */
+function heldOutage(task: TaskState, of: string, { why, turnMs }: Pick<CallWaitError, 'why' | 'turnMs'>, nowMs: number): Outage {
+  const { sinceMs = nowMs, count = 1, inLineMs = 0 } = task.outage ?? {};
+  return { of, why, sinceMs, count, inLineMs: inLineMs + turnMs };
 }
 
 /** Whether the task is tried again after the error: the only place that decides it. */
 export function verdictOf(task: TaskState, error: unknown, policy: RetryPolicy, nowMs: number): Verdict {
   const fault = faultOf(error, policy, nowMs);
   const { patienceMs = 0 } = policy;
-  if (fault.kind === 'passing' && patienceMs > 0) {
-    const outage = outageOf(task, error instanceof EffectError ? error.receiver : task.step, fault.why, nowMs);
-    const isWaitedFor = nowMs - outage.sinceMs < patienceMs && (askedMsOf(task, error, fault) ?? 0) <= patienceMs;
-    return { isRetried: isWaitedFor, isPoison: false, fault, outage };
+  const wait = causeOf(error);
+  const isTurn = wait instanceof CallWaitError && wait.isTurn;
+  if (fault.kind === 'passing' && (patienceMs > 0 || isTurn)) {
+    const of = error instanceof EffectError ? error.receiver : task.step;
+    const outage = wait instanceof CallWaitError ? heldOutage(task, of, { turnMs: wait.turnMs, why: fault.why }, nowMs) : outageOf(task, of, fault.why, nowMs);
+    const hasPatience = nowMs - outage.sinceMs - (task.outage?.inLineMs ?? 0) < patienceMs;
+    const isWaitedFor = hasPatience && (askedMsOf(task, error, fault) ?? 0) <= patienceMs;
+    return { isRetried: isTurn || isWaitedFor, isPoison: false, fault, outage };
   }
   // Of an irreversible call whose outcome is open, only the recovery table decides, or whoever named the error as final.
   const isFinal =
@@ -165,10 +177,14 @@ function delayOf(
   random: number,
 ): number {
   const askedMs = askedMsOf(task, error, fault);
+  const wait = causeOf(error);
+  // Each has a moment of its own.
+  if (wait instanceof CallWaitError) return wait.waitMs;
   if (outage === undefined) return retryDelayMs(policy, countedOf(task), random, askedMs);
   const delayMs = passingDelayMs(policy, outage.count, random, askedMs);
   // A wait that was asked for may end after the patience: it is never shortened.
-  return askedMs ? delayMs : Math.min(delayMs, outage.sinceMs + (policy.patienceMs ?? 0) - nowMs);
+  const endMs = outage.sinceMs + (outage.inLineMs ?? 0) + (policy.patienceMs ?? 0);
+  return askedMs ? delayMs : Math.min(delayMs, endMs - nowMs);
 }
 
 const mayPark = (onFailure: Definition['onFailure']): boolean =>
