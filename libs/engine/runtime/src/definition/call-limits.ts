@@ -90,12 +90,12 @@ export function callScopes(own: readonly string[], limits: readonly CallLimit[] 
 const withoutGaps = (scope: CallScope): CallScope =>
   Object.fromEntries(Object.entries(scope).filter(([, value]) => value !== undefined)) as unknown as CallScope;
 
-/** The limit in words: `openai: 600 calls per 1m`. */
+/** The limit in words: `openai: 600 per 60 s`. */
 export function limitWords({ key, rate, tokens, concurrency }: CallScope): string {
-  const per = (of: CallRate, what: string): string => `${of.count} ${what} in ${of.perMs / 1_000} s`;
+  const per = (of: CallRate, what: string): string => `${of.count}${what} per ${of.perMs / 1_000} s`;
   const words = [
-    ...(rate === undefined ? [] : [per(rate, 'calls')]),
-    ...(tokens === undefined ? [] : [per(tokens, 'tokens')]),
+    ...(rate === undefined ? [] : [per(rate, '')]),
+    ...(tokens === undefined ? [] : [per(tokens, ' tokens')]),
     ...(concurrency === undefined ? [] : [`${concurrency} at once`]),
   ];
   return `${key.replace(/^limit /, '')}: ${words.join(', ') || 'as fast as it answers'}`;
