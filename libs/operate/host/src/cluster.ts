@@ -33,7 +33,7 @@ export interface OpenOptions {
 
 /** Connects. Throws `UnavailableError` that names the address without credentials when a server can't be reached. */
 export function openCluster(config: ClusterConfig, options: OpenOptions = {}): Promise<Host> {
-  const { metrics, traces, partitionsMax, admission, onSecret } = config;
+  const { metrics, traces, partitionsMax, admission, onSecret, recovery } = config;
   const { onWarning } = options;
   // Without words there is nothing to embed.
   const embedder = config.memoryWords === 'off' ? null : embedderIn(config.embedderFolder);
@@ -53,7 +53,7 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
     const ports = { queue: await opened.add(openBullmqQueue(redis)), hints, liveness, watch, calls };
     const { retention } = config.tiers;
     const parts = { partitionsMax, admission, embedder, retention, traces };
-    return hostOver({ below, ports, telemetry, onSecret, onWarning, ...parts }, opened);
+    return hostOver({ below, ports, telemetry, onSecret, recovery, onWarning, ...parts }, opened);
   });
 }
 

@@ -14,6 +14,7 @@ import type {
   Fragment,
   Json,
   ParentClosePolicy,
+  RecoveryOptions,
   Sequence,
   Spend,
   TaskId,
@@ -402,6 +403,8 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly onSecret?: OnSecret | undefined;
   /** Time in milliseconds from its opening after which a workflow is cancelled. Absent: no limit. */
   readonly timeoutMs?: number | undefined;
+  /** How its workflows are run again after crashes, where it isn't as the fleet's are (`TIDEMARK_RECOVERY`). */
+  readonly recovery?: RecoveryOptions | undefined;
   /** Checkpoints after which a person is asked whether the workflow should continue. */
   readonly stepBudget: number;
   /** For each older version that can still run: converts belief and task inputs to those of the next version. */

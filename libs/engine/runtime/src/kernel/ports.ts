@@ -7,6 +7,7 @@ import {
   type Offset,
   type Partition,
   type PartitionState,
+  type RecoveryPolicy,
   type TenantId,
   tick,
   type UnavailableError,
@@ -100,6 +101,8 @@ export interface Ports {
   readonly secrets?: FieldKeys | undefined;
   /** The policy on secrets in what workflows store; absent: those of callers are counted, and all are stored as they are. */
   readonly secretPolicy?: SecretPolicy | undefined;
+  /** How workflows are run again after crashes, where their definition doesn't say; absent: `DEFAULT_RECOVERY`. */
+  readonly recovery?: RecoveryPolicy | undefined;
   /** Absent: nothing is injected, and no step can recall. */
   readonly memory?: SessionMemory | undefined;
 }

@@ -13,6 +13,7 @@ import {
   isOpen,
   type Json,
   type Outage,
+  type Retry,
   type TaskId,
   type TaskState,
 } from '@tidemark/core';
@@ -98,15 +99,24 @@ export function failureDrafts(
 
 /** Lets a task wait as long as another, of which `waiting` is the state, for whom that one waits: it uses up no attempt of its own. */
 export function waitDraft(task: TaskState, waiting: TaskState, timerName: string, startedAtMs: number): Draft {
-  const { anchorMs, delayMs } = waiting.retry!;
   const why = waiting.outage?.why ?? waiting.failureCode ?? 'error';
-  const of = waiting.outage?.of ?? waiting.step;
-  const outage = outageOf(task, of, why, anchorMs);
-  const retry = { timer: `retry:${timerName}`, anchorMs, delayMs };
+  const outage = outageOf(task, waiting.outage?.of ?? waiting.step, why, waiting.retry!.anchorMs);
   const message = `It waits with task ${waiting.id} until the newest checkpoint can be checked (${why}).`;
+  return restDraft(task, outage, { ...waiting.retry!, timer: `retry:${timerName}` }, startedAtMs, message);
+}
+
+/** Lets a task wait after a crash of its worker: no attempt is used up by that, and no patience. */
+export function crashRestDraft(task: TaskState, restMs: number, timerName: string, nowMs: number): Draft {
+  const outage = heldOutage(task, task.step, { why: 'its worker crashed', turnMs: restMs }, nowMs);
+  const retry = { timer: `retry:${timerName}`, anchorMs: nowMs, delayMs: restMs };
+  return restDraft(task, outage, retry, nowMs, 'Its worker crashed; it rests before it is run again.');
+}
+
+function restDraft(task: TaskState, outage: Outage, retry: Retry, startedAtMs: number, message: string): Draft {
+  const { why: code } = outage;
   return {
     type: 'StepFailed',
-    control: { task: task.id, attempt: task.failureCount + 1, code: why, retry, startedAtMs, outage },
+    control: { task: task.id, attempt: task.failureCount + 1, code, retry, startedAtMs, outage },
     payload: { error: { name: 'Error', message } },
   };
 }
