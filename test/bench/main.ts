@@ -10,6 +10,7 @@ import { controlParts, measureControl } from './control/control.ts';
 import { measureEffectPath } from './effect-path.ts';
 import { LOAD_USAGE, measureLoad } from './load/load.ts';
 import { measureLooks } from './looks.ts';
+import { measureOutage, OUTAGE_USAGE } from './outage.ts';
 import { measurePartitions } from './partitions.ts';
 import { PEERS_USAGE, peersCommand } from './peers/command.ts';
 import { rawLoopNs } from './raw.ts';
@@ -30,10 +31,11 @@ const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster|c
        npm run bench -- tiers [--json] [--only compression|archive|rebuild|restore|commits|encryption]
        ${PEERS_USAGE}
        ${LOAD_USAGE}
+       ${OUTAGE_USAGE}
        ${SCALING_USAGE}`;
 
 // Suites with options of their own.
-const own = { load: measureLoad, peers: peersCommand, scaling: printScaling }[process.argv[2] ?? ''];
+const own = { load: measureLoad, outage: measureOutage, peers: peersCommand, scaling: printScaling }[process.argv[2] ?? ''];
 if (own !== undefined) {
   const report = new Report(process.argv.includes('--json'));
   const code = await own(process.argv.slice(3), report);

@@ -408,7 +408,7 @@ export const FOLD_MUTATIONS: Mutations = {
   },
   'crash-window-off-by-one': {
     file: RECOVERY,
-    edits: [['recentCount > RECOVERY_ATTEMPTS_MAX', 'recentCount > RECOVERY_ATTEMPTS_MAX + 1']],
+    edits: [['recentCount > attempts', 'recentCount > attempts + 1']],
     caughtBy: RECOVERY_TEST,
     breaks: 'A workflow that keeps dying within an hour is handed to a person.',
   },

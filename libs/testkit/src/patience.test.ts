@@ -39,6 +39,7 @@ const EFFECTS = {
     ...shape,
     retry: { attempts: 2, firstDelayMs: 1_000, passing: ['409'], nonRetryable: ['429'] },
   }),
+  asked: defineEffect({ operation: 'payments.asked', kind: 'idempotent', ...shape, retry: RETRY }),
   short: defineEffect({
     operation: 'payments.short',
     kind: 'idempotent',
@@ -163,7 +164,7 @@ describe('a fault that passes by itself', () => {
 
   it('is waited for as long as the receiver asks, within a day', async () => {
     const asked = ['3600', 'Tue, 24 Nov 2020 10:00:00 GMT', 'soon', '31536000'];
-    const { run } = await paying('credit', (call) => {
+    const { run } = await paying('asked', (call) => {
       const after = asked[call - 1];
       if (after !== undefined) throw answered(429, { 'retry-after': after });
       return { id: 'c' };

@@ -17,7 +17,7 @@ import {
 } from '@tidemark/core';
 import { Host } from '@tidemark/host';
 import { type Clock, type EventLog, type LogRecord, noTelemetry, type RowStore, type Telemetry } from '@tidemark/ports';
-import { createMemoryHints, createMemoryLiveness, createMemoryQueue } from '@tidemark/queue-memory';
+import { createMemoryCalls, createMemoryHints, createMemoryLiveness, createMemoryQueue } from '@tidemark/queue-memory';
 import {
   bulkHost,
   type CallEffect,
@@ -123,6 +123,7 @@ export class TestWorld {
       queue: createMemoryQueue(),
       hints: createMemoryHints(),
       liveness: createMemoryLiveness(),
+      calls: createMemoryCalls({ monotonicMs: () => clock.nowMs() }),
       telemetry: options.telemetry ?? noTelemetry,
       secretPolicy: options.secretPolicy,
       clock,

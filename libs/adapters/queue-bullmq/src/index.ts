@@ -3,6 +3,7 @@
 export { type BullmqQueueOptions, openBullmqQueue } from './bullmq-queue.ts';
 export { QUEUE_LIMITS, type QueueLimits } from './limits.ts';
 export type { PresenceTls } from './presence-server.ts';
+export { openRedisCalls, type RedisCallsOptions } from './redis-calls.ts';
 export { openRedisHints, openRedisWatch, type RedisHintsOptions } from './redis-hints.ts';
 export {
   openRedisLiveness,

@@ -1,6 +1,7 @@
 /** Owns sending a Lua script: by digest, and whole when the server doesn't know it (new, restarted, flushed). */
 
 import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 
 export interface Script {
@@ -20,3 +21,6 @@ export function script(lua: string): Script {
     },
   };
 }
+
+/** The script that these files make, one after the other: those before the last one have functions that scripts share. */
+export const scriptOf = (...files: readonly URL[]): Script => script(files.map((file) => readFileSync(file, 'utf8')).join('\n'));

@@ -1,5 +1,6 @@
 /** Entry point of @tidemark/queue-memory. */
 
+export { createMemoryCalls } from './memory-calls.ts';
 export { createMemoryHints } from './memory-hints.ts';
 export { createMemoryLiveness } from './memory-liveness.ts';
 export { createMemoryQueue } from './memory-queue.ts';

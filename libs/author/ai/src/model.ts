@@ -1,7 +1,7 @@
 /** Owns a model that steps may call, over any provider of the AI SDK. Must not record, count or retry anything: the runtime does. */
 
 import type { Tokenizer } from '@tidemark/core';
-import { DEFAULT_RETRY, type Model, type RetryOptions, retryPolicy } from '@tidemark/runtime';
+import { type CallLimit, callLimitProblems, DEFAULT_RETRY, type Model, type RetryOptions, retryPolicy } from '@tidemark/runtime';
 import { tokenizerFor } from '@tidemark/tokenizer';
 import { z } from 'zod';
 import { ask } from './ask.ts';
@@ -32,6 +32,11 @@ export interface ModelOptions {
   readonly timeoutMs?: number | undefined;
   /** Overrides the defaults: 5 attempts, and a day for faults that pass by themselves; from 1 s doubling up to 5 minutes. */
   readonly retry?: RetryOptions | undefined;
+  /**
+   * What its calls may take of what they share, over the whole fleet; who can't call waits without a worker. All that name a `key` share it.
+   * Without one the limit is this model's own.
+   */
+  readonly limits?: readonly CallLimit[] | undefined;
   /** Texts that are masked in errors, besides the provider's headers and whatever looks like a key. */
   readonly secrets?: readonly string[] | undefined;
 }
@@ -60,6 +65,9 @@ const optionsSchema = z
         passing: z.array(z.string().min(1)),
       })
       .partial(),
+    limits: z.custom<readonly CallLimit[]>((value) => callLimitProblems(value, true).length === 0, {
+      error: ({ input }) => callLimitProblems(input, true).join('; '),
+    }),
     secrets: z.array(z.string()),
   })
   .partial();
@@ -72,7 +80,7 @@ export function traitsOf(languageModel: SupportedModel, options: ModelOptions): 
     what: `options of the model ${provider} ${modelId}`,
     remedy: 'See ModelOptions.',
   });
-  const { tokenizer = tokenizerFor(modelId), prices = defaultPrices(), maxOutputTokens, timeoutMs, retry } = options;
+  const { tokenizer = tokenizerFor(modelId), prices = defaultPrices(), maxOutputTokens, timeoutMs, retry, limits } = options;
   return {
     provider,
     modelId,
@@ -83,6 +91,7 @@ export function traitsOf(languageModel: SupportedModel, options: ModelOptions): 
       ...retryPolicy(retry, { ...DEFAULT_RETRY, firstDelayMs: MODEL_DELAY_DEFAULT_MS }),
       nonRetryable: [...new Set([...FINAL_CODES, ...(retry?.nonRetryable ?? [])])],
     },
+    ...(limits !== undefined && { limits }),
     costMicros: (usage) => prices.costMicros(provider, modelId, usage),
   };
 }

@@ -58,6 +58,7 @@ export interface HttpEffectSpec<Request extends Schema, Response extends Schema>
     | 'confirm'
     | 'probeFences'
     | 'afterSilence'
+    | 'limits'
   > {
   /** The request to send; it sends nothing itself. It should be the same for the same input: receivers compare. */
   readonly send: (request: Parsed<NoInfer<Request>>) => Awaitable<HttpRequest>;
@@ -91,6 +92,7 @@ export function httpEffect<Request extends Schema, Response extends Schema>(
   const { operation, probe, compensate } = spec;
   const receive = spec.receive ?? ((answer: HttpAnswer) => answer.json() as Given<NoInfer<Response>>);
   const exchange = new Exchange(spec);
+  const made = new MadeRequests(spec.send);
   const effect = defineEffect<Request, Response>({
     operation,
     kind: spec.kind,
@@ -103,7 +105,9 @@ export function httpEffect<Request extends Schema, Response extends Schema>(
     confirm: spec.confirm,
     probeFences: spec.probeFences,
     afterSilence: spec.afterSilence,
-    call: async (request, context) => receive(await exchange.call(() => spec.send(request), context)),
+    limits: spec.limits,
+    receiver: async (request) => new URL((await made.ahead(request)).url).origin,
+    call: async (request, context) => receive(await exchange.call(() => made.once(request), context)),
     ...(probe && {
       probe: async (
         key: string,
@@ -117,6 +121,29 @@ export function httpEffect<Request extends Schema, Response extends Schema>(
     }),
   });
   return finalWhenRefused(effect);
+}
+
+/** Whom a call calls must be known before its turn; what was made for that is sent, so that `send` runs once a call. */
+class MadeRequests<Request> {
+  readonly #send: (request: Request) => Awaitable<HttpRequest>;
+  readonly #made = new WeakMap<object, HttpRequest>();
+
+  constructor(send: (request: Request) => Awaitable<HttpRequest>) {
+    this.#send = send;
+  }
+
+  async ahead(request: Request): Promise<HttpRequest> {
+    const made = await this.#send(request);
+    if (typeof request === 'object' && request !== null) this.#made.set(request, made);
+    return made;
+  }
+
+  once(request: Request): Awaitable<HttpRequest> {
+    const key: object = Object(request);
+    const made = this.#made.get(key);
+    this.#made.delete(key);
+    return made ?? this.#send(request);
+  }
 }
 
 /** The two ways to send: a call, which acts and carries the key, and a probe, which does neither. */

@@ -3,6 +3,7 @@
  * all of them at once.
  */
 
+import { CRASH_TIMES_MAX, type RecoveryOptions } from '@tidemark/core';
 import { checkedDuration, type EffectDefinition } from '@tidemark/runtime';
 import { toJSONSchema, type ZodType } from 'zod';
 import { CONTEXT_MEMBERS, type ContextSpec, contextProblems } from './context-spec.ts';
@@ -19,6 +20,9 @@ const PARALLEL_MAX_COUNT = 256;
 /** Most unflushed staged checkpoints of a definition, and for how many milliseconds. */
 const STAGED_STEPS_MAX_COUNT = 1_000;
 const STAGED_DELAY_MAX_MS = 10_000;
+
+/** Longest time in which crashes count, and longest wait after one: 30 days. */
+const RECOVERY_TIME_MAX_MS = 30 * 86_400_000;
 
 /** A spec of any types, also from callers without types. */
 export interface AnySpec extends ContextSpec {
@@ -38,6 +42,7 @@ export interface AnySpec extends ContextSpec {
   readonly begin: unknown;
   readonly steps: { readonly [step: string]: AnyStep };
   readonly parallel?: number | undefined;
+  readonly recovery?: RecoveryOptions | undefined;
   readonly staging?: { readonly steps?: number | undefined; readonly delayMs?: number | undefined } | undefined;
   readonly durability?: string | undefined;
   readonly retry?: object | undefined;
@@ -71,6 +76,7 @@ const KNOWN = [
     'parallel',
     'durability',
     'staging',
+    'recovery',
     'retry',
     'placement',
     'onFailure',
@@ -122,7 +128,7 @@ function settingProblems(spec: AnySpec): DefinitionProblem[] {
     problems.push(problem('version-invalid', 'version must be a whole number, 1 or more.'));
   }
   if (typeof spec.begin !== 'function') problems.push(problem('begin-missing', 'begin must be a function.'));
-  problems.push(...stagingProblems(spec.staging));
+  problems.push(...stagingProblems(spec.staging), ...recoveryProblems(spec.recovery));
   problems.push(...countProblems('parallel-invalid', 'parallel', spec.parallel, PARALLEL_MAX_COUNT));
   if (!PLACEMENTS.includes(spec.placement)) {
     problems.push(problem('placement-invalid', "placement must be 'exclusive' or 'shared'."));
@@ -185,6 +191,19 @@ function stagingProblems(staging: AnySpec['staging']): DefinitionProblem[] {
     ...unknownMembers('staging', staging, ['steps', 'delayMs']),
     ...countProblems('staging-invalid', 'staging.steps', staging.steps, STAGED_STEPS_MAX_COUNT),
     ...countProblems('staging-invalid', 'staging.delayMs', staging.delayMs, STAGED_DELAY_MAX_MS),
+  ];
+}
+
+function recoveryProblems(recovery: AnySpec['recovery']): DefinitionProblem[] {
+  if (recovery === undefined) return [];
+  const code = 'recovery-invalid';
+  if (!isRecord(recovery)) return [problem(code, 'recovery must be an object with attempts, windowMs or delayMs.')];
+  const { attempts, windowMs, delayMs } = recovery;
+  return [
+    ...unknownMembers('recovery', recovery, ['attempts', 'windowMs', 'delayMs']),
+    ...countProblems(code, 'recovery.attempts', attempts, CRASH_TIMES_MAX - 1),
+    ...countProblems(code, 'recovery.windowMs', windowMs, RECOVERY_TIME_MAX_MS),
+    ...countProblems(code, 'recovery.delayMs', delayMs === 0 ? undefined : delayMs, RECOVERY_TIME_MAX_MS),
   ];
 }
 

@@ -4,7 +4,7 @@
  */
 
 import type { EffectKind } from '@tidemark/core';
-import type { ConfirmationPolicy, RetryOptions, RetryPolicy } from '@tidemark/runtime';
+import { type ConfirmationPolicy, callLimitProblems, type RetryOptions, type RetryPolicy } from '@tidemark/runtime';
 import { type DefinitionProblem, nameProblems, schemaProblems, unknownMembers } from './problem.ts';
 import { retryProblems } from './retry.ts';
 
@@ -31,6 +31,8 @@ export interface AnyEffectSpec {
   readonly afterSilence?: unknown;
   readonly confirm?: object | undefined;
   readonly retry?: RetryOptions | undefined;
+  readonly limits?: unknown;
+  readonly receiver?: unknown;
   readonly heartbeatTimeoutMs?: number | undefined;
 }
 
@@ -44,7 +46,7 @@ export interface EffectSettings {
 const KINDS: readonly unknown[] = ['pure', 'idempotent', 'irreversible'] satisfies EffectKind[];
 const KNOWN = [
   ...['operation', 'kind', 'request', 'response', 'key', 'keyFormat', 'call', 'probe', 'probeFences', 'compensate'],
-  ...['compensateUnknown', 'confirm', 'retry', 'timeoutMs', 'heartbeatTimeoutMs', 'afterSilence'],
+  ...['compensateUnknown', 'confirm', 'retry', 'timeoutMs', 'heartbeatTimeoutMs', 'afterSilence', 'limits', 'receiver'],
 ];
 const CONFIRM_KNOWN = ['probeEveryMs', 'timeoutMs'];
 
@@ -57,6 +59,7 @@ export function effectSpecProblems(spec: AnyEffectSpec, settings: EffectSettings
     ...schemaProblems('response', spec.response),
     ...functionProblems(spec),
     ...retryProblems(spec.retry, settings.retry).map((message) => problem('retry-invalid', `${message}.`)),
+    ...callLimitProblems(spec.limits, false).map((message) => problem('limit-invalid', `${message}.`)),
     ...timeProblems(spec.heartbeatTimeoutMs, settings.timeoutMs),
     ...confirmProblems(spec.confirm ?? {}, settings.confirm),
   ];
@@ -66,7 +69,7 @@ function functionProblems(spec: AnyEffectSpec): readonly DefinitionProblem[] {
   const problems: DefinitionProblem[] = [];
   if (!KINDS.includes(spec.kind)) problems.push(problem('kind-invalid', `kind must be one of ${KINDS.join(', ')}.`));
   if (typeof spec.call !== 'function') problems.push(problem('call-missing', 'call must be a function.'));
-  for (const name of ['key', 'probe', 'compensate', 'compensateUnknown'] as const) {
+  for (const name of ['key', 'receiver', 'probe', 'compensate', 'compensateUnknown'] as const) {
     if (spec[name] === undefined || typeof spec[name] === 'function') continue;
     problems.push(problem('option-invalid', `${name} must be a function.`));
   }

@@ -6,7 +6,9 @@
 import { toJson } from '@tidemark/codec';
 import { type EffectKey, type EffectKind, InvalidError, type Json } from '@tidemark/core';
 import {
+  type CallLimit,
   type ConfirmationPolicy,
+  callScopes,
   DEFAULT_RETRY,
   type EffectContext,
   type EffectDefinition,
@@ -93,6 +95,16 @@ export interface EffectSpec<Request extends Schema, Response extends Schema> {
    * asked. Throw `NotDoneError` when it certainly did not happen.
    */
   readonly retry?: RetryOptions | undefined;
+  /**
+   * What its calls may take of what they share, over the whole fleet; who can't call waits without a worker. All that name a `key` share it, in
+   * other effects and models as well. Without one the limit is this effect's own.
+   */
+  readonly limits?: readonly CallLimit[] | undefined;
+  /**
+   * Whom a call with this request calls, for an effect of many receivers: each has a limit and a circuit of its own, so one that is down
+   * keeps no other waiting. Stored readable. Default: they are one.
+   */
+  readonly receiver?: ((request: Parsed<NoInfer<Request>>) => string | Promise<string>) | undefined;
   /** Time-out of one call; default 30 s, at most an hour. */
   readonly timeoutMs?: number | undefined;
   /**
@@ -158,6 +170,7 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
     ...(probeFences !== undefined && { probeFences }),
     ...(afterSilence !== undefined && { afterSilence }),
     ...((spec.key ?? spec.keyFormat) !== undefined && { sentKey: sentKey(spec) }),
+    ...((spec.limits ?? spec.receiver) !== undefined && { scopesOf: scopesOf(spec) }),
     request: spec.request,
     response: spec.response,
     hasSecrets: [spec.request, spec.response].some(hasSecrets),
@@ -211,6 +224,24 @@ function sentKey({
     return keyFormat === 'digest' ? digestOf(key) : key;
   };
 }
+
+/** Characters of a receiver's name that count. */
+const RECEIVER_MAX_CHARS = 200;
+
+const scopesOf =
+  ({
+    operation,
+    limits,
+    receiver,
+  }: {
+    readonly operation: string;
+    readonly limits?: readonly CallLimit[] | undefined;
+    readonly receiver?: ((request: never) => string | Promise<string>) | undefined;
+  }): NonNullable<EffectDefinition['scopesOf']> =>
+  async (request) => {
+    const of = receiver === undefined ? '' : ` ${(await receiver(request as never)).slice(0, RECEIVER_MAX_CHARS)}`;
+    return callScopes([`effect ${operation}${of}`], limits);
+  };
 
 /** A deadline alone scales the default period of probes with it. */
 function confirmation(options: Partial<ConfirmationPolicy> | undefined): ConfirmationPolicy {

@@ -20,6 +20,7 @@ export {
   workflowId,
 } from '@tidemark/core';
 export {
+  type CallLimit,
   type ConfirmationPolicy,
   type EffectContext,
   EffectError,

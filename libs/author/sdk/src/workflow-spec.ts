@@ -3,7 +3,7 @@
  * is inferred from the schemas; `NoInfer` keeps the results of functions from widening them.
  */
 
-import type { Priority } from '@tidemark/core';
+import type { Priority, RecoveryOptions } from '@tidemark/core';
 import type { Beginning, Definition, EffectDefinition, FragmentDraft, OnSecret, RetryOptions } from '@tidemark/runtime';
 import type { ContextSpec } from './context-spec.ts';
 import type { Limit } from './dispatch-spec.ts';
@@ -118,6 +118,12 @@ export interface WorkflowSpec<
    * most 10,000), whichever is less. They are always flushed before anything irreversible.
    */
   readonly staging?: { readonly steps?: number | undefined; readonly delayMs?: number | undefined } | undefined;
+  /**
+   * How a workflow is run again after its workers crashed: `attempts` crashes (1..31) without progress within `windowMs` are survived before a
+   * person is asked, with a wait of `delayMs` after the first, doubling up to an hour. Default: as `TIDEMARK_RECOVERY` says, else 3 within an
+   * hour, at once.
+   */
+  readonly recovery?: RecoveryOptions | undefined;
   /** Retry of steps; default 5 attempts, 200 ms first, doubling, at most a minute. */
   readonly retry?: RetryOptions | undefined;
   /** Default `exclusive`: a partition of its own while it lives; `shared`: one together with others. */

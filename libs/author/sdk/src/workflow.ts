@@ -104,6 +104,7 @@ function build(spec: CheckedSpec): Workflow {
     parallel: spec.parallel ?? PARALLEL_DEFAULT_COUNT,
     placement: spec.placement ?? 'exclusive',
     ...(spec.staging !== undefined && { staging: spec.staging }),
+    ...(spec.recovery !== undefined && { recovery: spec.recovery }),
     ...(Object.keys(spec.models ?? {}).length > 0 && { agent: true }),
     steps: new Map(Object.keys(spec.steps).map((name) => [name, stepDefinition(name, parts)])),
     parseInput: parser(spec.input, {

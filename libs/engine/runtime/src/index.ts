@@ -63,6 +63,7 @@ export type {
   Upcaster,
   WaitRequest,
 } from './definition/definition.ts';
+export { type CallLimit, type CallRateOption, callLimitProblems, callScopes } from './definition/call-limits.ts';
 export { PendingResult } from './definition/definition.ts';
 export type {
   Model,

@@ -217,7 +217,9 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     attempt: whole<number>(1),
     code: text(),
     retry: retry.nullable(),
-    outage: z.object({ of: text(), why: text(), sinceMs: timeMs, count: whole<number>(1) }).optional(),
+    outage: z
+      .object({ of: text(), why: text(), sinceMs: timeMs, count: whole<number>(1), inLineMs: timeMs.optional() })
+      .optional(),
     startedAtMs,
   }),
   WorkflowCompleted: z.object({

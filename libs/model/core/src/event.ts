@@ -92,6 +92,8 @@ export interface Outage {
   /** When the first of the latest such faults in a row happened, by the holder's clock, and how many there were. */
   readonly sinceMs: number;
   readonly count: number;
+  /** How much of it the task has waited in line for its turn, in milliseconds: no patience is used up by that. */
+  readonly inLineMs?: number | undefined;
 }
 
 /** SHA-256, 64 lower-case hex digits. */

@@ -157,11 +157,13 @@ export { END_MISSING, parseLenient } from './lenient-json.ts';
 export { PARENT_CLOSED } from './lifecycle.ts';
 export { OWN_TAG_PREFIX, type RecallArm, recallArmOf, recallTagsOf, withRecallArm } from './recall-arm.ts';
 export {
+  crashRestMs,
   crashVerdict,
-  POISON_CRASHES_MAX,
+  DEFAULT_RECOVERY,
   type ProbeAnswer,
-  RECOVERY_ATTEMPTS_MAX,
-  RECOVERY_WINDOW_MS,
+  type RecoveryOptions,
+  type RecoveryPolicy,
+  recoveryPolicy,
   type RecoveryAction,
   recoveryAction,
   runsAlone,
@@ -176,6 +178,7 @@ export {
   taskToJson,
 } from './serialise.ts';
 export {
+  CRASH_TIMES_MAX,
   type Cause,
   type EffectState,
   EMPTY_FRONTIER,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
+  crashRestMs,
   crashVerdict,
+  DEFAULT_RECOVERY,
   type FoundEffect,
-  POISON_CRASHES_MAX,
-  RECOVERY_WINDOW_MS,
   type RecoveryAction,
   recoveryAction,
 } from './recovery.ts';
@@ -84,11 +84,11 @@ describe('crashes', () => {
   });
 
   test('four over more than an hour do not', () => {
-    expect(crashVerdict(at(0, 30, 60, RECOVERY_WINDOW_MS / 60_000 + 1))).toBeNull();
+    expect(crashVerdict(at(0, 30, 60, DEFAULT_RECOVERY.windowMs / 60_000 + 1))).toBeNull();
   });
 
   test('many, however far apart, make the task poison', () => {
-    const times = Array.from({ length: POISON_CRASHES_MAX }, (_, index) => index * 120);
+    const times = Array.from({ length: 2 * DEFAULT_RECOVERY.attempts }, (_, index) => index * 120);
     expect(crashVerdict(at(...times.slice(1)))).toBeNull();
     expect(crashVerdict(at(...times))).toBe('poison-task');
   });

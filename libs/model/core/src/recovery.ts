@@ -60,11 +60,33 @@ export function recoveryAction({ status, kind, answer, mayCompensate, mayStillCa
   }
 }
 
-/** Crashes of a holder that ran nothing else, since its last progress, within an hour, after which a person decides (requirement D5). */
-export const RECOVERY_ATTEMPTS_MAX = 3;
-export const RECOVERY_WINDOW_MS = 3_600_000;
-/** The same, however long ago, after which a task that ran alone counts as poison. */
-export const POISON_CRASHES_MAX = 6;
+/**
+ * How a workflow is run again after crashes of holders that ran nothing else, since its last progress. The fold counts them; whoever claims
+ * judges them by this, and writes what follows.
+ */
+export interface RecoveryPolicy {
+  /** Crashes within the window that are survived; at the next one a person decides, and at twice as many (4 at least) however long ago. */
+  readonly attempts: number;
+  readonly windowMs: number;
+  /** Wait after the first crash, doubling with each. */
+  readonly delayMs: number;
+}
+
+/** Unless definition or fleet say otherwise (requirement D5). */
+export const DEFAULT_RECOVERY: RecoveryPolicy = { attempts: 3, windowMs: 3_600_000, delayMs: 0 };
+/** What a definition says of it. */
+export type RecoveryOptions = { readonly [name in keyof RecoveryPolicy]?: number | undefined };
+
+export const recoveryPolicy = (own: RecoveryOptions | undefined, fleet: RecoveryPolicy = DEFAULT_RECOVERY) => ({
+  attempts: own?.attempts ?? fleet.attempts,
+  windowMs: own?.windowMs ?? fleet.windowMs,
+  delayMs: own?.delayMs ?? fleet.delayMs,
+});
+
+/** At least so many crashes more than are survived within the window make a task poison, however far apart. */
+const POISON_CRASHES_MORE = 3;
+/** Longest wait after a crash, in milliseconds. */
+const RECOVERY_DELAY_MAX_MS = 3_600_000;
 
 /** Whether one task runs at a time and nothing beside the workflow: it may be what kills its holders, and a further death would show it. */
 export const runsAlone = (stream: {
@@ -73,13 +95,26 @@ export const runsAlone = (stream: {
 }): boolean => stream.crashCount > 0 || stream.besideMax === 0;
 
 /** Why a person must decide about the stream's crashes: there are too many within the hour, or too many at all. Null: not yet. */
-export function crashVerdict(stream: {
-  readonly crashCount: number;
-  readonly crashTimesMs: readonly number[];
-}): 'recovery-limit' | 'poison-task' | null {
-  if (stream.crashCount >= POISON_CRASHES_MAX) return 'poison-task';
+export function crashVerdict(
+  stream: { readonly crashCount: number; readonly crashTimesMs: readonly number[] },
+  { attempts, windowMs }: RecoveryPolicy = DEFAULT_RECOVERY,
+): 'recovery-limit' | 'poison-task' | null {
+  if (stream.crashCount >= attempts + Math.max(POISON_CRASHES_MORE, attempts)) return 'poison-task';
   const last = stream.crashTimesMs.at(-1);
   if (last === undefined) return null;
-  const recentCount = stream.crashTimesMs.filter((atMs) => last - atMs <= RECOVERY_WINDOW_MS).length;
-  return recentCount > RECOVERY_ATTEMPTS_MAX ? 'recovery-limit' : null;
+  const recentCount = stream.crashTimesMs.filter((atMs) => last - atMs <= windowMs).length;
+  return recentCount > attempts ? 'recovery-limit' : null;
+}
+
+/** How long the workflow still rests after its last crash, in milliseconds. */
+export function crashRestMs(
+  { crashCount, crashTimesMs }: { readonly crashCount: number; readonly crashTimesMs: readonly number[] },
+  { delayMs }: RecoveryPolicy,
+  nowMs: number,
+): number {
+  const last = crashTimesMs.at(-1);
+  if (last === undefined) return 0;
+  const restMs = Math.min(delayMs * 2 ** (crashCount - 1), RECOVERY_DELAY_MAX_MS);
+  // The clock of who saw the crash may be ahead.
+  return Math.min(restMs, Math.max(0, last + restMs - nowMs));
 }

@@ -167,7 +167,7 @@ export interface Asking {
 }
 
 /** Crashes that a stream remembers; older ones are only counted. */
-export const CRASH_TIMES_MAX = 8;
+export const CRASH_TIMES_MAX = 32;
 /** Silent holders that an effect names; of later ones it only says that there are some. */
 export const SILENT_HOLDERS_MAX = 8;
 

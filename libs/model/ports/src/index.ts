@@ -20,6 +20,16 @@ export {
   blobReferenceOf,
   blobReferenceText,
 } from './blob-store.ts';
+export {
+  type AskedTurn,
+  CALL_RULES,
+  type CallEnd,
+  type CallLimiter,
+  type CallRate,
+  type CallScope,
+  type CallTurn,
+  FaultRows,
+} from './call-limiter.ts';
 export type { ChildQuery, ChildWork } from './child-store.ts';
 export type {
   ContextBatch,

@@ -33,7 +33,7 @@ export interface OpenOptions {
 
 /** Connects. Throws `UnavailableError` that names the address without credentials when a server can't be reached. */
 export function openCluster(config: ClusterConfig, options: OpenOptions = {}): Promise<Host> {
-  const { metrics, traces, partitionsMax, admission, onSecret } = config;
+  const { metrics, traces, partitionsMax, admission, onSecret, recovery } = config;
   const { onWarning } = options;
   // Without words there is nothing to embed.
   const embedder = config.memoryWords === 'off' ? null : embedderIn(config.embedderFolder);
@@ -42,17 +42,18 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
     const telemetry = await openMeasuring({ metrics, traces, listen, onWarning }, opened);
     const redis = { url: config.redisUrl, prefix: config.topic, tls: config.tls.redis };
     const below = await openBelow(config, opened, options);
-    const { openBullmqQueue, openRedisHints, openRedisLiveness, openRedisWatch } = await import(
+    const { openBullmqQueue, openRedisCalls, openRedisHints, openRedisLiveness, openRedisWatch } = await import(
       '@tidemark/queue-bullmq'
     );
     const hints = await opened.add(openRedisHints(redis));
     const liveness = await opened.add(openRedisLiveness({ ...redis, presence: config.presence }));
     const plainWatch = await opened.add(openRedisWatch(redis));
     const watch = below.keys === undefined ? plainWatch : new SealedWatch(plainWatch, below.keys.workflows);
-    const ports = { queue: await opened.add(openBullmqQueue(redis)), hints, liveness, watch };
+    const calls = await opened.add(openRedisCalls(redis));
+    const ports = { queue: await opened.add(openBullmqQueue(redis)), hints, liveness, watch, calls };
     const { retention } = config.tiers;
     const parts = { partitionsMax, admission, embedder, retention, traces };
-    return hostOver({ below, ports, telemetry, onSecret, onWarning, ...parts }, opened);
+    return hostOver({ below, ports, telemetry, onSecret, recovery, onWarning, ...parts }, opened);
   });
 }
 

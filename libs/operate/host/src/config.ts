@@ -1,7 +1,7 @@
 /** Owns the settings of cluster processes: their names in the environment, their defaults and their checks. Holds secrets; must not print them. */
 
 import { networkInterfaces } from 'node:os';
-import { ConfigError, DURATION_MAX_COUNT, parseDuration } from '@tidemark/core';
+import { ConfigError, DURATION_MAX_COUNT, parseDuration, type RecoveryPolicy } from '@tidemark/core';
 import type { PresenceOptions, PresenceTls } from '@tidemark/queue-bullmq';
 import type { Admission, OnSecret, RetentionPolicy } from '@tidemark/runtime';
 import { type MetricsSettings, metricsSettings, type TraceSettings, traceSettings } from '@tidemark/traces';
@@ -49,6 +49,14 @@ const keysAddress = z.union([
   z.literal(''),
   z.string().regex(/^(file|aws-kms|transit):/, 'expected file:, aws-kms: or transit:'),
 ]);
+
+/** At most 31 crashes, which a workflow remembers. */
+const RECOVERY = /^([1-9]|[12]\d|3[01])\/[1-9]\d{0,5}[smhd](\/\d{1,6}[smhd])?$/;
+
+function recoveryOf(text: string): RecoveryPolicy {
+  const [attempts, window = '', delay = '0s'] = text.split('/');
+  return { attempts: Number(attempts), windowMs: parseDuration(window)!, delayMs: parseDuration(delay)! };
+}
 
 /** Names of pools are parts of names in Kubernetes. */
 const POOL = '[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?=[^=;]+';
@@ -128,6 +136,11 @@ const settings = {
   TIDEMARK_ENCRYPTION: z.enum(['on', 'off']).default('on'),
   /** The key that wraps data keys: `file:///PATH`, `aws-kms:KEY?region=…`, `transit:https://HOST/MOUNT/KEY?tokenFile=…`. */
   TIDEMARK_KEYS_URL: keysAddress.default(''),
+  /**
+   * How workflows are run again after crashes, where their definition doesn't say: so many crashes within that time are survived, with a
+   * wait after the first that doubles with each.
+   */
+  TIDEMARK_RECOVERY: z.string().regex(RECOVERY, 'expected CRASHES/WINDOW[/WAIT], such as 3/1h or 5/2h/10s').default('3/1h'),
   /** What happens to secrets in what workflows store, where their definition doesn't say: `report`, `mask` or `refuse`. */
   TIDEMARK_ON_SECRET: z.enum(['report', 'mask', 'refuse']).default('report'),
   /** The key of fields that schemas mark as secret, in the same forms: a process with it may read them. */
@@ -192,6 +205,7 @@ export interface ClusterConfig {
   readonly keysUrl: string;
   readonly secretsUrl: string;
   readonly onSecret: OnSecret;
+  readonly recovery: RecoveryPolicy;
   /** How connections are secured. */
   readonly tls: TlsConfig;
 }
@@ -257,6 +271,7 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
     keysUrl: data.TIDEMARK_ENCRYPTION === 'on' ? data.TIDEMARK_KEYS_URL : '',
     secretsUrl: data.TIDEMARK_SECRETS_KEYS_URL,
     onSecret: data.TIDEMARK_ON_SECRET,
+    recovery: recoveryOf(data.TIDEMARK_RECOVERY),
     tiers: {
       archiveUrl: data.TIDEMARK_ARCHIVE_URL,
       coldUrl: data.TIDEMARK_COLD_URL,

@@ -10,7 +10,13 @@ import { ConfigError, CorruptError } from '@tidemark/core';
 import { KEYS_FILE, openSqliteKeys, openSqliteLog } from '@tidemark/log-sqlite';
 import type { Embedder } from '@tidemark/memory';
 import type { EventLog, KeyStore } from '@tidemark/ports';
-import { createMemoryHints, createMemoryLiveness, createMemoryQueue, createMemoryWatch } from '@tidemark/queue-memory';
+import {
+  createMemoryCalls,
+  createMemoryHints,
+  createMemoryLiveness,
+  createMemoryQueue,
+  createMemoryWatch,
+} from '@tidemark/queue-memory';
 import { lostTail, type OnSecret, systemClock } from '@tidemark/runtime';
 import { openPgliteRebuild, openPgliteStore, type RebuildPurpose } from '@tidemark/store-postgres';
 import type { MetricsSettings, TraceSettings } from '@tidemark/traces';
@@ -73,6 +79,7 @@ export function openEmbeddedIdle(given: EmbeddedOptions): Promise<Host> {
       hints: await opened.add(createMemoryHints()),
       liveness: await opened.add(createMemoryLiveness()),
       watch: await opened.add(createMemoryWatch()),
+      calls: await opened.add(createMemoryCalls(systemClock)),
     };
     const { metrics, traces, onSecret = 'report', onWarning } = options;
     // Without words there is nothing to embed.

@@ -1,6 +1,6 @@
 /** Owns what every place does alike: how its process is measured, and the host over its ports. */
 
-import { messageOf } from '@tidemark/core';
+import { messageOf, type RecoveryPolicy } from '@tidemark/core';
 import type { Embedder } from '@tidemark/memory';
 import { noTelemetry, type Telemetry } from '@tidemark/ports';
 import { type OnSecret, type Ports, sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
@@ -41,15 +41,16 @@ export async function openMeasuring(
 
 interface Over extends Omit<HostOptions, 'tiers' | 'keys' | 'secrets'> {
   readonly below: Below;
-  readonly ports: Pick<Ports, 'queue' | 'hints' | 'liveness' | 'watch'>;
+  readonly ports: Pick<Ports, 'queue' | 'hints' | 'liveness' | 'watch' | 'calls'>;
   readonly telemetry: Telemetry;
   readonly embedder: Embedder | null;
   readonly onSecret: OnSecret;
+  readonly recovery?: RecoveryPolicy | undefined;
   readonly onWarning: ((code: string, message: string) => void) | undefined;
 }
 
 /** The host closes what is opened. */
-export function hostOver({ below, ports: own, telemetry, onSecret, onWarning, ...rest }: Over, opened: Opened): Host {
+export function hostOver({ below, ports: own, telemetry, onSecret, recovery, onWarning, ...rest }: Over, opened: Opened): Host {
   const { log, store, tiers } = viewsOver(below);
   const { keys, secrets } = below;
   const ports = {
@@ -64,6 +65,7 @@ export function hostOver({ below, ports: own, telemetry, onSecret, onWarning, ..
     memory: sessionMemory({ store, embedder: rest.embedder, telemetry }),
     secrets: secrets?.workflows,
     secretPolicy: secretPolicy(onSecret, onWarning),
+    recovery,
   };
   return new Host(ports, () => opened.close(), { ...rest, tiers, keys, secrets });
 }

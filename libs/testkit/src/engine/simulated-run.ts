@@ -3,7 +3,7 @@
  * Must not be used outside tests.
  */
 
-import { type HolderId, isClosed, type Offset } from '@tidemark/core';
+import { type HolderId, isClosed, type Offset, type RecoveryPolicy } from '@tidemark/core';
 import type { EffectRow, EventLog } from '@tidemark/ports';
 import type { CallEffect, Definition } from '@tidemark/runtime';
 import { LamportClock, LeasedStream } from '@tidemark/runtime';
@@ -41,6 +41,7 @@ export async function claimedRun(
     readonly holder?: string;
     /** Effects of the newest checkpoint. */
     readonly head?: readonly EffectRow[];
+    readonly recovery?: RecoveryPolicy | undefined;
   },
 ): Promise<SimulatedRun> {
   const { ports, holder = 'h' } = options;
@@ -83,6 +84,7 @@ export async function claimedRun(
       applied: async () => {},
       onDelta: () => {},
     }),
+    recovery: options.recovery,
     readHead: async () => ({ step: 'a', effects: options.head ?? [] }),
     callEffect: options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
   });

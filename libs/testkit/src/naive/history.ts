@@ -318,6 +318,7 @@ function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (bel
 const outageOf = ({ outage }: NaiveTask, nowMs: number): Outage => ({
   ...{ of: 'pay', why: '503' },
   ...{ sinceMs: outage?.sinceMs ?? nowMs, count: (outage?.count ?? 0) + 1 },
+  ...(outage !== undefined && { inLineMs: (outage.inLineMs ?? 0) + 500 }),
 });
 
 function intention(

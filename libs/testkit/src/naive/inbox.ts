@@ -12,7 +12,7 @@ import {
 
 const SIGNALS = 1_024;
 const DEDUPE_IDS = 256;
-const CRASH_TIMES_KEPT = 8;
+const CRASH_TIMES_KEPT = 32;
 const SILENT_KEPT = 8;
 
 const INBOX_TYPES = [

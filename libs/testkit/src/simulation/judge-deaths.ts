@@ -3,7 +3,7 @@
  * (D5), and nobody else's does; and what a dead holder resolved is validated outside before its step counts (D1).
  */
 
-import { type Envelope, POISON_CRASHES_MAX, RECOVERY_ATTEMPTS_MAX, RECOVERY_WINDOW_MS } from '@tidemark/core';
+import { DEFAULT_RECOVERY, type Envelope } from '@tidemark/core';
 import type { NaiveStream } from '../naive/stream.ts';
 import type { History } from './witness.ts';
 
@@ -83,8 +83,9 @@ function answered(stream: Followed): void {
 
 function isTooMany(deathsMs: readonly number[]): boolean {
   const last = deathsMs.at(-1) ?? 0;
-  const recentCount = deathsMs.filter((ms) => last - ms <= RECOVERY_WINDOW_MS).length;
-  return recentCount > RECOVERY_ATTEMPTS_MAX || deathsMs.length >= POISON_CRASHES_MAX;
+  const { attempts, windowMs } = DEFAULT_RECOVERY;
+  const recentCount = deathsMs.filter((ms) => last - ms <= windowMs).length;
+  return recentCount > attempts || deathsMs.length >= 2 * attempts;
 }
 
 /** D1: irreversible effects that were resolved before a death, until a probe was called for them. */

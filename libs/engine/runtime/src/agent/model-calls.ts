@@ -16,6 +16,7 @@ import {
   type Sha256,
   type TaskId,
 } from '@tidemark/core';
+import type { CallScope } from '@tidemark/ports';
 import type {
   ContextDefinition,
   EffectContext,
@@ -26,6 +27,7 @@ import type {
   ModelRequest,
   PreparedCall,
 } from '../definition/index.ts';
+import { callScopes } from '../definition/index.ts';
 import { isIntended, refuseRepeats } from '../effects/index.ts';
 import { SHARED_TEXT_MIN_CHARS } from '../history/index.ts';
 import { digestOf, storableText } from '../kernel/index.ts';
@@ -152,6 +154,7 @@ class ModelCall {
       confirm: { probeEveryMs: model.timeoutMs, timeoutMs: model.timeoutMs },
       retry: model.retry,
       receiver: describe(model),
+      scopesOf: () => scopesOf(model),
       parseRequest: (value) => toJson(value, 'request of a model call'),
       parseResponse: (value) => parseAnswer(value),
       call: (_request, context) => this.#call(context),
@@ -376,6 +379,10 @@ class ModelCall {
     return toJson({ ...answer, costMicros, latencyMs }, `answer of ${describe(model)}`);
   }
 }
+
+/** `openai.chat` and `openai.responses` are one provider. */
+const scopesOf = ({ provider, modelId, limits }: Model): readonly CallScope[] =>
+  callScopes([`provider ${provider.split('.')[0]}`, `model ${provider} ${modelId}`], limits);
 
 const describe = ({ provider, modelId }: Model): string => `${provider} ${modelId}`;
 

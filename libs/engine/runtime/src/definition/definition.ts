@@ -14,12 +14,14 @@ import type {
   Fragment,
   Json,
   ParentClosePolicy,
+  RecoveryOptions,
   Sequence,
   Spend,
   TaskId,
   Tokenizer,
   WorkflowId,
 } from '@tidemark/core';
+import type { CallScope } from '@tidemark/ports';
 import type { OnSecret, RetryPolicy } from '../kernel/index.ts';
 import type { Model, ModelAnswer, ModelRequest } from './model.ts';
 import type { HandOver, PhaseDefinition } from './working-memory.ts';
@@ -129,6 +131,8 @@ export interface EffectDefinition {
   readonly retry: RetryPolicy;
   /** Whom it calls, for people; absent: the operation. */
   readonly receiver?: string | undefined;
+  /** What a call with this request shares with others; absent: the operation alone, without limits. */
+  readonly scopesOf?: ((request: Json) => readonly CallScope[] | Promise<readonly CallScope[]>) | undefined;
   readonly parseRequest: Parse;
   readonly parseResponse: Parse;
   /** The request or the response has fields that are marked as secret. */
@@ -399,6 +403,8 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly onSecret?: OnSecret | undefined;
   /** Time in milliseconds from its opening after which a workflow is cancelled. Absent: no limit. */
   readonly timeoutMs?: number | undefined;
+  /** How its workflows are run again after crashes, where it isn't as the fleet's are (`TIDEMARK_RECOVERY`). */
+  readonly recovery?: RecoveryOptions | undefined;
   /** Checkpoints after which a person is asked whether the workflow should continue. */
   readonly stepBudget: number;
   /** For each older version that can still run: converts belief and task inputs to those of the next version. */

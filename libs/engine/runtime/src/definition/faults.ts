@@ -12,7 +12,7 @@ import {
   TidemarkError,
 } from '@tidemark/core';
 import type { RetryPolicy } from '../kernel/index.ts';
-import { EffectError, FatalError } from './step-errors.ts';
+import { CallWaitError, EffectError, FatalError } from './step-errors.ts';
 
 /** Causes of an error that are looked at. */
 const CAUSES_MAX_COUNT = 6;
@@ -38,6 +38,9 @@ const PASSING_WORDS = new RegExp(
   ].join('|')})$`,
 );
 
+const LIMITED_WORDS =
+  /^(?:rate_limit_(?:error|exceeded)|slow_down|RESOURCE_EXHAUSTED|Throttling(?:Exception)?|TooManyRequestsException)$/;
+
 /**
  * `passing`: it passes by itself, and the call is made again for as long as the policy's patience lasts. `final`: no further attempt helps;
  * `named`: the definition says so. `open`: neither is known, and the policy counts attempts. `retryAfterMs`: the wait that was asked for.
@@ -47,6 +50,8 @@ export interface Fault {
   /** `429`, `ECONNREFUSED`. */
   readonly why: string;
   readonly retryAfterMs: number | undefined;
+  /** It says that it is called too often. */
+  readonly isLimited: boolean;
   /** By the status of an answer that nobody has judged. */
   readonly isByStatus: boolean;
 }
@@ -61,8 +66,10 @@ export function faultOf(error: unknown, policy: Pick<RetryPolicy, 'passing' | 'n
     kind,
     why: why.slice(0, WHY_MAX_CHARS),
     retryAfterMs: facts.retryAfterMs,
+    isLimited: status === 429 || words.some((word) => LIMITED_WORDS.test(word)),
     isByStatus: cause instanceof InvalidError || cause instanceof LimitError ? false : kind === 'final',
   });
+  if (cause instanceof CallWaitError) return { ...fault('passing', cause.why), isLimited: false };
   if (cause instanceof FatalError || listed(facts.own, policy.nonRetryable) !== undefined) return fault('named');
   // The next attempt decides an effect that is open before it does anything else.
   if (cause instanceof LimitError || (cause instanceof InvalidError && cause.code !== 'effect-open'))

@@ -1,5 +1,12 @@
 /** The entry point of the room: what other rooms of the engine may use. */
 export { type BulkFilter, checkMeant } from './bulk-filter.ts';
+export {
+  type CallLimit,
+  type CallRateOption,
+  callLimitProblems,
+  callScopes,
+  limitWords,
+} from './call-limits.ts';
 export { refuseSealed } from './caller-content.ts';
 export {
   type Beginning,
@@ -47,6 +54,7 @@ export {
 export { checkSignal, checkSignalName } from './signal-check.ts';
 export type { DerivedStart, StartOptions } from './start-options.ts';
 export {
+  CallWaitError,
   CompensateError,
   ContendedError,
   EffectError,

@@ -5,6 +5,7 @@
 
 import type { BundleMessage, EffectKey, Json, Tokenizer } from '@tidemark/core';
 import type { RetryPolicy } from '../kernel/index.ts';
+import type { CallLimit } from './call-limits.ts';
 
 /** Tokens of one call, as the provider counts them; 0 where it reports none. */
 export interface Usage {
@@ -83,6 +84,8 @@ export interface Model {
   readonly maxOutputTokens: number;
   readonly timeoutMs: number;
   readonly retry: RetryPolicy;
+  /** Limits of its calls, over the whole fleet; absent: none are declared. */
+  readonly limits?: readonly CallLimit[] | undefined;
   /** By the price table, in millionths of a US dollar, rounded up; undefined where the model has no price. */
   readonly costMicros: (usage: Usage) => number | undefined;
   /** Asks the model. `isStreamed`: it reports the pieces of the answer as they arrive. */

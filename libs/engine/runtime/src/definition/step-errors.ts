@@ -61,6 +61,28 @@ export class ProbeError extends EffectError {
   }
 }
 
+/** The call waits for its turn, or until its receiver may be called again. It was not made, and nothing of it was recorded. */
+export class CallWaitError extends TidemarkError {
+  override readonly name = 'CallWaitError';
+  readonly waitMs: number;
+  /** Whom, or what, it waits for. */
+  readonly why: string;
+  /** How much of it is a wait for others in line, and no fault of the receiver. */
+  readonly turnMs: number;
+
+  constructor(why: string, waitMs: number, turnMs: number) {
+    super('call-waits', `It waits ${Math.ceil(waitMs / 1_000)} s: ${why}`, { waitMs, turnMs });
+    this.why = why;
+    this.waitMs = waitMs;
+    this.turnMs = turnMs;
+  }
+
+  /** Nothing is wrong with whom it calls: others come first. */
+  get isTurn(): boolean {
+    return this.turnMs >= this.waitMs;
+  }
+}
+
 /** The workflow must be compensated: an effect contradicts the log, or nobody can find out whether it happened. */
 export class CompensateError extends TidemarkError {
   override readonly name = 'CompensateError';

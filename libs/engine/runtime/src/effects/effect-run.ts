@@ -22,7 +22,7 @@ import { type Draft, type Flushing, type LeasedStream, mayUndo } from '../lease/
 export type CallEffect = (effect: EffectDefinition, request: Json, context: EffectContext) => Promise<unknown>;
 
 export interface EffectRunParts {
-  readonly ports: Pick<Ports, 'clock' | 'digest' | 'telemetry'>;
+  readonly ports: Pick<Ports, 'calls' | 'clock' | 'digest' | 'telemetry'>;
   readonly definition: Definition;
   readonly stream: LeasedStream;
   readonly flushing: Flushing;

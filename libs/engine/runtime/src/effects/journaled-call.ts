@@ -16,6 +16,7 @@ import {
   type ProbeAnswer,
 } from '@tidemark/core';
 import {
+  CallWaitError,
   ContendedError,
   type EffectDefinition,
   EffectError,
@@ -25,6 +26,7 @@ import {
   type PreparedCall,
   SuspendedError,
 } from '../definition/index.ts';
+import { CallTurn, type TakenTurn } from './call-turn.ts';
 import { answerInTime } from './effect-call.ts';
 import { type AskedCall, type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './effect-pending.ts';
@@ -159,7 +161,7 @@ export class JournaledCall implements AskedCall, UseInTurn {
 
   async #pure(): Promise<Json> {
     const startedAtMs = this.#parts.ports.clock.nowMs();
-    const response = await this.#attempt();
+    const response = await this.#made(await this.#turn(undefined));
     if (response instanceof PendingResult) {
       throw new InvalidError(
         'pending-pure',
@@ -180,20 +182,52 @@ export class JournaledCall implements AskedCall, UseInTurn {
     sentKey(this);
     for (;;) {
       const prepared = await this.#prepare();
+      const turn = await this.#turn(prepared);
       // The window counts from before the log accepts the intention: a process that is suspended in between must not call late.
       const sentMs = clock.monotonicMs();
-      const mayCall = await this.#intend(prepared);
+      const mayCall = await this.#intend(prepared).catch((error: unknown) => {
+        void turn.end({ kind: 'unmade' });
+        throw error;
+      });
       // This check is the last step before the call.
-      if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;
+      if (!mayCall || clock.monotonicMs() - sentMs > CALL_WINDOW_MS) {
+        void turn.end({ kind: 'unmade' });
+        continue;
+      }
+      const answer = await this.#answered(turn);
+      await this.#resolve(answer);
+      return answer;
     }
-    const answer = await this.#answered();
-    await this.#resolve(answer);
-    return answer;
   }
 
-  async #answered(): Promise<Json> {
+  /** The call's turn under what it shares with others. Nothing is recorded before it, so a wait leaves nothing in doubt. */
+  async #turn(prepared: PreparedCall | undefined): Promise<TakenTurn> {
+    const { ports, onWait, stream } = this.#parts;
+    const dependencies = { ports, onWait, tenant: stream.confirmed.tenant, signal: this.#signal };
+    const tokens = prepared?.control.model?.reserved.tokens ?? 0;
     try {
-      const answer = await this.#run.withinCall(this.key, () => this.#attempt());
+      return await CallTurn.taken(dependencies, this, tokens);
+    } catch (error) {
+      throw error instanceof CallWaitError ? this.#error(error) : error;
+    }
+  }
+
+  /** Its end is reported while the outcome is recorded: nothing waits for that. */
+  async #made(turn: TakenTurn): Promise<Json | PendingResult> {
+    turn.begin();
+    try {
+      const answer = await this.#attempt();
+      void turn.end({ spent: answer instanceof PendingResult ? undefined : this.effect.spentOf?.(answer) });
+      return answer;
+    } catch (error) {
+      void turn.end({ error });
+      throw error;
+    }
+  }
+
+  async #answered(turn: TakenTurn): Promise<Json> {
+    try {
+      const answer = await this.#run.withinCall(this.key, () => this.#made(turn));
       if (!(answer instanceof PendingResult)) return answer;
       return await this.#suspend(firstWait(this.#run, this.effect, answer));
     } catch (error) {

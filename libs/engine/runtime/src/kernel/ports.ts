@@ -7,6 +7,7 @@ import {
   type Offset,
   type Partition,
   type PartitionState,
+  type RecoveryPolicy,
   type TenantId,
   tick,
   type UnavailableError,
@@ -14,6 +15,7 @@ import {
 } from '@tidemark/core';
 import type { Recalled, RecallQuery } from '@tidemark/memory';
 import type {
+  CallLimiter,
   Clock,
   Digest,
   EventLog,
@@ -87,6 +89,8 @@ export interface Ports {
   readonly liveness: Liveness;
   /** Absent: running steps can't be watched from other processes. */
   readonly watch?: WatchBus | undefined;
+  /** Absent: calls to the outside have no limits, and no circuit breaks. */
+  readonly calls?: CallLimiter | undefined;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
   readonly prng: Prng;
@@ -97,6 +101,8 @@ export interface Ports {
   readonly secrets?: FieldKeys | undefined;
   /** The policy on secrets in what workflows store; absent: those of callers are counted, and all are stored as they are. */
   readonly secretPolicy?: SecretPolicy | undefined;
+  /** How workflows are run again after crashes, where their definition doesn't say; absent: `DEFAULT_RECOVERY`. */
+  readonly recovery?: RecoveryPolicy | undefined;
   /** Absent: nothing is injected, and no step can recall. */
   readonly memory?: SessionMemory | undefined;
 }

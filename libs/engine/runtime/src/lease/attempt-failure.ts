@@ -13,10 +13,12 @@ import {
   isOpen,
   type Json,
   type Outage,
+  type Retry,
   type TaskId,
   type TaskState,
 } from '@tidemark/core';
 import {
+  CallWaitError,
   causeOf,
   type Definition,
   EffectError,
@@ -97,15 +99,24 @@ export function failureDrafts(
 
 /** Lets a task wait as long as another, of which `waiting` is the state, for whom that one waits: it uses up no attempt of its own. */
 export function waitDraft(task: TaskState, waiting: TaskState, timerName: string, startedAtMs: number): Draft {
-  const { anchorMs, delayMs } = waiting.retry!;
   const why = waiting.outage?.why ?? waiting.failureCode ?? 'error';
-  const of = waiting.outage?.of ?? waiting.step;
-  const outage = outageOf(task, of, why, anchorMs);
-  const retry = { timer: `retry:${timerName}`, anchorMs, delayMs };
+  const outage = outageOf(task, waiting.outage?.of ?? waiting.step, why, waiting.retry!.anchorMs);
   const message = `It waits with task ${waiting.id} until the newest checkpoint can be checked (${why}).`;
+  return restDraft(task, outage, { ...waiting.retry!, timer: `retry:${timerName}` }, startedAtMs, message);
+}
+
+/** Lets a task wait after a crash of its worker: no attempt is used up by that, and no patience. */
+export function crashRestDraft(task: TaskState, restMs: number, timerName: string, nowMs: number): Draft {
+  const outage = heldOutage(task, task.step, { why: 'its worker crashed', turnMs: restMs }, nowMs);
+  const retry = { timer: `retry:${timerName}`, anchorMs: nowMs, delayMs: restMs };
+  return restDraft(task, outage, retry, nowMs, 'Its worker crashed; it rests before it is run again.');
+}
+
+function restDraft(task: TaskState, outage: Outage, retry: Retry, startedAtMs: number, message: string): Draft {
+  const { why: code } = outage;
   return {
     type: 'StepFailed',
-    control: { task: task.id, attempt: task.failureCount + 1, code: why, retry, startedAtMs, outage },
+    control: { task: task.id, attempt: task.failureCount + 1, code, retry, startedAtMs, outage },
     payload: { error: { name: 'Error', message } },
   };
 }
@@ -132,17 +143,28 @@ interface Verdict {
 
 /** The task's outage with one more fault in it. */
 function outageOf({ outage }: TaskState, of: string, why: string, nowMs: number): Outage {
-  return { of, why, sinceMs: outage?.sinceMs ?? nowMs, count: (outage?.count ?? 0) + 1 };
+  const inLine = outage?.inLineMs === undefined ? {} : { inLineMs: outage.inLineMs };
+  return { of, why, sinceMs: outage?.sinceMs ?? nowMs, count: (outage?.count ?? 0) + 1, ...inLine };
+}
+
+/** The same with a wait for a call that was not made: it is no further fault, and no patience is used up in line. */
+function heldOutage(task: TaskState, of: string, { why, turnMs }: Pick<CallWaitError, 'why' | 'turnMs'>, nowMs: number): Outage {
+  const { sinceMs = nowMs, count = 1, inLineMs = 0 } = task.outage ?? {};
+  return { of, why, sinceMs, count, inLineMs: inLineMs + turnMs };
 }
 
 /** Whether the task is tried again after the error: the only place that decides it. */
 export function verdictOf(task: TaskState, error: unknown, policy: RetryPolicy, nowMs: number): Verdict {
   const fault = faultOf(error, policy, nowMs);
   const { patienceMs = 0 } = policy;
-  if (fault.kind === 'passing' && patienceMs > 0) {
-    const outage = outageOf(task, error instanceof EffectError ? error.receiver : task.step, fault.why, nowMs);
-    const isWaitedFor = nowMs - outage.sinceMs < patienceMs && (askedMsOf(task, error, fault) ?? 0) <= patienceMs;
-    return { isRetried: isWaitedFor, isPoison: false, fault, outage };
+  const wait = causeOf(error);
+  const isTurn = wait instanceof CallWaitError && wait.isTurn;
+  if (fault.kind === 'passing' && (patienceMs > 0 || isTurn)) {
+    const of = error instanceof EffectError ? error.receiver : task.step;
+    const outage = wait instanceof CallWaitError ? heldOutage(task, of, { turnMs: wait.turnMs, why: fault.why }, nowMs) : outageOf(task, of, fault.why, nowMs);
+    const hasPatience = nowMs - outage.sinceMs - (task.outage?.inLineMs ?? 0) < patienceMs;
+    const isWaitedFor = hasPatience && (askedMsOf(task, error, fault) ?? 0) <= patienceMs;
+    return { isRetried: isTurn || isWaitedFor, isPoison: false, fault, outage };
   }
   // Of an irreversible call whose outcome is open, only the recovery table decides, or whoever named the error as final.
   const isFinal =
@@ -165,10 +187,14 @@ function delayOf(
   random: number,
 ): number {
   const askedMs = askedMsOf(task, error, fault);
+  const wait = causeOf(error);
+  // Each has a moment of its own.
+  if (wait instanceof CallWaitError) return wait.waitMs;
   if (outage === undefined) return retryDelayMs(policy, countedOf(task), random, askedMs);
   const delayMs = passingDelayMs(policy, outage.count, random, askedMs);
   // A wait that was asked for may end after the patience: it is never shortened.
-  return askedMs ? delayMs : Math.min(delayMs, outage.sinceMs + (policy.patienceMs ?? 0) - nowMs);
+  const endMs = outage.sinceMs + (outage.inLineMs ?? 0) + (policy.patienceMs ?? 0);
+  return askedMs ? delayMs : Math.min(delayMs, endMs - nowMs);
 }
 
 const mayPark = (onFailure: Definition['onFailure']): boolean =>

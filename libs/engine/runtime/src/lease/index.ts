@@ -1,5 +1,6 @@
 /** The entry point of the room: what other rooms of the engine may use. */
 export {
+  crashRestDraft,
   failureDrafts,
   isOpenForGood,
   openCalls,

@@ -17,11 +17,11 @@ import {
   type Offset,
   type ProbeAnswer,
   type Question,
-  RECOVERY_ATTEMPTS_MAX,
-  RECOVERY_WINDOW_MS,
   type RecoveryAction,
+  type RecoveryPolicy,
   type Resolution,
   recoveryAction,
+  recoveryPolicy,
   runsAlone,
   type Sequence,
   type StreamState,
@@ -43,6 +43,8 @@ export interface RecoveryFacts {
   readonly definition: Definition | undefined;
   /** The answers of those probes that were called for this plan. */
   readonly answers: ReadonlyMap<EffectKey, ProbeAnswer>;
+  /** The fleet's; absent: the default. */
+  readonly recovery?: RecoveryPolicy | undefined;
   readonly nowMs: number;
 }
 
@@ -130,7 +132,8 @@ export function askable(state: StreamState, headEffects: readonly EffectRow[], d
 
 export function recoveryPlan(facts: RecoveryFacts): RecoveryPlan {
   const { state, nowMs } = facts;
-  const lastHourCount = state.crashTimesMs.filter((atMs) => nowMs - atMs <= RECOVERY_WINDOW_MS).length;
+  const { attempts, windowMs } = policyOf(facts);
+  const lastHourCount = state.crashTimesMs.filter((atMs) => nowMs - atMs <= windowMs).length;
   // In these cases no holder checks effects. Those of a fork that replays are answered by what its base recorded.
   const isStopped = isClosed(state) || state.status === 'compensating' || state.shadow || state.ruling !== null;
   const isOver = isStopped || isReplay(state);
@@ -141,7 +144,7 @@ export function recoveryPlan(facts: RecoveryFacts): RecoveryPlan {
     crashes: {
       count: state.crashCount,
       lastHourCount,
-      attemptsLeftCount: Math.max(RECOVERY_ATTEMPTS_MAX - lastHourCount, 0),
+      attemptsLeftCount: Math.max(attempts - lastHourCount, 0),
       timesMs: state.crashTimesMs,
     },
     checkpoint: state.head.sequence,
@@ -213,7 +216,11 @@ const POSSIBLE: Readonly<Record<PlannedEffect['probe'], readonly ProbeAnswer[]>>
   unknown: ['done', 'not-done', 'unknown', 'none'],
 };
 
-function nextOf({ state, definition }: RecoveryFacts): PlannedNext {
+const policyOf = ({ definition, recovery }: RecoveryFacts): RecoveryPolicy =>
+  recoveryPolicy(definition?.recovery, recovery);
+
+function nextOf(facts: RecoveryFacts): PlannedNext {
+  const { state, definition } = facts;
   if (isClosed(state)) return { kind: 'ended' };
   if (state.shadow) return { kind: 'shadow' };
   if (state.unreadable !== null) {
@@ -226,7 +233,7 @@ function nextOf({ state, definition }: RecoveryFacts): PlannedNext {
   }
   if (state.paused !== undefined) return { kind: 'paused', by: state.paused.by };
   if (state.ruling !== null) return { kind: 'ruled', ruling: state.ruling };
-  const code = crashVerdict(state);
+  const code = crashVerdict(state, policyOf(facts));
   if (code !== null) return { kind: 'will-park', code };
   if (definition !== undefined && budgetDraft(state, definition) !== undefined)
     return { kind: 'will-park', code: 'step-budget' };

@@ -17,6 +17,8 @@ import {
 } from '@tidemark/core';
 import { type ModelCalls, mayBringSummaries, withSummaries } from '../agent/index.ts';
 import {
+  CallWaitError,
+  causeOf,
   type Definition,
   type EffectDefinition,
   type ModelAnswer,
@@ -84,6 +86,12 @@ const STOPS: readonly string[] = [
   REQUEST_CHANGED,
   CALLS_UNORDERED,
 ];
+
+/** What waits for its turn alone has not failed: a step that catches errors must not take it for an answer. */
+const isStop = (error: unknown): boolean => {
+  const cause = causeOf(error);
+  return cause instanceof CallWaitError ? cause.isTurn : error instanceof ParkError && STOPS.includes(error.code);
+};
 
 /**
  * Runs the step once, and resolves with what it returned. `ends` discards this attempt alone. Rejects with the step's error, with the stop
@@ -153,7 +161,7 @@ class Attempt implements StepContext {
   readonly #epoch: Epoch;
   readonly #tried: Pick<ResolvedTask, 'step'> & { readonly task: TaskState };
   #irreversibleCount = 0;
-  #stop: ParkError | undefined;
+  #stop: Error | undefined;
   #isOver = false;
 
   /** `step`: in this version of the definition, in which its name may differ from the task's. */
@@ -258,7 +266,7 @@ class Attempt implements StepContext {
     try {
       return await call;
     } catch (error) {
-      if (error instanceof ParkError && STOPS.includes(error.code)) this.#stop ??= error;
+      if (isStop(error)) this.#stop ??= error as Error;
       throw error;
     }
   }

@@ -1,6 +1,13 @@
 /** What a new holder does before it runs anything: decisions of people, crashes (D5), budgets, and phantom checkpoints (D1, D3). */
 
-import { type Controls, InvalidError, RECOVERY_WINDOW_MS, type Resolution, type StreamState } from '@tidemark/core';
+import {
+  type Controls,
+  DEFAULT_RECOVERY,
+  InvalidError,
+  type RecoveryPolicy,
+  type Resolution,
+  type StreamState,
+} from '@tidemark/core';
 import type { EffectRow } from '@tidemark/ports';
 import { SimulatedLog } from '@tidemark/testkit';
 import {
@@ -36,8 +43,8 @@ beforeEach(() => {
 });
 
 const state = async (): Promise<StreamState> => [...(await foldLog(log)).state.streams.values()][0]!;
-const claim = (definition: Definition, head: readonly EffectRow[] = []) =>
-  claimedRun(log, definition, { ports, holder: `h${++holderCount}-`, head });
+const claim = (definition: Definition, head: readonly EffectRow[] = [], recovery?: RecoveryPolicy) =>
+  claimedRun(log, definition, { ports, holder: `h${++holderCount}-`, head, recovery });
 
 /** The holder is dead, as a coordinator saw at this time; `isGone`: so it knew for certain. */
 async function die(atMs = 0, isGone = true): Promise<void> {
@@ -129,10 +136,57 @@ describe('after a crash', () => {
     await openWorkflow(ports, definition);
     for (let crash = 0; crash < 4; crash++) {
       await claim(definition);
-      await die((crash * (RECOVERY_WINDOW_MS + 3)) / 3);
+      await die((crash * (DEFAULT_RECOVERY.windowMs + 3)) / 3);
     }
     const { runner } = await claim(definition);
     expect(await runner.run()).toBe('closed');
+    expect((await state()).status).toBe('completed');
+  });
+
+  it.each<[string, Partial<RecoveryPolicy> | undefined, RecoveryPolicy | undefined, number]>([
+    ['the definition says', { attempts: 1 }, { attempts: 9, windowMs: 1, delayMs: 0 }, 2],
+    ['the fleet says', undefined, { attempts: 5, windowMs: 3_600_000, delayMs: 0 }, 6],
+    ['neither says (control)', undefined, undefined, 4],
+  ])('a person is asked after as many as %s', async (_, recovery, fleet, count) => {
+    const { definition } = pair();
+    const own = { ...definition, recovery };
+    await openWorkflow(ports, own);
+    for (let crash = 1; crash <= count; crash++) {
+      const { runner } = await claim(own, [], fleet);
+      const run = runner.run();
+      await ports.clock.run(0);
+      expect((await state()).status).toBe('open');
+      await die(crash * 60_000);
+      runner.cancel(new Error('died'));
+      await run.catch(() => {});
+    }
+    const { runner } = await claim(own, [], fleet);
+    expect(await runner.run()).toBe('closed');
+    expect((await state()).question?.code).toBe('recovery-limit');
+  });
+
+  it('it rests for as long as it is told, longer after each, without a worker, and uses up no attempt by that', async () => {
+    const { definition, under, go } = pair();
+    const own = { ...definition, recovery: { delayMs: 60_000 } };
+    go.resolve();
+    await openWorkflow(ports, own);
+    await claim(own);
+    await die(ports.clock.nowMs());
+    await claim(own);
+    await die(ports.clock.nowMs());
+    const { runner } = await claim(own);
+    expect(await runner.run()).toBe('idle');
+    const { frontier, crashCount } = await state();
+    const [task] = [...frontier.tasks];
+    expect(task).toMatchObject({ retry: { delayMs: 120_000 }, outage: { why: 'its worker crashed', inLineMs: 120_000 } });
+    expect([under.length, crashCount, task!.failureCount - task!.passingCount!]).toEqual([0, 2, 0]);
+    await ports.clock.run(120_000);
+    for (const { retry } of (await state()).frontier.tasks) {
+      const { timer } = retry!;
+      const value = inboxRecord(await state(), `timer:${timer}`, 'TimerFired', { timer }, null);
+      await log.append(P0, [{ value, type: 'TimerFired' }]);
+    }
+    expect(await (await claim(own)).runner.run()).toBe('closed');
     expect((await state()).status).toBe('completed');
   });
 });

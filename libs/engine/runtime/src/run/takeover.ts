@@ -12,7 +12,8 @@ import {
   isoTime,
   isReplay,
   type Json,
-  RECOVERY_ATTEMPTS_MAX,
+  type RecoveryPolicy,
+  recoveryPolicy,
   type StreamState,
 } from '@tidemark/core';
 import type { EffectRow } from '@tidemark/ports';
@@ -39,6 +40,8 @@ export interface HeadCheckpoint {
 
 export interface TakeOver {
   readonly definition: Definition;
+  /** How the fleet's workflows are run again after crashes; their definition overrides it. */
+  readonly recovery?: RecoveryPolicy | undefined;
   readonly content: Pick<StreamContent, 'isForgotten'>;
   readonly effects: EffectRun;
   readonly signal: AbortSignal;
@@ -55,7 +58,7 @@ export async function takeOver(state: StreamState, given: TakeOver): Promise<Dra
   if (state.ruling === 'compensate') return ruledUndo(state);
   if (state.ruling === 'cancel') return cancelDraft(state, given.definition);
   if (given.content.isForgotten) return forgottenDraft(state);
-  return crashDraft(state) ?? budgetDraft(state, given.definition) ?? phantomDraft(state, given);
+  return crashDraft(state, recoveryPolicy(given.definition.recovery, given.recovery)) ?? budgetDraft(state, given.definition) ?? phantomDraft(state, given);
 }
 
 function rejectedDraft(): Draft {
@@ -76,16 +79,17 @@ function forgottenDraft({ workflow }: StreamState): Draft {
  * Parks a workflow whose holders keep dying before it reaches a checkpoint (requirement D5). The evidence names the step that ran alone
  * last.
  */
-function crashDraft(state: StreamState): Draft | undefined {
-  const code = crashVerdict(state);
+function crashDraft(state: StreamState, recovery: RecoveryPolicy): Draft | undefined {
+  const { attempts, windowMs } = recovery;
+  const code = crashVerdict(state, recovery);
   if (code === null) return undefined;
   const suspect = firstUnblocked(state.frontier);
   const times = state.crashTimesMs.map(isoTime);
   const message =
     code === 'recovery-limit'
-      ? `More than ${RECOVERY_ATTEMPTS_MAX} workers crashed within an hour while they ran this workflow alone, without progress in between.`
+      ? `More than ${attempts} workers crashed within ${Math.round(windowMs / 60_000)} minutes while they ran this workflow alone, without progress in between.`
       : `${state.crashCount} workers crashed while they ran this workflow alone, without progress in between.`;
-  const evidence: Json = { crash_count: state.crashCount, crashes: times, step: suspect?.step ?? null };
+  const evidence: Json = { limit: attempts, window_ms: windowMs, crash_count: state.crashCount, crashes: times, step: suspect?.step ?? null };
   return parkDraft(
     new ParkError(
       code,

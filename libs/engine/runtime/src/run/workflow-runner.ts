@@ -10,11 +10,13 @@ import type { MemoryWrite } from '@tidemark/codec';
 import {
   awaitsInbox,
   checkpointId,
+  crashRestMs,
   FencedError,
   firstUnblocked,
   isUnblocked,
   type Json,
   type Lamport,
+  recoveryPolicy,
   runsAlone,
   type Sequence,
   type TaskId,
@@ -46,7 +48,7 @@ import {
 } from '../effects/index.ts';
 import { type ContextReads, canRun, contentDraft, type ResolvedTask, resolveTask } from '../history/index.ts';
 import { type Ports, RunGate } from '../kernel/index.ts';
-import { type Draft, Flushing, failureDrafts, type LeasedStream, parkDraft, waitDraft } from '../lease/index.ts';
+import { type Draft, crashRestDraft, Flushing, failureDrafts, type LeasedStream, parkDraft, waitDraft } from '../lease/index.ts';
 import { commitDrafts, followStaged, lastingCall } from './commit.ts';
 import { cancelDraft, mustBeDecided, onceDecided, releaseDraft, undoDraft } from './ending.ts';
 import { nextTask } from './next-task.ts';
@@ -74,6 +76,7 @@ export interface RunnerOptions extends AttemptDependencies {
   readonly witness: (lamport: Lamport) => void;
   /** Reads the newest checkpoint and its effects, once rows have it. */
   readonly readHead: TakeOver['readHead'];
+  readonly recovery?: TakeOver['recovery'];
   readonly callEffect: CallEffect;
   readonly guard?: EffectRunParts['guard'];
   readonly replay?: EffectRunParts['replay'];
@@ -197,6 +200,9 @@ export class WorkflowRunner {
     try {
       const first = await takeOver(stream.confirmed, { ...this.#options, ...{ effects: this.#effects, signal } });
       if (first !== undefined) return first;
+      const policy = recoveryPolicy(definition.recovery, this.#options.recovery);
+      const restMs = crashRestMs(stream.confirmed, policy, this.#options.ports.clock.nowMs());
+      if (restMs > 0) return await this.#rest(restMs);
     } catch (error) {
       const task = error instanceof ProbeError ? firstUnblocked(stream.confirmed.frontier) : undefined;
       if (task === undefined) throw error;
@@ -208,16 +214,25 @@ export class WorkflowRunner {
     return contentDraft(definition, content, this.#effects);
   }
 
+  /** Lets all tasks that might run wait after a crash. */
+  async #rest(restMs: number): Promise<'later'> {
+    const nowMs = this.#options.ports.clock.nowMs();
+    await this.#stageEach((task) => crashRestDraft(task, restMs, this.#effects.timerName(), nowMs));
+    return 'later';
+  }
+
   /** Lets all other tasks that might run wait as long as this one: each would bring a probe otherwise. It is no failure of theirs. */
   async #waitAlike(task: TaskId, startedAtMs: number): Promise<void> {
     const { stream } = this.#options;
     const waiting = stream.speculative.frontier.tasks.get(task);
     if (waiting?.retry == null) return;
-    const others = [...stream.speculative.frontier.tasks].filter(isUnblocked);
-    // Each is an append of its own, since there may be more of them than one holds; they leave with one flush.
-    const accepted = others.map((other) =>
-      stream.stage([waitDraft(other, waiting, this.#effects.timerName(), startedAtMs)]),
-    );
+    await this.#stageEach((other) => waitDraft(other, waiting, this.#effects.timerName(), startedAtMs));
+  }
+
+  /** Each is an append of its own, since there may be more of them than one holds; they leave with one flush. */
+  async #stageEach(draftOf: (task: TaskState) => Draft): Promise<void> {
+    const { stream } = this.#options;
+    const accepted = [...stream.speculative.frontier.tasks].filter(isUnblocked).map((task) => stream.stage([draftOf(task)]));
     await this.#flushing.durable(Promise.all(accepted).then(() => {}));
   }
 

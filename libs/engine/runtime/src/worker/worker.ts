@@ -348,6 +348,7 @@ export class Worker {
         applied,
         onDelta: report,
       }),
+      recovery: ports.recovery,
       readHead: () => leased.head(),
       replay: leased.replay(content),
       drain: this.#drain,

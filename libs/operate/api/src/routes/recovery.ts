@@ -129,7 +129,10 @@ export const getRecovery = route({
     const probes = probe ? askable(state, headEffects, definition) : [];
     const { answers, problems } = await askProbes(backend, state, probes, signal);
     const nowMs = backend.ports.clock.nowMs();
-    const plan = recoveryPlan({ state, headEffects, definition, answers, nowMs });
+    const plan = recoveryPlan({
+      ...{ state, headEffects, definition, answers, nowMs },
+      recovery: backend.ports.recovery,
+    });
     return ok({
       ...planJson(plan, problems),
       ...{ tenant, probes_asked: probe },

@@ -1,0 +1,160 @@
+/**
+ * Owns limits of calls on Redis: the rules are in call-limits.lua. A call of scopes for which nothing is declared asks the server only
+ * while one of them is known to be in trouble, which each process reads once a second while it calls. While the server is away calls pass,
+ * after at most one short wait in a second.
+ */
+
+import { randomUUID } from 'node:crypto';
+import {
+  type AskedTurn,
+  CALL_RULES,
+  type CallEnd,
+  type CallLimiter,
+  type CallScope,
+  type CallTurn,
+  FaultRows,
+} from '@tidemark/ports';
+import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
+import { scriptOf } from './script.ts';
+
+/** Longest wait for an answer; then calls pass for a second without asking. */
+const ANSWER_MAX_MS = 500;
+const AWAY_MS = 1_000;
+/** Period at which a process that calls reads which scopes are in trouble. */
+const TROUBLED_READ_MS = 1_000;
+/** Time for which a call counts as under way after its process was last seen, and the period at which processes say so. */
+const RUNNING_TTL_MS = 30_000;
+const RENEW_MS = 10_000;
+/** What is known of a scope is forgotten after this without a call, in milliseconds. */
+const KEPT_MS = 90_000_000;
+
+const calls = scriptOf(new URL('./call-limits.lua', import.meta.url));
+
+export interface RedisCallsOptions {
+  readonly url: string;
+  readonly tls?: ConnectionOptions['tls'];
+  /** Prefix of every key; processes that share it share their limits. */
+  readonly prefix: string;
+  /** In place of the server's clock, for tests. */
+  readonly nowMs?: (() => number) | undefined;
+}
+
+/** Returns at once and connects in the background; throws `ConfigError` for an address that isn't one. */
+export const openRedisCalls = (options: RedisCallsOptions): CallLimiter => new RedisCalls(options);
+
+const isDeclared = ({ rate, tokens, concurrency }: CallScope): boolean =>
+  (rate ?? tokens ?? concurrency) !== undefined;
+
+class RedisCalls implements CallLimiter {
+  readonly #options: RedisCallsOptions;
+  readonly #connection: Connection;
+  readonly #rows = new FaultRows();
+  readonly #id = randomUUID();
+  readonly #running = new Map<string, readonly string[]>();
+  readonly #renewing: NodeJS.Timeout;
+  #troubled: ReadonlySet<string> = new Set();
+  #readMs = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | undefined;
+  #awayMs = Number.NEGATIVE_INFINITY;
+  #callCount = 0;
+
+  constructor(options: RedisCallsOptions) {
+    this.#options = options;
+    const { url, tls } = options;
+    this.#connection = openConnection({ url, tls, patience: 'briefly', silenceMs: AWAY_MS });
+    this.#renewing = setInterval(() => void this.#renew(), RENEW_MS).unref();
+  }
+
+  async ask(asked: AskedTurn): Promise<CallTurn> {
+    const passed: CallTurn = { kind: 'pass', call: '', inMs: 0 };
+    if (!asked.scopes.some(isDeclared)) {
+      await this.#readTroubled();
+      if (!asked.scopes.some(({ key }) => this.#troubled.has(key))) return passed;
+    }
+    const call = `${this.#id}:${++this.#callCount}`;
+    const reply = await this.#run('ask', asked, { call, lostMs: RUNNING_TTL_MS });
+    if (reply === undefined) return passed;
+    const [kind, ms, at, faultMs, why] = reply as [string, string | number, number, string, string];
+    if (kind === 'pass') {
+      this.#running.set(call, this.#runningKeys(asked));
+      return { kind: 'pass', call, inMs: Number(ms) };
+    }
+    const isFault = Number(faultMs) > 0;
+    const scope = asked.scopes[at - 1]!;
+    return { kind: 'wait', waitMs: Number(ms), scope, faultMs: Number(faultMs), ...(isFault && { why }) };
+  }
+
+  async end(asked: AskedTurn, call: string, ended: CallEnd): Promise<void> {
+    this.#running.delete(call);
+    const trips = asked.scopes.map((scope) => this.#rows.isTrip(scope, ended));
+    const isTrouble =
+      ended.kind === 'fault' && (ended.isLimited || ended.askedMs !== undefined || trips.includes(true));
+    if (call === '' && !isTrouble) return;
+    await this.#run('end', asked, { call, ended, trips });
+    // The next call sees what this one made of it.
+    if (isTrouble) this.#readMs = Number.NEGATIVE_INFINITY;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#renewing);
+    this.#connection.close();
+  }
+
+  #key(name: string): string {
+    return `${this.#options.prefix}:calls:${name}`;
+  }
+
+  #runningKeys({ scopes }: Pick<AskedTurn, 'scopes'>): readonly string[] {
+    return scopes.map(({ key }) => this.#key(`running:${key}`));
+  }
+
+  /** Undefined while the server is away. */
+  #run(what: 'ask' | 'end', asked: AskedTurn, more: object): Promise<unknown> {
+    const { scopes, who, tenant, tokens, waitMaxMs } = asked;
+    const kinds = ['figures', 'turns', 'places', 'running'];
+    const keys = [...scopes.flatMap(({ key }) => kinds.map((kind) => this.#key(`${kind}:${key}`))), this.#key('troubled')];
+    return this.#send(what, keys, { scopes, who, tenant, tokens, waitMaxMs, ...more });
+  }
+
+  #send(what: string, keys: readonly string[], given: object): Promise<unknown> {
+    const now = String(this.#options.nowMs?.() ?? '');
+    const rules = JSON.stringify({ ...CALL_RULES, keptMs: KEPT_MS });
+    return this.#asked((redis) => calls.run(redis, keys, [what, rules, JSON.stringify(given), now]));
+  }
+
+  async #asked<T>(work: (redis: Connection['redis']) => Promise<T>): Promise<T | undefined> {
+    if (performance.now() - this.#awayMs < AWAY_MS) return undefined;
+    try {
+      await this.#connection.whenReady(ANSWER_MAX_MS);
+      return await this.#connection.bounded(ANSWER_MAX_MS, () => work(this.#connection.redis));
+    } catch {
+      this.#awayMs = performance.now();
+      return undefined;
+    }
+  }
+
+  /** Waits only where nothing was read yet, or trouble was just reported. */
+  async #readTroubled(): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs - this.#readMs < TROUBLED_READ_MS) return;
+    const isFirst = this.#readMs === Number.NEGATIVE_INFINITY;
+    this.#reading ??= this.#read(nowMs);
+    if (isFirst) await this.#reading;
+  }
+
+  async #read(nowMs: number): Promise<void> {
+    const found = await this.#asked((redis) => redis.zrange(this.#key('troubled'), '0', '-1'));
+    if (found !== undefined) this.#troubled = new Set(found);
+    this.#readMs = nowMs;
+    this.#reading = undefined;
+  }
+
+  async #renew(): Promise<void> {
+    const byKey = new Map<string, string[]>();
+    for (const [call, keys] of this.#running) {
+      for (const key of keys) byKey.set(key, [...(byKey.get(key) ?? []), call]);
+    }
+    if (byKey.size === 0) return;
+    await this.#send('renew', [...byKey.keys()], { calls: [...byKey.values()], lostMs: RUNNING_TTL_MS });
+  }
+}
