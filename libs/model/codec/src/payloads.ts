@@ -119,6 +119,18 @@ export interface ForkOrigin {
     readonly runs: NonNullable<BundleOrigin['session']>;
     readonly found?: { readonly of: WorkflowId; readonly continuation?: Sha256; readonly user?: Sha256 };
   };
+  /** Set for a reset: the fork supersedes its base. */
+  readonly reset?: ResetOrigin;
+}
+
+export interface ResetOrigin {
+  /** Identifies the request: sent again, it is the same reset. */
+  readonly id: string;
+  readonly why: string;
+  /** What the base did after the checkpoint is compensated, and this begins paused until that has ended. */
+  readonly undoes: boolean;
+  /** Recorded outcomes of the base that answer nothing here. `sends`: the key under which the call is made again; absent: its own. */
+  readonly discarded: readonly { readonly key: EffectKey; readonly sends?: EffectKey }[];
 }
 
 /** The question to a person before a task may run. */
@@ -146,7 +158,7 @@ export interface ChildOpening {
 }
 
 /** The opening of the next run; what is unfinished when this one closes is added to it. */
-export type NextOpening = Omit<ChildOpening, 'name'>;
+export type NextOpening = Omit<ChildOpening, 'name'> & { readonly fork?: ForkOrigin };
 
 /** By the index of the task that waits. */
 export type Children = Readonly<Record<string, ChildOpening>>;
@@ -168,7 +180,10 @@ export interface Payloads {
     readonly signals?: Readonly<Record<string, Json>>;
   };
   readonly PartitionFenced: null;
-  readonly SignalReceived: { readonly value: Json };
+  readonly SignalReceived: { readonly value: Json; readonly why?: string };
+  readonly SignalDiscarded: { readonly why: string };
+  /** As of a workflow that continues as new; `next` is the opening at the checkpoint. */
+  readonly WorkflowReset: { readonly why: string; readonly output: null; readonly next: NextOpening };
   readonly TimerFired: null;
   readonly LeaseRevoked: null;
   readonly EffectConfirmed: { readonly response: Json } | { readonly error: ErrorNote };
