@@ -158,7 +158,11 @@ export interface ChildOpening {
 }
 
 /** The opening of the next run; what is unfinished when this one closes is added to it. */
-export type NextOpening = Omit<ChildOpening, 'name'> & { readonly fork?: ForkOrigin };
+export type NextOpening = Omit<ChildOpening, 'name'> & {
+  /** Set for a reset, with the values of the signals that no step had read at its checkpoint. */
+  readonly fork?: ForkOrigin;
+  readonly signals?: Readonly<Record<string, Json>>;
+};
 
 /** By the index of the task that waits. */
 export type Children = Readonly<Record<string, ChildOpening>>;
@@ -216,6 +220,8 @@ export interface Payloads {
     readonly prompt?: Sha256;
     /** Set in a fork: the effect of its base whose recorded outcome answers this one. */
     readonly replays?: EffectKey;
+    /** Set in a reset where the call is made again under the key of an outcome that was discarded. */
+    readonly sends?: EffectKey;
     readonly texts?: Readonly<Record<Sha256, string>>;
   };
   /** What the receiver said when it accepted, for the person who confirms. */

@@ -207,7 +207,7 @@ function inboxDraft(
 ): Envelope | undefined {
   switch (act) {
     case 'signal':
-      return envelope(writer, stream, ...signalling(stream, decide));
+      return signalling(writer, stream, decide);
     case 'timer':
       return envelope(writer, stream, 'TimerFired', { timer: choose(timersOf(stream), decide(97)) });
     case 'confirm': {
@@ -252,17 +252,15 @@ function inboxDraft(
 }
 
 /** Now and then about one that came before, which a step may have read. */
-function signalling(
-  stream: NaiveStream,
-  decide: (below: number) => number,
-): ['SignalReceived', Loose<Controls['SignalReceived']>] | ['SignalDiscarded', Loose<Controls['SignalDiscarded']>] {
+function signalling(writer: Writer, stream: NaiveStream, decide: (below: number) => number): Envelope {
   const name = choose(['go', 'stop', 'more'], decide(3));
   const causes = stream.tasks.flatMap(({ cause }) => (cause?.kind === 'signal' ? [cause] : []));
   const known = [...stream.signals, ...causes];
-  if (known.length === 0 || decide(3) > 0) return ['SignalReceived', { name }];
+  if (known.length === 0 || decide(3) > 0) return envelope(writer, stream, 'SignalReceived', { name });
   const of = choose(known, decide(97));
-  if (decide(2) === 0) return ['SignalDiscarded', { signal: of.event, by: 'ann' }];
-  return ['SignalReceived', { name: decide(5) === 0 ? name : of.name, replaces: of.event, by: 'ann' }];
+  if (decide(2) === 0) return envelope(writer, stream, 'SignalDiscarded', { signal: of.event, by: 'ann' });
+  const said = decide(5) === 0 ? name : of.name;
+  return envelope(writer, stream, 'SignalReceived', { name: said, replaces: of.event, by: 'ann' });
 }
 
 /** Usually about the effect in question, if it is about one. */
