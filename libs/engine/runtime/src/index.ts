@@ -28,6 +28,7 @@ export { type ForgetCertificate, type ForgetRequest, forget } from './client/for
 export type { QueueChanged, QueueName } from './client/queues.ts';
 export { Run } from './client/run.ts';
 export { type ScheduleState, scheduleHost } from './client/schedules.ts';
+export type { BulkAnswer } from './control/bulk-definition.ts';
 export { bulkDefinition } from './control/bulk-definition.ts';
 export { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS } from './control/limits.ts';
 export { type PausedQueue, PausedQueues, QueuePauses } from './control/paused-queues.ts';
@@ -92,6 +93,8 @@ export { SealedWatch } from './encryption/sealed-watch.ts';
 export { maskedStore } from './encryption/secrets.ts';
 export { WorkflowKeys } from './encryption/workflow-keys.ts';
 export type { Forked, ForkOptions } from './forks/fork.ts';
+export type { ResetDone, ResetOptions } from './forks/reset.ts';
+export type { ResetEffects } from './forks/reset-plan.ts';
 export { continuedAs, continuesFrom, lastOf } from './history/chain.ts';
 export { readsOf } from './history/lineage.ts';
 export { type PastScope, type PhaseHandover, phaseHandovers, scopesAfter } from './history/memory-scopes.ts';

@@ -23,6 +23,7 @@ export type {
   MemoryWrite,
   NextOpening,
   Payloads,
+  ResetOrigin,
   ScopeChange,
   ScopeSize,
   StoredFragment,

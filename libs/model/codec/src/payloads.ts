@@ -119,6 +119,18 @@ export interface ForkOrigin {
     readonly runs: NonNullable<BundleOrigin['session']>;
     readonly found?: { readonly of: WorkflowId; readonly continuation?: Sha256; readonly user?: Sha256 };
   };
+  /** Set for a reset: the fork supersedes its base. */
+  readonly reset?: ResetOrigin;
+}
+
+export interface ResetOrigin {
+  /** Identifies the request: sent again, it is the same reset. */
+  readonly id: string;
+  readonly why: string;
+  /** What the base did after the checkpoint is compensated, and this begins paused until that has ended. */
+  readonly undoes: boolean;
+  /** Recorded outcomes of the base that answer nothing here. `sends`: the key under which the call is made again; absent: its own. */
+  readonly discarded: readonly { readonly key: EffectKey; readonly sends?: EffectKey }[];
 }
 
 /** The question to a person before a task may run. */
@@ -146,7 +158,11 @@ export interface ChildOpening {
 }
 
 /** The opening of the next run; what is unfinished when this one closes is added to it. */
-export type NextOpening = Omit<ChildOpening, 'name'>;
+export type NextOpening = Omit<ChildOpening, 'name'> & {
+  /** Set for a reset, with the values of the signals that no step had read at its checkpoint. */
+  readonly fork?: ForkOrigin;
+  readonly signals?: Readonly<Record<string, Json>>;
+};
 
 /** By the index of the task that waits. */
 export type Children = Readonly<Record<string, ChildOpening>>;
@@ -168,7 +184,10 @@ export interface Payloads {
     readonly signals?: Readonly<Record<string, Json>>;
   };
   readonly PartitionFenced: null;
-  readonly SignalReceived: { readonly value: Json };
+  readonly SignalReceived: { readonly value: Json; readonly why?: string };
+  readonly SignalDiscarded: { readonly why: string };
+  /** As of a workflow that continues as new; `next` is the opening at the checkpoint. */
+  readonly WorkflowReset: { readonly why: string; readonly output: null; readonly next: NextOpening };
   readonly TimerFired: null;
   readonly LeaseRevoked: null;
   readonly EffectConfirmed: { readonly response: Json } | { readonly error: ErrorNote };
@@ -201,6 +220,8 @@ export interface Payloads {
     readonly prompt?: Sha256;
     /** Set in a fork: the effect of its base whose recorded outcome answers this one. */
     readonly replays?: EffectKey;
+    /** Set in a reset where the call is made again under the key of an outcome that was discarded. */
+    readonly sends?: EffectKey;
     readonly texts?: Readonly<Record<Sha256, string>>;
   };
   /** What the receiver said when it accepted, for the person who confirms. */

@@ -112,7 +112,11 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     user: text().optional(),
     tags: z.array(text()).optional(),
     fork: z
-      .object({ workflow: text<WorkflowId>(), sequence: whole<Sequence>(0), effects: z.enum(['replay', 'live']) })
+      .object({
+        workflow: text<WorkflowId>(),
+        sequence: whole<Sequence>(0),
+        effects: z.enum(['replay', 'live', 'keep', 'ask']),
+      })
       .optional(),
     trace: traceHints.optional(),
     parent: z
@@ -135,7 +139,14 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     hasContext,
   }),
   PartitionFenced: z.object({ partition: whole<Partition>(0) }),
-  SignalReceived: z.object({ name: text(), sizeBytes: whole<number>(0).optional() }),
+  SignalReceived: z.object({
+    name: text(),
+    sizeBytes: whole<number>(0).optional(),
+    replaces: text<EventId>().optional(),
+    by: text().optional(),
+  }),
+  SignalDiscarded: z.object({ signal: text<EventId>(), by: text() }),
+  WorkflowReset: z.object({ as: text<WorkflowId>(), at: whole<Sequence>(0), by: text() }),
   TimerFired: z.object({ timer: text() }),
   LeaseRevoked: z.object({
     epoch: whole<Epoch>(1),

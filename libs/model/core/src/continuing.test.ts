@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { continuationId, derivedFormOf, nthId, nthOf } from './derived-ids.ts';
 import type { Envelope } from './event.ts';
 import { foldEntries } from './fold.ts';
-import { offset, partition, type WorkflowId, workflowId } from './ids.ts';
+import { offset, partition, type TaskId, type WorkflowId, workflowId } from './ids.ts';
 import { emptyPartition, INBOX_DEDUPE_MAX, type StreamState } from './state.ts';
 
 const token = (ordinal: number) => ({ epoch: 1, holder: 'h1', ordinal });
@@ -116,4 +116,71 @@ test('ids follow from one another', () => {
   ]);
   expect(ids.filter((id) => derivedFormOf(id) === 'continuation')).toEqual(['w~2', 'w~3', 'w~9', 'w~10', 'p~1.0~2']);
   for (const id of ids) expect(nthId(nthOf(workflowId(id)))).toBe(id);
+});
+
+describe('a history that is reset', () => {
+  const reset = (as = 'w~2'): Envelope => inboxEvent('WorkflowReset', { as, at: 0 });
+  const effect = (kind: string, control: object = {}) =>
+    holderEvent('EffectIntended', token(2), { kind, ...control } as object);
+
+  test('is superseded at once, whoever holds it, and takes nothing further', () => {
+    const { stream, words } = fold(opened(), claimed(), signal('a', 's1'), reset(), effect('pure'), reset('w~3'));
+    expect(words.slice(3)).toEqual(['accepted', 'closed', 'closed']);
+    expect(stream).toMatchObject({
+      ...{ status: 'completed', reason: 'superseded', lease: null, question: null },
+      ...{ continued: { as: 'w~2' }, signals: [{ name: 'a', event: 's1' }] },
+    });
+  });
+
+  test('stays while a call of it may still act, and is reset during one of a model', () => {
+    const model = { model: { bundle: null, reserved: { tokens: 5, costMicros: 7 } } };
+    const of = (...events: readonly Envelope[]) => fold(opened(), claimed(), ...events, reset());
+    expect(of(effect('irreversible')).words.at(-1)).toBe('not-asked');
+    expect(of(effect('idempotent')).words.at(-1)).toBe('not-asked');
+    expect(of(effect('idempotent', model)).stream.continued?.spent).toEqual({ tokens: 5, costMicros: 7 });
+    expect(of(effect('irreversible'), holderEvent('EffectResolved', token(3))).words.at(-1)).toBe('accepted');
+  });
+
+  test('stays when it is cancelled or compensated, or names another run', () => {
+    expect(fold(opened(), inboxEvent('CancelRequested'), reset()).words.at(-1)).toBe('not-asked');
+    const compensating = holderEvent('CompensationStarted', token(2));
+    expect(fold(opened(), claimed(), compensating, reset()).words.at(-1)).toBe('not-asked');
+    expect(fold(opened(), reset('w~3')).words.at(-1)).toBe('not-asked');
+  });
+});
+
+describe('a signal that no step has read', () => {
+  const amend = (of: string, id: string, name = 'a') => inboxEvent('SignalReceived', { name, replaces: of }, { id });
+  const discard = (of: string): Envelope => inboxEvent('SignalDiscarded', { signal: of });
+  const waiting = opened({ tasks: [waits('a')] });
+
+  test('has the value of the event that amends it, in its place', () => {
+    const { stream, words } = fold(opened(), signal('a', 's1'), signal('a', 's2'), amend('s1', 's3'));
+    expect(words.at(-1)).toBe('accepted');
+    expect(stream.signals).toEqual([
+      { name: 'a', event: 's3' },
+      { name: 'a', event: 's2' },
+    ]);
+    expect(fold(opened(), signal('a', 's1'), amend('s1', 's3', 'b')).words.at(-1)).toBe('not-asked');
+    expect(fold(opened(), amend('s1', 's3')).words.at(-1)).toBe('not-asked');
+  });
+
+  test('is amended in the task that it unblocked, unless a holder may be reading it', () => {
+    const { stream } = fold(waiting, signal('a', 's1'), amend('s1', 's2'));
+    expect(stream.frontier.tasks.get('0.0' as TaskId)?.cause).toMatchObject({ event: 's2' });
+    expect(fold(waiting, signal('a', 's1'), claimed(), amend('s1', 's2')).words.at(-1)).toBe('not-asked');
+    expect(fold(waiting, signal('a', 's1'), claimed(), discard('s1')).words.at(-1)).toBe('not-asked');
+  });
+
+  test('is discarded: the next one takes its place, or the task waits again', () => {
+    expect(fold(opened(), signal('a', 's1'), discard('s1')).stream.signals).toEqual([]);
+    expect(fold(opened(), signal('a', 's1'), discard('s9')).words.at(-1)).toBe('not-asked');
+    const task = (stream: StreamState) => stream.frontier.tasks.get('0.0' as TaskId);
+    const next = fold(waiting, signal('a', 's1'), signal('a', 's2'), discard('s1')).stream;
+    expect(task(next)?.cause).toMatchObject({ event: 's2' });
+    expect(next.signals).toEqual([]);
+    const again = task(fold(waiting, signal('a', 's1'), discard('s1')).stream);
+    expect(again).toMatchObject({ cause: null, when: [{ kind: 'signal', name: 'a' }] });
+    expect(again).not.toHaveProperty('awaited');
+  });
 });

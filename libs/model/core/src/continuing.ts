@@ -11,7 +11,7 @@ import { continuationId } from './derived-ids.ts';
 import type { Envelope } from './event.ts';
 import { matchSignals } from './frontier.ts';
 import type { EventId, WorkflowId } from './ids.ts';
-import { type Frontier, INBOX_DEDUPE_MAX, type StreamState } from './state.ts';
+import { type EffectState, type Frontier, INBOX_DEDUPE_MAX, isOpen, type StreamState } from './state.ts';
 import type { RejectReason } from './verdict.ts';
 
 /** The reason of a workflow that is `completed` because it continued. */
@@ -31,6 +31,25 @@ export function continued(
   };
 }
 
+/** The reason of a workflow that is `completed` because it was reset: another run began at one of its checkpoints, and supersedes it. */
+export const SUPERSEDED = 'superseded';
+
+/**
+ * A call that was begun and whose outcome isn't known must be decided first, else the next run might make it beside this one. A model call
+ * only costs something, and is counted as it was reserved.
+ */
+export const mayStillAct = (effect: EffectState): boolean =>
+  isOpen(effect) && effect.kind !== 'pure' && effect.spend === undefined;
+
+/** Ends the history, whoever holds it. C1 holds here as well: a cancelled workflow, or one under compensation, is not reset. */
+export function superseded(stream: StreamState, as: WorkflowId): StreamState | RejectReason {
+  if (stream.status === 'compensating' || stream.ruling === 'cancel') return 'not-asked';
+  if (stream.compensates !== null || stream.shadow || as !== continuationId(stream.workflow)) return 'not-asked';
+  if (stream.frontier.tasks.find(({ effects }) => effects.some(mayStillAct)) !== undefined) return 'not-asked';
+  const ended = { status: 'completed', reason: SUPERSEDED, question: null, ruling: null, lease: null } as const;
+  return { ...stream, ...ended, continued: { as, spent: spentBy(stream) }, signals: leftOf(stream) };
+}
+
 /** The signals that no step consumed, in the order in which tasks would have received them. */
 export function leftOf({ frontier, signals }: StreamState): readonly UnconsumedSignal[] {
   const dropped: UnconsumedSignal[] = [];
@@ -40,7 +59,7 @@ export function leftOf({ frontier, signals }: StreamState): readonly UnconsumedS
 }
 
 /** What the earlier runs, this run's checkpoints, and the calls of the dropped tasks have cost, or may have. */
-function spentBy({ spentBefore, tokens, costMicros, frontier }: StreamState): Spend {
+export function spentBy({ spentBefore, tokens, costMicros, frontier }: StreamState): Spend {
   const spends: (Spend | undefined)[] = [spentBefore, { tokens, costMicros }];
   for (const { effects } of frontier.tasks) for (const { spend, wasted } of effects) spends.push(spend, wasted);
   const sum = (unit: keyof Spend): number => spends.reduce((all, each) => all + (each?.[unit] ?? 0), 0);

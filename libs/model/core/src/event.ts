@@ -118,8 +118,11 @@ export interface Compensates {
 export interface Fork {
   readonly workflow: WorkflowId;
   readonly sequence: Sequence;
-  /** `replay`: the fork's effects get the recorded outcomes, and nothing is called; `live`: they are called. */
-  readonly effects: 'replay' | 'live';
+  /**
+   * `replay`: the fork's effects get the recorded outcomes, and nothing is called; `live`: they are called. Of a reset: `keep`: what is
+   * recorded as done answers the same request, and only the rest is called; `ask`: a person decides which of those to make again.
+   */
+  readonly effects: 'replay' | 'live' | 'keep' | 'ask';
 }
 
 /** Attributes of the workflow's trace, recorded at its opening. */
@@ -197,7 +200,15 @@ export interface Controls {
    */
   readonly PartitionFenced: { readonly partition: Partition };
   /** `sizeBytes`: size of the value as JSON. */
-  readonly SignalReceived: { readonly name: string; readonly sizeBytes?: number | undefined };
+  /** `replaces`: the signal that no step has read yet whose value this is from now on, in the same place. `by`: who amended it. */
+  readonly SignalReceived: {
+    readonly name: string;
+    readonly sizeBytes?: number | undefined;
+    readonly replaces?: EventId | undefined;
+    readonly by?: string | undefined;
+  };
+  /** A signal that no step has read yet is never delivered. */
+  readonly SignalDiscarded: { readonly signal: EventId; readonly by: string };
   readonly TimerFired: { readonly timer: string };
   /**
    * Names the lease that it ends, and affects no other. `isGone`: the holder's process is known to have ended. Otherwise it only fell
@@ -242,6 +253,11 @@ export interface Controls {
   readonly CancelRequested: { readonly code: string; readonly by: string };
   /** The workflow ends at once, even while a holder has its lease, and nothing is compensated. */
   readonly WorkflowTerminated: { readonly code: string; readonly by: string };
+  /**
+   * This history ends at once, even while a holder has its lease, and is superseded: `as` begins at its checkpoint `at`, with the opening in
+   * the payload.
+   */
+  readonly WorkflowReset: { readonly as: WorkflowId; readonly at: Sequence; readonly by: string };
   /** No further task starts until the workflow is resumed; signals and answers are still stored. */
   readonly PauseRequested: { readonly by: string };
   readonly ResumeRequested: { readonly by: string };

@@ -5,8 +5,9 @@
  */
 
 import type { Spend } from './continues.ts';
+import { superseded } from './continuing.ts';
 import type { Envelope } from './event.ts';
-import { fulfil, given, updateTask, withEffect } from './frontier.ts';
+import { fulfil, given, matchSignals, updateTask, withEffect } from './frontier.ts';
 import type { EventId, HolderId } from './ids.ts';
 import { CHILD_FAILED, cancelled, foldLifecycle, timedOut } from './lifecycle.ts';
 import {
@@ -25,6 +26,8 @@ import type { RejectReason } from './verdict.ts';
 
 export type InboxEnvelope = Envelope<
   | 'SignalReceived'
+  | 'SignalDiscarded'
+  | 'WorkflowReset'
   | 'TimerFired'
   | 'LeaseRevoked'
   | 'EffectConfirmed'
@@ -62,13 +65,18 @@ function isFull(signals: StreamState['signals'], sizeBytes = 0): boolean {
 function apply(stream: StreamState, envelope: InboxEnvelope): StreamState | RejectReason {
   switch (envelope.type) {
     case 'SignalReceived': {
-      const { name, sizeBytes } = envelope.control;
+      const { name, sizeBytes, replaces } = envelope.control;
+      if (replaces !== undefined) return amended(stream, envelope, replaces);
       const frontier = fulfil(stream.frontier, { kind: 'signal', name, event: envelope.id });
       if (frontier !== undefined) return { ...stream, frontier };
       if (isFull(stream.signals, sizeBytes)) return 'signals-full';
       const signal = { name, event: envelope.id, ...(sizeBytes !== undefined && { sizeBytes }) };
       return { ...stream, signals: [...stream.signals, signal] };
     }
+    case 'SignalDiscarded':
+      return discarded(stream, envelope.control.signal);
+    case 'WorkflowReset':
+      return superseded(stream, envelope.control.as);
     case 'TimerFired': {
       if (stream.deadline?.timer === envelope.control.timer) return timedOut(stream, envelope.id);
       const frontier = fulfil(stream.frontier, { kind: 'timer', name: envelope.control.timer, event: envelope.id });
@@ -109,6 +117,42 @@ function apply(stream: StreamState, envelope: InboxEnvelope): StreamState | Reje
     case 'ChildClosed':
       return childClosed(stream, envelope);
   }
+}
+
+/**
+ * The task for which the signal came, if its step can't have read it, or died or failed since: while a holder runs, a step may be reading
+ * it.
+ */
+const unreadBy = ({ lease, status, frontier }: StreamState, signal: EventId): TaskState | undefined =>
+  lease !== null || status === 'compensating' ? undefined : frontier.tasks.find(({ cause }) => cause?.event === signal);
+
+/** The signal has another value from now on: that of the event that amends it. */
+function amended(
+  stream: StreamState,
+  { id, control: { name, sizeBytes } }: Envelope<'SignalReceived'>,
+  replaces: EventId,
+): StreamState | RejectReason {
+  const at = stream.signals.findIndex(({ event }) => event === replaces);
+  if (at >= 0) {
+    if (stream.signals[at]!.name !== name) return 'not-asked';
+    if (isFull(stream.signals.toSpliced(at, 1), sizeBytes)) return 'signals-full';
+    const signal = { name, event: id, ...(sizeBytes !== undefined && { sizeBytes }) };
+    return { ...stream, signals: stream.signals.with(at, signal) };
+  }
+  const task = unreadBy(stream, replaces);
+  if (task?.cause?.kind !== 'signal' || task.cause.name !== name) return 'not-asked';
+  return { ...stream, frontier: updateTask(stream.frontier, { ...task, cause: { ...task.cause, event: id } }) };
+}
+
+/** The task for which it came waits again for what it waited for. */
+function discarded(stream: StreamState, signal: EventId): StreamState | RejectReason {
+  const signals = stream.signals.filter(({ event }) => event !== signal);
+  if (signals.length < stream.signals.length) return { ...stream, signals };
+  const task = unreadBy(stream, signal);
+  if (task?.cause?.kind !== 'signal' || task.awaited === undefined) return 'not-asked';
+  const { awaited, ...waiting } = task;
+  const frontier = updateTask(stream.frontier, { ...waiting, when: awaited, cause: null });
+  return { ...stream, ...matchSignals(frontier, signals) };
 }
 
 /** A task takes one answer; a later one, or one to no open question, is rejected. */

@@ -112,6 +112,8 @@ function decide(stream: StreamState, envelope: Envelope): StreamState | RejectRe
     case 'PartitionFenced':
       return 'wrong-generation';
     case 'SignalReceived':
+    case 'SignalDiscarded':
+    case 'WorkflowReset':
     case 'TimerFired':
     case 'LeaseRevoked':
     case 'EffectConfirmed':

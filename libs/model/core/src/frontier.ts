@@ -188,7 +188,9 @@ const waitsForSignal = (task: TaskState, name: string): boolean =>
 const waitsForTimer = (task: TaskState, timer: string): boolean =>
   task.when.some((condition) => condition.kind === 'timer' && condition.timer === timer);
 
-export const given = (task: TaskState, cause: Cause): TaskState => ({ ...task, when: [], cause });
+/** Only a signal may be discarded before a step has read it: then the task waits again. */
+export const given = (task: TaskState, cause: Cause): TaskState =>
+  cause.kind === 'signal' ? { ...task, when: [], cause, awaited: task.when } : { ...task, when: [], cause };
 
 /** Gives the cause to the first task that awaits it; undefined when none does. */
 export function fulfil(frontier: Frontier, cause: Cause): Frontier | undefined {

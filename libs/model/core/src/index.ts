@@ -26,7 +26,7 @@ export { type SummaryDue, summaryDue, summaryPrompt } from './context/summary.ts
 export type { Tokenizer } from './context/tokenizer.ts';
 export type { Continues } from './continues.ts';
 export { NO_SPEND, type Spend } from './continues.ts';
-export { CONTINUED, leftOf } from './continuing.ts';
+export { CONTINUED, leftOf, mayStillAct, SUPERSEDED, spentBy } from './continuing.ts';
 export {
   auditId,
   childId,

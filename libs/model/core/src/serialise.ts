@@ -109,6 +109,7 @@ export function taskToJson(task: TaskState): string {
     barrierCount: task.barrierCount,
     when: task.when,
     cause: task.cause,
+    awaited: task.awaited,
     failureCount: task.failureCount,
     failureCode: task.failureCode,
     sameFailureCount: task.sameFailureCount,

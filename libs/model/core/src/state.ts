@@ -99,6 +99,8 @@ export interface TaskState {
   /** Conditions, any one of which is still required; empty: none. */
   readonly when: readonly Condition[];
   readonly cause: Cause | null;
+  /** What it awaited until a signal came; absent: it awaits nothing, still does, or something else came. */
+  readonly awaited?: readonly Condition[] | undefined;
   /** Number of failures so far. */
   readonly failureCount: number;
   /** Code of the last failure, and how many consecutive failures had it. */

@@ -39,7 +39,7 @@ export interface CommandEdge<Field extends string = string> {
   readonly options?: { readonly [F in Field]?: string };
   /** What the command itself says. */
   readonly sends?: { readonly [F in Field]?: string | number | boolean };
-  /** The field that gets the present moment where none is given. */
+  /** The field that gets the present moment where none is given; `id` gets one of its own. */
   readonly makes?: Field;
   readonly says?: Words;
   /** A warning for each item of a list. */
@@ -64,7 +64,7 @@ export interface FormEdge {
   /** The view that has its button. */
   readonly on: 'workflow' | 'queue';
   /** Where several of the view's forms are one operation. */
-  readonly sends?: Readonly<Record<string, boolean>>;
+  readonly sends?: Readonly<Record<string, string | boolean>>;
   readonly title: string;
   readonly verb: string;
   readonly follows?: string;

@@ -18,6 +18,7 @@ import * as past from './routes/past.ts';
 import * as queues from './routes/queues.ts';
 import * as records from './routes/records.ts';
 import * as recovery from './routes/recovery.ts';
+import * as reset from './routes/reset.ts';
 import * as retention from './routes/retention.ts';
 import * as scaling from './routes/scaling.ts';
 import * as schedules from './routes/schedules.ts';
@@ -34,7 +35,7 @@ const chapters = {
   History: { ...history, ...handovers, ...timeline, ...unreadSignals },
   Actions: { ...actions, ...lifecycle },
   Approvals: approvals,
-  'The past': { ...past, ...trace, ...recovery },
+  'The past': { ...past, ...reset, ...trace, ...recovery },
   Budgets: money,
   Sessions: sessions,
   Memory: { ...memory, ...records },

@@ -5,6 +5,7 @@ import {
   type Condition,
   continuationId,
   type StreamState,
+  SUPERSEDED,
   type TaskState,
   taskOrder,
   type WorkflowId,
@@ -36,7 +37,8 @@ function inOrder(a: ChildWork, b: ChildWork): number {
 /** Children to be ended come first. */
 const rankOf = ({ kind, task }: ChildWork) => (kind === 'end' ? ([0, 0] as const) : taskOrder(task));
 
-const isGoingOn = ({ status, reason }: StreamRow): boolean => status === 'completed' && reason === CONTINUED;
+const isGoingOn = ({ status, reason }: StreamRow): boolean =>
+  status === 'completed' && (reason === CONTINUED || reason === SUPERSEDED);
 
 /** Of the child, or of the last run that continues it. */
 function lastIn(all: ReadonlyMap<WorkflowId, Rows>, child: WorkflowId): StreamRow | undefined {

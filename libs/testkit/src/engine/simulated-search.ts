@@ -5,6 +5,7 @@ import {
   type Generation,
   isSystemDefinition,
   type Partition,
+  SUPERSEDED,
   type TenantId,
   type WorkflowId,
 } from '@tidemark/core';
@@ -90,7 +91,10 @@ export abstract class SimulatedSearch extends SimulatedTiers {
   async pendingContinuations(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {
     await this.enter('pendingContinuations');
     const isPendingContinuation = ({ workflow, status, reason }: WorkflowSummary): boolean =>
-      status === 'completed' && reason === CONTINUED && !this.begun.has(workflow) && workflow > (after ?? '');
+      status === 'completed' &&
+      (reason === CONTINUED || reason === SUPERSEDED) &&
+      !this.begun.has(workflow) &&
+      workflow > (after ?? '');
     return Array.from(this.rows.values(), summaryOf)
       .filter(isPendingContinuation)
       .map(({ workflow }) => workflow)

@@ -50,6 +50,8 @@ export const DEFAULT_CONTROLS: { readonly [T in EventType]: Loose<Controls[T]> }
   },
   PartitionFenced: { partition: 0 },
   SignalReceived: { name: 'go' },
+  SignalDiscarded: { signal: 'e1', by: 'ann' },
+  WorkflowReset: { as: 'w~2', at: 0, by: 'ann' },
   TimerFired: { timer: 'tick' },
   LeaseRevoked: { epoch: 1, holder: 'h1', reason: 'holder-dead' },
   EffectConfirmed: { token: 'r1', outcome: 'done', responseDigest: digestOf('response') },

@@ -207,7 +207,7 @@ function inboxDraft(
 ): Envelope | undefined {
   switch (act) {
     case 'signal':
-      return envelope(writer, stream, 'SignalReceived', { name: choose(['go', 'stop', 'more'], decide(3)) });
+      return signalling(writer, stream, decide);
     case 'timer':
       return envelope(writer, stream, 'TimerFired', { timer: choose(timersOf(stream), decide(97)) });
     case 'confirm': {
@@ -234,8 +234,13 @@ function inboxDraft(
       return envelope(writer, stream, 'ChildClosed', childEnd(stream, decide));
     case 'answer':
       return envelope(writer, stream, 'ApprovalGiven', answerOf(stream, decide));
-    case 'cancel':
     case 'terminate':
+      if (decide(2) === 0) {
+        const as = choose([`${stream.workflow}~2`, `${stream.workflow}~2`, 'elsewhere'], decide(3));
+        return envelope(writer, stream, 'WorkflowReset', { as, at: stream.head.sequence, by: 'ann' });
+      }
+      return envelope(writer, stream, LIFECYCLE[act], { code: 'asked', by: 'ann' });
+    case 'cancel':
     case 'pause':
     case 'resume':
       return envelope(writer, stream, LIFECYCLE[act], { code: 'asked', by: 'ann' });
@@ -244,6 +249,18 @@ function inboxDraft(
     default:
       return undefined;
   }
+}
+
+/** Now and then about one that came before, which a step may have read. */
+function signalling(writer: Writer, stream: NaiveStream, decide: (below: number) => number): Envelope {
+  const name = choose(['go', 'stop', 'more'], decide(3));
+  const causes = stream.tasks.flatMap(({ cause }) => (cause?.kind === 'signal' ? [cause] : []));
+  const known = [...stream.signals, ...causes];
+  if (known.length === 0 || decide(3) > 0) return envelope(writer, stream, 'SignalReceived', { name });
+  const of = choose(known, decide(97));
+  if (decide(2) === 0) return envelope(writer, stream, 'SignalDiscarded', { signal: of.event, by: 'ann' });
+  const said = decide(5) === 0 ? name : of.name;
+  return envelope(writer, stream, 'SignalReceived', { name: said, replaces: of.event, by: 'ann' });
 }
 
 /** Usually about the effect in question, if it is about one. */

@@ -4,6 +4,7 @@ import type { Controls, Envelope, RejectReason } from '@tidemark/core';
 import { countCrash, forgive, type InboxEvent } from './inbox.ts';
 import {
   declare,
+  goOn,
   handOutSignals,
   type NaiveEffect,
   type NaiveStream,
@@ -41,32 +42,6 @@ export function foldHolderEvent(stream: NaiveStream, event: HolderEvent): Outcom
     lease.lamport = event.lamport;
   }
   return reason;
-}
-
-/** `w`, `w~2`, `w~3`. */
-function nextId(id: string): string {
-  const at = id.lastIndexOf('~');
-  const n = Number(id.slice(at + 1));
-  return at > 0 && Number.isInteger(n) && n >= 2 ? `${id.slice(0, at)}~${n + 1}` : `${id}~2`;
-}
-
-/** It continues as the workflow of that id, which inherits unconsumed signals and what was spent. */
-function goOn(stream: NaiveStream, as: string): boolean {
-  if (stream.ruling === 'cancel' || as !== nextId(stream.workflow)) return false;
-  const given = stream.tasks.flatMap(({ cause }) =>
-    cause?.kind === 'signal' ? [{ name: cause.name, event: cause.event }] : [],
-  );
-  const spends = stream.tasks.flatMap(({ effects }) => effects.flatMap(({ spend, wasted }) => [spend, wasted]));
-  const before = stream.spentBefore ?? { tokens: 0, costMicros: 0 };
-  const spent = { tokens: before.tokens + stream.tokens, costMicros: before.costMicros + stream.costMicros };
-  for (const spend of spends) {
-    spent.tokens += spend?.tokens ?? 0;
-    spent.costMicros += spend?.costMicros ?? 0;
-  }
-  stream.signals = [...given, ...stream.signals];
-  stream.reason = 'continued';
-  stream.continued = { as, spent };
-  return true;
 }
 
 function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envelope<'LeaseClaimed'>>): Outcome {

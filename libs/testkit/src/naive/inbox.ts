@@ -2,6 +2,7 @@
 
 import type { Controls, Envelope } from '@tidemark/core';
 import {
+  goOn,
   handOutSignals,
   type NaiveEffect,
   type NaiveStream,
@@ -17,6 +18,8 @@ const SILENT_KEPT = 8;
 
 const INBOX_TYPES = [
   'SignalReceived',
+  'SignalDiscarded',
+  'WorkflowReset',
   'TimerFired',
   'LeaseRevoked',
   'EffectConfirmed',
@@ -52,6 +55,7 @@ export function foldInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome 
 function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
   switch (event.type) {
     case 'SignalReceived':
+      if (event.control.replaces !== undefined) return amend(stream, event, event.control.replaces);
       stream.signals.push({ name: event.control.name, event: event.id });
       handOutSignals(stream);
       if (stream.signals.length > SIGNALS) {
@@ -59,6 +63,22 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
         return 'signals-full';
       }
       return null;
+    case 'SignalDiscarded':
+      return discard(stream, event.control.signal);
+    case 'WorkflowReset': {
+      const isCalling = stream.tasks.some(({ effects }) =>
+        effects.some((one) => outcomeIsOpen(one) && one.kind !== 'pure' && one.spend === undefined),
+      );
+      if (isCalling || stream.status === 'compensating' || stream.compensates !== null || stream.shadow)
+        return 'not-asked';
+      if (!goOn(stream, event.control.as)) return 'not-asked';
+      reopen(stream);
+      stream.ruling = null;
+      stream.lease = null;
+      stream.status = 'completed';
+      stream.reason = 'superseded';
+      return null;
+    }
     case 'TimerFired':
       if (stream.deadline !== undefined && stream.deadline.timer === event.control.timer) {
         stream.deadline = undefined;
@@ -125,6 +145,33 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
       return null;
     }
   }
+}
+
+/** What a task has got that no holder can be working on. */
+const unread = (stream: NaiveStream, signal: string): NaiveTask | undefined =>
+  stream.lease === null && stream.status !== 'compensating'
+    ? stream.tasks.find(({ cause }) => cause?.kind === 'signal' && cause.event === signal)
+    : undefined;
+
+function amend(stream: NaiveStream, event: Envelope<'SignalReceived'>, replaces: string): Outcome {
+  const stored = stream.signals.find((one) => one.event === replaces) ?? unread(stream, replaces)?.cause;
+  if (stored === null || stored === undefined || stored.name !== event.control.name) return 'not-asked';
+  stored.event = event.id;
+  return null;
+}
+
+function discard(stream: NaiveStream, signal: string): Outcome {
+  const task = unread(stream, signal);
+  if (stream.signals.some((one) => one.event === signal)) {
+    stream.signals = stream.signals.filter((one) => one.event !== signal);
+    return null;
+  }
+  if (task === undefined) return 'not-asked';
+  task.when = task.awaited ?? [];
+  task.awaited = undefined;
+  task.cause = null;
+  handOutSignals(stream);
+  return null;
 }
 
 function confirm(

@@ -30,6 +30,7 @@ export interface NaiveTask {
   /** Tasks that were pending when this one was declared and must be done before it. */
   blockers: string[];
   when: Condition[];
+  awaited?: Condition[] | undefined;
   cause: { kind: 'signal' | 'timer' | 'approval' | 'child'; name: string; event: string } | null;
   failureCount: number;
   failureCode: string | null;
@@ -110,10 +111,37 @@ export function handOutSignals(stream: NaiveStream): void {
       task.when.some((condition) => condition.kind === 'signal' && condition.name === signal.name);
     const task = stream.tasks.find(waits);
     if (task === undefined) continue;
+    task.awaited = task.when;
     task.when = [];
     task.cause = { kind: 'signal', name: signal.name, event: signal.event };
     stream.signals.splice(stream.signals.indexOf(signal), 1);
   }
+}
+
+/** `w`, `w~2`, `w~3`. */
+function nextId(id: string): string {
+  const at = id.lastIndexOf('~');
+  const n = Number(id.slice(at + 1));
+  return at > 0 && Number.isInteger(n) && n >= 2 ? `${id.slice(0, at)}~${n + 1}` : `${id}~2`;
+}
+
+/** It continues as the workflow of that id, which inherits unconsumed signals and what was spent. */
+export function goOn(stream: NaiveStream, as: string): boolean {
+  if (stream.ruling === 'cancel' || as !== nextId(stream.workflow)) return false;
+  const given = stream.tasks.flatMap(({ cause }) =>
+    cause?.kind === 'signal' ? [{ name: cause.name, event: cause.event }] : [],
+  );
+  const spends = stream.tasks.flatMap(({ effects }) => effects.flatMap(({ spend, wasted }) => [spend, wasted]));
+  const before = stream.spentBefore ?? { tokens: 0, costMicros: 0 };
+  const spent = { tokens: before.tokens + stream.tokens, costMicros: before.costMicros + stream.costMicros };
+  for (const spend of spends) {
+    spent.tokens += spend?.tokens ?? 0;
+    spent.costMicros += spend?.costMicros ?? 0;
+  }
+  stream.signals = [...given, ...stream.signals];
+  stream.reason = 'continued';
+  stream.continued = { as, spent };
+  return true;
 }
 
 /** From the previous run: its unconsumed signals go to the first tasks, and the ids that it took are known. */

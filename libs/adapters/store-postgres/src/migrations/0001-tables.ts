@@ -160,7 +160,7 @@ create index workflows_words on workflows using gin (words);
 create index workflows_schedules on workflows (opened_at_ms desc, workflow) where definition like '%~schedule';
 create index workflows_bound on workflows (workflow) where is_bound and closed_in_generation is null;
 create index workflows_to_continue on workflows (workflow)
-  where status = 'completed' and reason = 'continued' and not is_continued;
+  where status = 'completed' and reason in ('continued', 'superseded') and not is_continued;
 -- Few workflows are parked, and they are counted by their reason from it alone. A workflow's status is in another index already.
 create index workflows_parked on workflows (reason) include (definition) where status = 'parked';
 

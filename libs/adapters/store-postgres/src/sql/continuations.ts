@@ -10,7 +10,7 @@ import { type Row, type Statement, textAt } from '../sql-client.ts';
 
 const toContinue = `
 select workflow from workflows
-where status = 'completed' and reason = 'continued' and not is_continued and workflow > $1 collate "C"
+where status = 'completed' and reason in ('continued', 'superseded') and not is_continued and workflow > $1 collate "C"
 order by workflow limit $2`;
 
 export const pendingContinuations = (after: WorkflowId | null, limit: number): Statement => ({

@@ -20,12 +20,12 @@ from tasks t
 join workflows p on p.workflow = t.workflow
 left join workflows c on c.workflow = t.workflow || '~' || (t.rank >> 20) || '.' || (t.rank & 1048575)
 where t.waits_child and p.status in ('open', 'parked')
-  and ((c.status in ('completed', 'failed', 'compensated') and (c.status <> 'completed' or c.reason is distinct from 'continued'))
-    or (c.status = 'completed' and c.reason = 'continued' and exists (
+  and ((c.status in ('completed', 'failed', 'compensated') and (c.status <> 'completed' or coalesce(c.reason, '') not in ('continued', 'superseded')))
+    or (c.status = 'completed' and c.reason in ('continued', 'superseded') and exists (
       select from workflows n
       where n.workflow > c.workflow || '~' collate "C" and n.workflow < c.workflow || '~:' collate "C"
         and substr(n.workflow, length(c.workflow) + 2) ~ '^[0-9]+$'
-        and n.status in ('completed', 'failed', 'compensated') and (n.status <> 'completed' or n.reason is distinct from 'continued')
+        and n.status in ('completed', 'failed', 'compensated') and (n.status <> 'completed' or coalesce(n.reason, '') not in ('continued', 'superseded'))
       offset 0))
     or (c.workflow is null and coalesce(p.reason, '') not in ('cancelling', 'paused')))
 union all

@@ -98,10 +98,10 @@ export class ModelCalls {
     const question = digestOf(ports.digest, [effect.operation, asked]);
     return {
       ...effect,
-      prepare: async (key) => {
+      prepare: async (key, _recorded, isAnswered = isReplay(state())) => {
         const { repeatsMax } = definition.context ?? NO_CONTEXT;
         // A replay is bounded by its records.
-        const isCounted = !isReplay(state()) && !isIntended(state(), task, key);
+        const isCounted = !isAnswered && !isIntended(state(), task, key);
         if (isCounted) refuseRepeats(state(), question, repeatsMax, effect.operation, key);
         return { control: { question }, payload: {} };
       },
@@ -158,7 +158,8 @@ class ModelCall {
       parseRequest: (value) => toJson(value, 'request of a model call'),
       parseResponse: (value) => parseAnswer(value),
       call: (_request, context) => this.#call(context),
-      prepare: (key, recorded) => this.#prepare(key, recorded),
+      prepare: (key, recorded, isAnswered = isReplay(this.#dependencies.state())) =>
+        this.#prepare(key, recorded, isAnswered),
       spentOf: (response) => spentFor(response as unknown as ModelAnswer),
       lostOf: (error) => this.#reservation.lost(error),
     };
@@ -191,7 +192,8 @@ class ModelCall {
     return digestOf(this.#dependencies.ports.digest, value);
   }
 
-  async #prepare(key: EffectKey, recorded: BundleOrigin | undefined): Promise<PreparedCall> {
+  /** `isAnswered`: it calls nothing and pays nothing, so it checks no budget; the recorded answer has its cost. */
+  async #prepare(key: EffectKey, recorded: BundleOrigin | undefined, isAnswered: boolean): Promise<PreparedCall> {
     const texts = new Map<Sha256, string>();
     const { origin, bundle } = await this.#originFor(recorded, texts);
     this.#bundle = bundle;
@@ -203,9 +205,9 @@ class ModelCall {
       ...texts.keys(),
     ]);
     const fresh = [...texts].filter(([digest]) => !this.#dependencies.context.has(digest));
-    const reserved = this.#isReplay ? NO_SPEND : this.#reservation.reserve(this.#estimate());
+    const reserved = isAnswered ? NO_SPEND : this.#reservation.reserve(this.#estimate());
     const question = this.#question();
-    if (!this.#isReplay) {
+    if (!isAnswered) {
       await this.#reservation.check(key);
       this.#checkRepeats(question, key);
     }
@@ -219,14 +221,9 @@ class ModelCall {
       confirm: () => {
         for (const [digest, text] of fresh) this.#dependencies.context.keepNamed(digest, text);
         stored();
-        return this.#isReplay ? Promise.resolve() : this.#confirm(key, question);
+        return isAnswered ? Promise.resolve() : this.#confirm(key, question);
       },
     };
-  }
-
-  /** A replay calls nothing and pays nothing, so it checks no budget; the recorded answer has its cost. */
-  get #isReplay(): boolean {
-    return isReplay(this.#dependencies.state());
   }
 
   /** Tokens that the call sends. */

@@ -22,6 +22,7 @@ export async function countMeant(
   store: Pick<ProjectionStore, 'search'>,
   filter: BulkInput['filter'],
   maxCount: number,
+  shownCount = BULK_COUNT_SHOWN_COUNT,
 ): Promise<BulkCount> {
   const statuses: Record<string, number> = {};
   const some: string[] = [];
@@ -34,7 +35,7 @@ export async function countMeant(
       if (!isMeant(filter, row)) continue;
       count++;
       statuses[row.status] = (statuses[row.status] ?? 0) + 1;
-      if (some.length < BULK_COUNT_SHOWN_COUNT) some.push(row.workflow);
+      if (some.length < shownCount) some.push(row.workflow);
     }
     if (page.length < limit) return { count, hasMore: false, statuses, some };
     readCount += page.length;

@@ -7,6 +7,7 @@ import {
   jobId,
   type StreamStatus,
   SYSTEM_TENANT,
+  streamFromJson,
   type TenantId,
   type WorkflowId,
 } from '@tidemark/core';
@@ -21,6 +22,7 @@ import {
 } from '../control/index.ts';
 import { checkMeant, checkSignalName, type Definition } from '../definition/index.ts';
 import { withContents } from '../history/index.ts';
+import { askingOf } from '../inbox/index.ts';
 import { BULK_ACTS, guardOf, type ListPlace, type Ports, pageOf, type SecretPorts } from '../kernel/index.ts';
 import { checkedWorkflowId, checkName, checkText } from '../lease/index.ts';
 import { type BulkCount, countMeant } from './bulk-count.ts';
@@ -59,13 +61,19 @@ export interface BulkJob extends Omit<BulkProgress, 'after'> {
 /** What a bulk job needs of a client. Signals are checked against the signals of these definitions. */
 export function bulkHost(
   client: WorkflowCalls,
-  store: Pick<ProjectionStore, 'search'>,
+  store: Pick<ProjectionStore, 'search' | 'loadStreams'>,
   definitions: readonly Definition[],
 ): BulkHost {
   return {
     search: (query) => store.search(query),
-    async act(workflow, { act, by, why, signal, begunAtMs }, key) {
+    async act(workflow, input, key) {
+      const { act, by, why, signal, begunAtMs } = input;
       if (act === 'signal') return client.signal(workflow, signal!.name, signal!.value, { key, definitions });
+      if (act === 'answer') return answerAll(client, store, workflow, input);
+      if (act === 'reset') {
+        await client.reset(workflow, { ...input.reset!, id: key, by, why, isExact: true, definitions });
+        return;
+      }
       if (act === 'retry') {
         await client.decide(workflow, { resolution: 'retry', by, why, openAtMs: begunAtMs });
         return;
@@ -73,6 +81,38 @@ export function bulkHost(
       await client[act](workflow, { by, why });
     },
   };
+}
+
+/** Answers what the workflow asked when the job began. Throws `InvalidError` (`not-asked`, `assignee-differs`), and what the client throws. */
+async function answerAll(
+  client: WorkflowCalls,
+  store: Pick<ProjectionStore, 'loadStreams'>,
+  workflow: WorkflowId,
+  { answer, by, why, begunAtMs }: BulkInput,
+): Promise<void> {
+  if (answer !== undefined && 'resolution' in answer) {
+    await client.decide(workflow, { ...answer, by, why, openAtMs: begunAtMs });
+    return;
+  }
+  const { approved, name, value, names } = answer!;
+  const [stream] = await store.loadStreams([workflow], { payloads: false });
+  const asking = [...(stream === undefined ? [] : streamFromJson(stream.state, stream.tasks).frontier.tasks)].filter(
+    (task) => {
+      const asked = askingOf(task);
+      return asked !== undefined && asked.askedAtMs <= begunAtMs && (name === undefined || asked.name === name);
+    },
+  );
+  if (asking.length === 0) {
+    throw new InvalidError(
+      'not-asked',
+      `Workflow ${workflow} asks for no approval${name === undefined ? '' : ` '${name}'`}.`,
+    );
+  }
+  const admit = (assignee: string | null): void => {
+    if (assignee === null || names === null || names.includes(assignee)) return;
+    throw new InvalidError('assignee-differs', `Workflow ${workflow} asks ${assignee}, and not ${by}.`);
+  };
+  for (const { id } of asking) await client.approve(workflow, id, { approved, by, why, value, admit });
 }
 
 function refuseSystems({ definition = '' }: BulkInput['filter']): void {
@@ -92,6 +132,17 @@ function guardedSignal(
   if (signal === null) return null;
   const meant = definitions.filter(({ name }) => filter.definition === undefined || name === filter.definition);
   return { ...signal, value: guardOf(BULK_DEFINITION, [{}, ...meant], ports).take('signal', 'signal', signal.value) };
+}
+
+/** What a person answers is held to the same. */
+function guardedAnswer(
+  { answer, filter }: Pick<BulkInput, 'answer' | 'filter'>,
+  definitions: readonly Definition[],
+  ports: SecretPorts,
+): BulkInput['answer'] {
+  if (answer === undefined) return undefined;
+  const meant = definitions.filter(({ name }) => filter.definition === undefined || name === filter.definition);
+  return guardOf(BULK_DEFINITION, [{}, ...meant], ports).take('decision', 'answer', answer);
 }
 
 /** Digits of the digest of a tenant's name: enough to keep tenants apart. */
@@ -132,27 +183,38 @@ export class Bulk {
     if ((input.act === 'signal') !== (input.signal !== null)) {
       throw new InvalidError('signal-invalid', "signal: give it for the act 'signal', and only for that one.");
     }
+    for (const act of ['answer', 'reset'] as const) {
+      if ((input.act === act) === (input[act] !== undefined)) continue;
+      throw new InvalidError(`${act}-invalid`, `${act}: give it for the act '${act}', and only for that one.`);
+    }
     if (input.signal !== null) checkSignalName(input.signal.name);
     refuseSystems(input.filter);
     checkMeant(input.filter, everything);
     // What the job says to workflows is held to the policy with its input.
     const { by, filter } = input;
     const signal = guardedSignal(input, definitions, this.#ports);
+    const answer = guardedAnswer(input, definitions, this.#ports);
     guardOf(BULK_DEFINITION, [], this.#ports).names('job', { id, by, filter, signal: signal?.name ?? null });
     // Bounds the job's own filter, so that it never finds workflows that open later, however long it runs.
     const begunAtMs = this.#clock.nowMs();
     const openedToMs = Math.min(input.filter.openedToMs ?? Number.POSITIVE_INFINITY, begunAtMs);
-    const asked = { ...input, signal, filter: { ...input.filter, openedToMs }, begunAtMs };
+    const asked = {
+      ...input,
+      signal,
+      ...(answer !== undefined && { answer }),
+      filter: { ...input.filter, openedToMs },
+      begunAtMs,
+    };
     const tenant = owner ?? input.filter.tenant ?? DEFAULT_TENANT;
     const definition = bulkDefinition(bulkHost(this.#client, this.#store, []));
     const run = await this.#client.startDerived(definition, asked, { id: this.workflowOf(id, tenant), tenant });
     return { id, created: run.created };
   }
 
-  /** Counts what a job with this filter would find now, up to `maxCount`. Throws `InvalidError` (`definition-unknown`). */
-  async count(filter: BulkInput['filter'], maxCount: number): Promise<BulkCount> {
+  /** Counts what a job with this filter would find now, up to `maxCount`, and names the newest `shownCount`. Throws `InvalidError` (`definition-unknown`). */
+  async count(filter: BulkInput['filter'], maxCount: number, shownCount?: number): Promise<BulkCount> {
     refuseSystems(filter);
-    return countMeant(this.#store, filter, maxCount);
+    return countMeant(this.#store, filter, maxCount, shownCount);
   }
 
   /**

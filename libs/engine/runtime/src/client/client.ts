@@ -27,7 +27,15 @@ import {
   type StartOptions,
 } from '../definition/index.ts';
 import { shownSecrets, type WorkflowKeys } from '../encryption/index.ts';
-import { drawUpFork, type Forked, type ForkOptions, isSameFork } from '../forks/index.ts';
+import {
+  drawUpFork,
+  type Forked,
+  type ForkOptions,
+  isSameFork,
+  type ResetDone,
+  type ResetOptions,
+  Resets,
+} from '../forks/index.ts';
 import {
   type Admission,
   type ApprovalAnswer,
@@ -43,6 +51,7 @@ import {
   type Pin,
   type RecordJudged,
   RecordJudgements,
+  type SignalChange,
   type SignalOptions,
   Starter,
   WorkflowInbox,
@@ -106,6 +115,7 @@ export class Client {
   readonly #inbox: WorkflowInbox;
   readonly #decisions: Decisions;
   readonly #lifecycle: Lifecycle;
+  readonly #resets: Resets;
   readonly #approvals: Approvals;
   readonly #judgements: RecordJudgements;
 
@@ -116,6 +126,7 @@ export class Client {
     this.#inbox = new WorkflowInbox({ ports, lamport, closing: this.#closing.signal });
     this.#decisions = new Decisions({ ports, inbox: this.#inbox });
     this.#lifecycle = new Lifecycle(this.#inbox);
+    this.#resets = new Resets({ ports, lamport, inbox: this.#inbox, starter: this.#starter });
     this.#judgements = new RecordJudgements(this.#inbox, options.keys);
     this.#approvals = new Approvals(ports, this.#inbox, this.#closing.signal);
     this.shadows = new Shadows(options);
@@ -209,6 +220,19 @@ export class Client {
     return { ...forked, created: started.created };
   }
 
+  /**
+   * Ends the history of the run that answers for this id now, and begins another at one of its checkpoints, which answers for the id from then
+   * on. What was done after the checkpoint is kept, undone or asked about, as the caller says. Resolves once the new run is placed. Throws
+   * what `fork` throws, `InvalidError` (`step-unknown`, `effect-unknown`, `reset-of-replay`, `reset-of-kept`, `reset-of-compensated`),
+   * `ConflictError` (`workflow-reset`: somebody else did, and is named; `effect-open`, `workflow-compensating`, `workflow-cancelling`).
+   */
+  async reset(workflow: string, options: ResetOptions): Promise<ResetDone> {
+    refuseSealed('belief', options.belief);
+    refuseSealed('input', options.input);
+    const { clock } = this.#options.ports;
+    return whileUnavailable(clock, this.#closing.signal, () => this.#resets.reset(workflow, options));
+  }
+
   /** Checks that an existing workflow of this id is the same fork. Its opening is in the log, and the check waits until rows show it. */
   async #mustBe(request: OpenRequest): Promise<void> {
     const { ports } = this.#options;
@@ -272,6 +296,25 @@ export class Client {
   async signal(workflow: string, name: string, value: unknown = null, options: SignalOptions = {}): Promise<void> {
     refuseSealed('value', value);
     return this.#decisions.signal(workflow, name, value, options);
+  }
+
+  /**
+   * Gives an unread signal another value, in its place; may be repeated. Throws what `signal` throws, and `ConflictError` (`signal-read`): a step
+   * has read it, or may be reading it.
+   */
+  async amendSignal(
+    workflow: string,
+    event: string,
+    value: unknown,
+    change: SignalChange,
+  ): Promise<{ changed: boolean }> {
+    refuseSealed('value', value);
+    return this.#decisions.changeSignal(workflow, event, { ...change, value });
+  }
+
+  /** No step ever gets this unread signal; a task for which it came waits again. Throws what `amendSignal` throws. */
+  async discardSignal(workflow: string, event: string, ask: LifecycleAsk): Promise<{ changed: boolean }> {
+    return this.#decisions.changeSignal(workflow, event, { by: ask.by, why: ask.why });
   }
 
   /** Workflows that this one's tasks have started, page by page in the order of their ids, which derive from the tasks. */

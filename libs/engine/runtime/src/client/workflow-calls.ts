@@ -1,7 +1,8 @@
 /** Owns the part of a client that schedules and bulk jobs use. */
 
 import type { Definition, DerivedStart, StartOptions } from '../definition/index.ts';
-import type { Decided, LifecycleAsk, LifecycleDone, SignalOptions } from '../inbox/index.ts';
+import type { ResetDone, ResetOptions } from '../forks/index.ts';
+import type { ApprovalAnswer, Decided, LifecycleAsk, LifecycleDone, SignalOptions } from '../inbox/index.ts';
 import type { Decision } from '../lease/index.ts';
 import type { Run } from './run.ts';
 
@@ -16,4 +17,6 @@ export interface WorkflowCalls
   run(workflow: string): Pick<Run, 'current' | 'summary'>;
   signal(workflow: string, name: string, value?: unknown, options?: SignalOptions): Promise<void>;
   decide(workflow: string, decision: Decision): Promise<Decided>;
+  approve(workflow: string, task: string, answer: ApprovalAnswer): Promise<{ readonly changed: boolean }>;
+  reset(workflow: string, options: ResetOptions): Promise<ResetDone>;
 }

@@ -7,7 +7,7 @@
  * K2 A workflow that refuses is counted with its reason, and does not hold up the others.
  */
 
-import { type Json, TidemarkError, UNDO_SUFFIX, type WorkflowId } from '@tidemark/core';
+import { isClosed, type Json, type Resolution, TidemarkError, UNDO_SUFFIX, type WorkflowId } from '@tidemark/core';
 import type { WorkflowListing, WorkflowSearch } from '@tidemark/ports';
 import {
   type BulkFilter,
@@ -33,8 +33,31 @@ export interface BulkInput {
   readonly why: string;
   /** Set for `signal` alone. */
   readonly signal: { readonly name: string; readonly value: Json } | null;
-  /** When the job began: `retry` answers questions that were open then, and no later ones. */
+  /** Set for `answer` alone. */
+  readonly answer?: BulkAnswer | undefined;
+  /** Set for `reset` alone. */
+  readonly reset?: BulkReset | undefined;
+  /** When the job began: `retry` and `answer` answer what was asked then, and nothing later. */
   readonly begunAtMs: number;
+}
+
+/** What is answered: the approvals of each workflow, by this name if one is given; or its question. */
+export type BulkAnswer =
+  | {
+      readonly approved: boolean;
+      readonly name?: string | undefined;
+      readonly value?: Json | undefined;
+      /** Under which names the person may answer; null: under any. */
+      readonly names: readonly string[] | null;
+    }
+  | { readonly resolution: Resolution; readonly response?: Json | undefined };
+
+/** Where each begins again, and what becomes of what it did since. */
+export interface BulkReset {
+  readonly effects: 'keep' | 'undo' | 'ask';
+  readonly at?: number | 'last' | undefined;
+  readonly before?: string | undefined;
+  readonly version?: number | undefined;
 }
 
 /** The progress of a job. */
@@ -50,7 +73,7 @@ export interface BulkProgress {
 /** What a job needs of the world outside itself. */
 export interface BulkHost {
   search(query: WorkflowSearch): Promise<readonly WorkflowListing[]>;
-  /** Throws what the client throws. `key` identifies a signal. */
+  /** Throws what the client throws. `key` identifies a signal, and a reset. */
   act(workflow: WorkflowId, input: BulkInput, key: string): Promise<void>;
 }
 
@@ -79,7 +102,7 @@ async function page(host: BulkHost, ctx: StepContext): Promise<StepResult> {
   for (let at = 0; at < meant.length; at += BULK_AT_ONCE_COUNT) {
     ctx.signal.throwIfAborted();
     const some = meant.slice(at, at + BULK_AT_ONCE_COUNT);
-    const refusals = await Promise.all(some.map((row) => refusalOf(host, ctx.workflow, input, row.workflow)));
+    const refusals = await Promise.all(some.map((row) => refusalOf(host, ctx.workflow, input, row)));
     progress = counted(progress, refusals);
   }
   const last = found.at(-1);
@@ -106,8 +129,12 @@ async function refusalOf(
   host: BulkHost,
   job: WorkflowId,
   input: BulkInput,
-  workflow: WorkflowId,
+  { workflow, status }: WorkflowListing,
 ): Promise<Refusal | null> {
+  // A run that supersedes or continues it is found by itself, if it is meant.
+  if (input.act !== 'reset' && isClosed({ status })) {
+    return { workflow, code: 'workflow-closed', message: `Workflow ${workflow} has ended: it is ${status}.` };
+  }
   try {
     await host.act(workflow, input, `${job}:${workflow}`);
     return null;

@@ -1,9 +1,11 @@
 /** The entry point of the room: what other rooms of the engine may use. */
 export {
   BULK_DEFINITION,
+  type BulkAnswer,
   type BulkHost,
   type BulkInput,
   type BulkProgress,
+  type BulkReset,
   bulkDefinition,
   isMeant,
 } from './bulk-definition.ts';

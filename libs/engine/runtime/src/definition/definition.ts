@@ -115,7 +115,7 @@ export interface ConfirmationPolicy {
 /** What an intention records beside its request, computed just before the call. */
 export interface PreparedCall {
   readonly control: Pick<Controls['EffectIntended'], 'model' | 'question' | 'hasContext'>;
-  readonly payload: Pick<Payloads['EffectIntended'], 'bundle' | 'prompt' | 'texts'>;
+  readonly payload: Pick<Payloads['EffectIntended'], 'bundle' | 'prompt' | 'texts' | 'sends'>;
   /** Runs once the intention is in the log and before the call; throws if the call must not be made after all. */
   readonly confirm?: (() => Promise<void>) | undefined;
 }
@@ -156,8 +156,13 @@ export interface EffectDefinition {
   readonly compensate?: ((response: Json, context: EffectContext) => Promise<void>) | undefined;
   /** Undoes an effect that may or may not have happened, given its request. */
   readonly compensateUnknown?: ((request: Json, context: EffectContext) => Promise<void>) | undefined;
-  /** `recorded` is the origin of an earlier intention of the same call: the call then sends the same again. */
-  readonly prepare?: ((key: EffectKey, recorded: BundleOrigin | undefined) => Promise<PreparedCall>) | undefined;
+  /**
+   * `recorded` is the origin of an earlier intention of the same call: the call then sends the same again. `isAnswered`: nothing is called,
+   * since a record answers, so no limit counts.
+   */
+  readonly prepare?:
+    | ((key: EffectKey, recorded: BundleOrigin | undefined, isAnswered?: boolean) => Promise<PreparedCall>)
+    | undefined;
   /** What a call cost, by its recorded response; and what a call cost that failed with the error. */
   readonly spentOf?: ((response: Json) => Spend) | undefined;
   readonly lostOf?: ((error: unknown) => Spend) | undefined;

@@ -33,12 +33,13 @@ import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './eff
 import { arrived, fitting, type Recovered, recoverEffect, refuseOther, sentKey } from './effect-recovery.ts';
 import type { EffectRun, EffectRunParts } from './effect-run.ts';
 import type { EffectUses, UseInTurn } from './effect-uses.ts';
+import { keptEffect } from './kept-effect.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
 import { answerTooLarge, responseTooLarge } from './outcome-too-large.ts';
 import { replayedEffect } from './replayed-effect.ts';
 
 export class JournaledCall implements AskedCall, UseInTurn {
-  readonly effect: EffectDefinition;
+  effect: EffectDefinition;
   readonly request: Json;
   readonly recorded: EffectCall;
   readonly #run: EffectRun;
@@ -47,6 +48,7 @@ export class JournaledCall implements AskedCall, UseInTurn {
   readonly #signal: AbortSignal;
   /** Whether no earlier call of the key can have been made. */
   #isClear = true;
+  #sends: EffectKey | undefined;
 
   constructor(
     run: EffectRun,
@@ -75,7 +77,11 @@ export class JournaledCall implements AskedCall, UseInTurn {
     const { replay } = this.#parts;
     if (replay !== undefined) {
       await this.#uses.expect(() => replay.outcomes(this.recorded.task));
-      return replayedEffect(this.#run, replay, this, { signal: this.#signal, order: this.#uses.order });
+      const turn = { signal: this.#signal, order: this.#uses.order };
+      if (replay.base.effects === 'replay') return replayedEffect(this.#run, replay, this, turn);
+      const kept = await keptEffect(this.#run, replay, this, turn);
+      if (kept !== undefined) return kept.response;
+      this.#sendAs(await replay.sends(this.recorded));
     }
     for (;;) {
       const left = this.#state;
@@ -94,6 +100,14 @@ export class JournaledCall implements AskedCall, UseInTurn {
     const known = this.#run.responseTo(this.key);
     if (known !== undefined) return fitting(this, known);
     return this.effect.kind === 'pure' ? this.#pure() : this.#call();
+  }
+
+  /** The call is made again in place of one whose outcome was discarded, under that one's key. */
+  #sendAs(key: EffectKey | undefined): void {
+    if (key === undefined) return;
+    const { effect } = this;
+    this.#sends = key;
+    this.effect = { ...effect, sentKey: (_, request) => effect.sentKey?.(key, request) ?? key };
   }
 
   /**
@@ -281,7 +295,8 @@ export class JournaledCall implements AskedCall, UseInTurn {
 
   async #writeIntention(prepared: PreparedCall | undefined): Promise<void> {
     const { key, request } = this;
-    const intended = intendedDraft(this, prepared);
+    const sends = this.#sends;
+    const intended = intendedDraft(this, sends === undefined ? prepared : withKey(prepared, sends));
     await this.#parts.flushing.write(this.#run.reserving(this.recorded.task, intended));
     this.#run.wasIntended(key);
     const bundle = prepared?.payload.bundle;
@@ -354,3 +369,9 @@ export class JournaledCall implements AskedCall, UseInTurn {
     return new EffectError(this.effect, cause);
   }
 }
+
+const withKey = (prepared: PreparedCall | undefined, sends: EffectKey): PreparedCall => ({
+  control: {},
+  ...prepared,
+  payload: { ...prepared?.payload, sends },
+});

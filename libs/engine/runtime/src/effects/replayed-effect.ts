@@ -58,18 +58,20 @@ export async function replayedEffect(
   if (recorded !== undefined) content.journaled(key, recorded.outcome, effect.spentOf !== undefined);
   await prepared?.confirm?.();
   if (recorded === undefined) throw notRecorded(replay, call);
-  if (recorded.outcome.status === 'failed') throw failure(effect, recorded.outcome.error);
-  return fitting(call, recorded.outcome.response);
+  const { outcome } = recorded;
+  if (outcome.status === 'failed') throw failure(effect, outcome.error);
+  return fitting(call, outcome.status === 'done' ? outcome.response : null);
 }
 
-const naming = ({ key }: Recorded, intended: Draft): Draft =>
+/** The intention, with the record that stands for the call. */
+export const naming = ({ key }: Recorded, intended: Draft): Draft =>
   ({ ...intended, payload: { ...(intended.payload as object), replays: key } }) as Draft;
 
 /** A failure's record does not say what it cost, so nothing is charged for it here. */
 const resolution = (digest: Digest, { recorded, effect }: AskedCall, { outcome }: Recorded): Draft =>
-  outcome.status === 'done'
-    ? resolvedDraft(digest, recorded, outcome.response, effect.spentOf)
-    : notDoneDraft(digest, recorded, outcome.error, effect.lostOf && NO_SPEND);
+  outcome.status === 'failed'
+    ? notDoneDraft(digest, recorded, outcome.error, effect.lostOf && NO_SPEND)
+    : resolvedDraft(digest, recorded, outcome.status === 'done' ? outcome.response : null, effect.spentOf);
 
 const failure = (effect: EffectDefinition, note: ErrorNote): EffectError => {
   const cause = note.name === 'FatalError' ? new FatalError(note.message) : new RecordedError(note);

@@ -1,6 +1,6 @@
 /**
- * Owns the content that a fork begins with: input, belief and task inputs as they were at the checkpoint, or converted to a given version
- * or belief, checked by a known definition. Pure.
+ * Owns the content that a fork begins with: input, belief and task inputs as they were at the checkpoint, or converted to a given version,
+ * input or belief, checked by a known definition. Pure.
  */
 
 import { canonicalJson, type ForkOrigin, toJson } from '@tidemark/codec';
@@ -9,6 +9,8 @@ import { type Definition, ParkError } from '../definition/index.ts';
 import { definitionFor, type PastWorkflow, resolveTask, upcastBelief, upcastInput } from '../history/index.ts';
 
 export interface GivenContent {
+  /** Replaces the input of the workflow; checked by the definition. */
+  readonly input?: unknown;
   /** Replaces the belief at the checkpoint; checked by the definition. */
   readonly belief?: unknown;
   /** The exact version that it runs with; absent: the base's version, or a newer one that can run it. */
@@ -19,15 +21,16 @@ export interface GivenContent {
 
 /** The definition that checks given content; undefined: nothing is given, and none is known. */
 export function chosenDefinition(state: StreamState, options: GivenContent): Definition | undefined {
-  const { version, belief, definitions = [] } = options;
+  const { version, belief, input, definitions = [] } = options;
+  const isGiven = belief !== undefined || input !== undefined;
   const named = definitions.filter(({ name }) => name === state.definition);
   const wanted = version ?? state.version;
   const found =
     named.find((one) => one.version === wanted) ?? (version === undefined ? definitionFor(named, state) : undefined);
   if (found !== undefined) return found;
-  if (named.length === 0 && version === undefined && belief === undefined) return undefined;
+  if (named.length === 0 && version === undefined && !isGiven) return undefined;
   const known = named.map((one) => `v${one.version}`).join(', ') || 'none of that name';
-  const field = version === undefined ? (belief === undefined ? 'version' : 'belief') : 'version';
+  const field = version !== undefined ? 'version' : belief !== undefined ? 'belief' : 'input';
   throw new InvalidError(
     'version-unknown',
     `${field}: ${state.definition} v${wanted} must be known here to check it; known: ${known}. Name its module (--workflows).`,
@@ -47,7 +50,8 @@ export interface ForkContent extends Pick<ForkOrigin, 'isChanged' | 'inputVersio
 export function contentOf(past: PastWorkflow, definition: Definition | undefined, options: GivenContent): ForkContent {
   const { state, content } = past;
   const isOther =
-    options.version !== undefined || (options.belief !== undefined && definition!.version !== state.version);
+    options.version !== undefined ||
+    ((options.belief !== undefined || options.input !== undefined) && definition!.version !== state.version);
   const kept: ForkContent = {
     version: state.version,
     input: content.input,
@@ -61,7 +65,9 @@ export function contentOf(past: PastWorkflow, definition: Definition | undefined
       version: content.versionOf(id),
     })),
   };
-  const converted = isOther ? convertedTo(definition!, kept, options.belief !== undefined) : kept;
+  const base = isOther ? convertedTo(definition!, kept, options.belief !== undefined) : kept;
+  const converted = options.input === undefined ? base : { ...base, ...givenInput(definition!, options.input) };
+  if (options.input !== undefined && options.belief === undefined) return { ...converted, isChanged: true };
   if (options.belief === undefined) return { ...converted, isChanged: converted.version !== state.version };
   const belief = definition!.parseBelief(toJson(options.belief, 'belief'));
   const isSame = canonicalJson(belief) === canonicalJson(content.belief);
@@ -69,9 +75,14 @@ export function contentOf(past: PastWorkflow, definition: Definition | undefined
     ...converted,
     belief,
     beliefVersion: definition!.version,
-    isChanged: !isSame || converted.version !== state.version,
+    isChanged: !isSame || options.input !== undefined || converted.version !== state.version,
   };
 }
+
+const givenInput = (definition: Definition, input: unknown) => ({
+  input: definition.parseInput(toJson(input, 'input')),
+  inputVersion: definition.version,
+});
 
 /** Throws `InvalidError` with the place that can't be converted to this version. */
 function convertedTo(definition: Definition, kept: ForkContent, isGiven: boolean): ForkContent {

@@ -69,14 +69,14 @@ export interface Forked {
   }[];
 }
 
-interface Dependencies {
+export interface ForkDependencies {
   readonly ports: Pick<Ports, 'log' | 'store' | 'clock' | 'prng' | 'digest' | 'secrets' | 'telemetry' | 'secretPolicy'>;
   readonly lamport: LamportClock;
 }
 
 /** Builds the request to open the fork, and its description. Throws what `Client.fork` throws. */
 export async function drawUpFork(
-  dependencies: Dependencies,
+  dependencies: ForkDependencies,
   workflow: WorkflowId,
   options: ForkOptions,
 ): Promise<{ readonly request: OpenRequest; readonly forked: Forked }> {
@@ -87,17 +87,48 @@ export async function drawUpFork(
   const { state } = past;
   await checkBase(ports, past);
   await admitted(ports, past, options);
-  const fork: Fork = { workflow, sequence: state.head.sequence, effects: options.effects };
-  const chosen = chosenDefinition(state, options);
-  const definition = chosen && (await withSecrets(chosen, ports, () => ownerOf(ports, state)));
+  const drawn = await drawUpContent(dependencies, past, options);
   // Its parsers hold a belief of the caller's own to the policy; all other content is the base's.
-  const names = guardOf(state.definition, chosen === undefined ? [] : [chosen], ports).names('fork', {
+  const names = guardOf(state.definition, drawn.known, ports).names('fork', {
     id: options.id ?? null,
     by: options.by,
   });
+  const { control, payload, mode, content } = drawn;
+  const recallTags = recallTagsOf(state.tags);
+  const opened = { ...control, ...(recallTags.length > 0 && { tags: recallTags }) };
+  const request: OpenRequest = {
+    workflow: id ?? newId(workflow, ports),
+    tenant: state.tenant,
+    mode,
+    name: state.definition,
+    isPlain: true,
+    opening: names.as(() => ({ lamport: lamport.stamp(), atMs: ports.clock.nowMs(), control: opened, payload })),
+  };
+  return {
+    request,
+    forked: {
+      ...reportedOf(past, content.tasks),
+      workflow: request.workflow,
+      created: true,
+      base: control.fork,
+      version: content.version,
+    },
+  };
+}
+
+/** The opening of a fork at the checkpoint: its content, as it was or as the caller changes it, and where it comes from. */
+export async function drawUpContent(
+  { ports, lamport }: ForkDependencies,
+  past: PastWorkflow,
+  options: Pick<ForkOptions, 'effects' | 'by'> & GivenContent,
+) {
+  const { state } = past;
+  const fork: Fork = { workflow: state.workflow, sequence: state.head.sequence, effects: options.effects };
+  const chosen = chosenDefinition(state, options);
+  const definition = chosen && (await withSecrets(chosen, ports, () => ownerOf(ports, state)));
   const content = contentOf(past, definition, options);
   lamport.witness(state.lamport);
-  const payload: Payloads['WorkflowOpened'] = {
+  const payload: Payloads['WorkflowOpened'] & { readonly fork: ForkOrigin } = {
     input: content.input,
     belief: content.belief,
     tasks: content.tasks.map(({ input }) => input),
@@ -111,44 +142,29 @@ export async function drawUpFork(
       ...(await sessionOf(ports, past)),
     },
   };
-  const tasks = declarationsOf(state, content.tasks);
-  const recallTags = recallTagsOf(state.tags);
   const control = {
     definition: state.definition,
     version: content.version,
     rules: RULES_VERSION,
     inputDigest: digestOf(ports.digest, content.input),
-    tasks,
+    tasks: declarationsOf(state, content.tasks),
     pinned: options.version !== undefined || state.pinned,
     shadow: false,
     compensates: null,
     ...(state.user !== undefined && { user: state.user }),
-    ...(recallTags.length > 0 && { tags: recallTags }),
     ...(definition !== undefined && traceHints(definition, undefined)),
     ...(state.dispatch !== undefined && { dispatch: state.dispatch }),
     fork,
   };
-  const request: OpenRequest = {
-    workflow: id ?? newId(workflow, ports),
-    tenant: state.tenant,
-    mode: definition?.placement ?? past.opening.placement,
-    name: state.definition,
-    isPlain: true,
-    opening: names.as(() => ({ lamport: lamport.stamp(), atMs: ports.clock.nowMs(), control, payload })),
-  };
-  return {
-    request,
-    forked: {
-      ...reportedOf(past, content.tasks),
-      workflow: request.workflow,
-      created: true,
-      base: fork,
-      version: content.version,
-    },
-  };
+  const mode = definition?.placement ?? past.opening.placement;
+  return { control, payload, content, mode, known: chosen === undefined ? [] : [chosen], definition };
 }
 
-async function admitted(ports: Dependencies['ports'], { state }: PastWorkflow, options: ForkOptions): Promise<void> {
+export async function admitted(
+  ports: ForkDependencies['ports'],
+  { state }: PastWorkflow,
+  options: Pick<ForkOptions, 'effects' | 'belief' | 'admit'>,
+): Promise<void> {
   const { effects, belief, admit } = options;
   if (effects !== 'live' || admit === undefined) return;
   const why =
@@ -197,7 +213,7 @@ function newId(base: WorkflowId, { prng }: Pick<Ports, 'prng'>): WorkflowId {
   return forkId([...base].slice(0, WORKFLOW_ID_MAX_CHARS / 2).join(''), digits);
 }
 
-function checkedSequence(workflow: WorkflowId, at: number): Sequence {
+export function checkedSequence(workflow: WorkflowId, at: number): Sequence {
   if (Number.isSafeInteger(at) && at >= 0) return at as Sequence;
   throw new InvalidError(
     'sequence-unknown',
@@ -209,38 +225,39 @@ function checkedSequence(workflow: WorkflowId, at: number): Sequence {
 }
 
 /** Throws `InvalidError`, which says why nothing can continue from there. */
-async function checkBase({ store }: Pick<Ports, 'store'>, { state, content }: PastWorkflow): Promise<void> {
+export async function checkBase(
+  { store }: Pick<Ports, 'store'>,
+  { state, content }: PastWorkflow,
+  verb: 'forked' | 'reset' = 'forked',
+): Promise<void> {
   const { workflow, definition, head, frontier } = state;
   const refuse = (code: string, why: string): never => {
-    throw new InvalidError(code, `${workflow} can't be forked: ${why}`, { workflow, sequence: head.sequence });
+    throw new InvalidError(code, `${workflow} can't be ${verb}: ${why}`, { workflow, sequence: head.sequence });
   };
   if (isSystemDefinition(definition)) refuse('fork-of-system', 'it is a stream of the system’s own.');
   if (definition.endsWith(SCHEDULE_SUFFIX)) {
     refuse(
       'fork-of-schedule',
-      'it is a schedule, which starts and ends runs by itself. Set another schedule, or fork one of its runs.',
+      'it is a schedule, which starts and ends runs by itself. Set another schedule, or take one of its runs.',
     );
   }
   if (state.shadow) refuse('fork-of-shadow', 'its agent runs elsewhere, and no step of it is here to be run.');
   if (state.compensates !== null) {
-    refuse('fork-of-undo', `it compensates ${state.compensates.workflow}, which happens once. Fork that one.`);
+    refuse('fork-of-undo', `it compensates ${state.compensates.workflow}, which happens once. Take that one.`);
   }
   if ((content.fork?.shares.length ?? 0) >= FORK_DEPTH_MAX) {
     throw new LimitError(
       'fork-too-deep',
-      `${workflow} is the last of ${FORK_DEPTH_MAX} forks of forks: fork one before it.`,
+      `${workflow} is the last of ${FORK_DEPTH_MAX} forks or resets, each of the one before: it can't be ${verb}.`,
     );
   }
   if (frontier.tasks.find(({ when }) => when.some(({ kind }) => kind === 'child')) !== undefined) {
-    refuse(
-      'fork-of-parent',
-      'a task waits for a child there, and a child has one parent. Fork it at another checkpoint.',
-    );
+    refuse('fork-of-parent', 'a task waits for a child there, and a child has one parent. Choose another checkpoint.');
   }
   const row = await store.workflow(workflow);
   const isLast = row?.status === 'completed' && row.sequence === head.sequence;
   if (isLast || frontier.tasks.size === 0) {
-    refuse('fork-nothing-left', `no task was pending at checkpoint ${head.sequence}. Fork it at an earlier one.`);
+    refuse('fork-nothing-left', `no task was pending at checkpoint ${head.sequence}. Choose an earlier one.`);
   }
 }
 

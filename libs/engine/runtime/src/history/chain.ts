@@ -1,22 +1,31 @@
 /**
- * Owns the chain of runs that continue one another (continue-as-new), found through rows. The ids of a chain are numbered, so a few reads
- * find the last of thousands. It never writes.
+ * Owns the chain of runs that continue one another (continue-as-new), or supersede one another (reset), found through rows. The ids of a
+ * chain are numbered, so a few reads find the last of thousands. It never writes.
  */
 
 import {
   CONTINUED,
   continuationId,
+  isClosed,
   nthId,
   nthOf,
+  SUPERSEDED,
   streamFromJson,
   UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
 import type { ProjectionStore, WorkflowListing, WorkflowSummary } from '@tidemark/ports';
 
-/** Whether another run continues it. The replay of a run that was continued ends there, and nothing continues it. */
+/**
+ * Whether it ended so that another run continues it. The replay of a run that was continued ends there, and nothing continues it. One that
+ * had ended already when it was reset says nothing: see `currentOf`.
+ */
 export const isContinued = ({ status, reason, fork }: Pick<WorkflowListing, 'status' | 'reason' | 'fork'>): boolean =>
-  status === 'completed' && reason === CONTINUED && fork?.effects !== 'replay';
+  status === 'completed' && (reason === CONTINUED || reason === SUPERSEDED) && fork?.effects !== 'replay';
+
+/** The run that it supersedes, from the checkpoint of its fork on; undefined: it is no reset. */
+export const supersedes = ({ workflow, fork }: Pick<WorkflowListing, 'workflow' | 'fork'>): WorkflowId | undefined =>
+  fork !== undefined && fork.workflow === continuesFrom(workflow) ? fork.workflow : undefined;
 
 /** The run that continues it; undefined: none does. */
 export const continuedAs = (row: Pick<WorkflowListing, 'workflow' | 'status' | 'reason' | 'fork'>) =>
@@ -56,12 +65,15 @@ async function stateContinues(store: Reads, id: WorkflowId): Promise<boolean> {
   }
 }
 
-/** The last run of the chain that rows know. It is itself continued while the next run has not begun. */
+/**
+ * The last run of the chain that rows know, also behind one that had ended before it was reset. It is itself continued while the next run has
+ * not begun.
+ */
 export async function lastOf(store: Reads, row: WorkflowSummary): Promise<WorkflowSummary> {
   const { first, n } = nthOf(row.workflow);
   let found = { row, n };
   let [step, missing] = [1, Number.POSITIVE_INFINITY];
-  while (isContinued(found.row) && found.n + 1 < missing) {
+  while (isClosed(found.row) && found.n + 1 < missing) {
     const at = missing === Number.POSITIVE_INFINITY ? found.n + step : Math.floor((found.n + missing) / 2);
     const next = await continuationAt(store, nthId({ first, n: at }), row);
     if (next === undefined) missing = at;
@@ -74,7 +86,7 @@ export async function lastOf(store: Reads, row: WorkflowSummary): Promise<Workfl
 /** The current run of a chain, by any id of it. Undefined: rows do not know it (yet). */
 export async function currentOf(store: Reads, id: WorkflowId): Promise<WorkflowSummary | undefined> {
   const row = await store.workflow(id);
-  if (row === undefined || !isContinued(row)) return row;
+  if (row === undefined || !isClosed(row)) return row;
   const last = await lastOf(store, row);
   return isContinued(last) ? undefined : last;
 }

@@ -62,13 +62,18 @@ class Committed {
   }
 }
 
+/** `task`: undefined where the base has no counterpart. */
+interface MappedOrigin extends Pick<ForkOrigin, 'shares'> {
+  readonly tasks: readonly { readonly task: TaskId | undefined }[];
+}
+
 export class ForkTaskMap {
-  readonly #origin: ForkOrigin;
+  readonly #origin: MappedOrigin;
   readonly #newTaskOf: PlaceReads['newTaskOf'];
   readonly #own: Committed;
   readonly #base: Committed;
 
-  constructor(own: WorkflowId, origin: ForkOrigin, { pageOf, newTaskOf }: PlaceReads) {
+  constructor(own: WorkflowId, origin: MappedOrigin, { pageOf, newTaskOf }: PlaceReads) {
     const [base] = origin.shares;
     this.#origin = origin;
     this.#newTaskOf = newTaskOf;

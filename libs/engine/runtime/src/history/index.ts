@@ -1,13 +1,14 @@
 /** The entry point of the room: what other rooms of the engine may use. */
 export { Applied } from './applied.ts';
-export { continuedAs, currentOf, isContinued, lastOf } from './chain.ts';
+export { continuedAs, continuesFrom, currentOf, isContinued, lastOf, supersedes } from './chain.ts';
 export { contentDraft, StreamContent, type WorkflowContents, withContents } from './content.ts';
 export { answerText, fragmentsIn, isRange, MEMORY_KINDS, memoriesIn, scopeIn, textsIn } from './context-shapes.ts';
 export { ForkTaskMap } from './fork-task-map.ts';
+export { type InheritedSignals, inheritedSignals } from './inherited-signals.ts';
 export { HISTORY_READ_MAX_BYTES, OUTPUTS_PAGE_COUNT, SHARED_TEXT_MIN_CHARS } from './limits.ts';
 export { lineageReads, originOf, outputsOf, type PageOf, placeOf, readsOf } from './lineage.ts';
 export { parkedQuestion } from './parked-question.ts';
-export { type Recorded, Replay } from './replay.ts';
+export { type Recorded, Replay, type ReplayOrigin } from './replay.ts';
 export {
   canRun,
   definitionFor,

@@ -1,10 +1,12 @@
 /**
- * Owns which recorded outcome of the base answers an effect of a replaying fork. That is the record at the same place in the history if it
+ * Owns which recorded outcome of the base answers an effect of a fork that replays, or of a reset that keeps what was done. That is the record at the same place in the history if it
  * has the same request, else the first unused record with the same request, in the order of recording. The fork's own intention records the
  * choice, so that it stays the same for every later holder. It never calls an effect, and never writes.
  *
  * R1 Only records of tasks that were pending at the checkpoint, or added later, count.
  * R2 A record answers one effect of the fork, and no other.
+ * R3 In a reset only what was done, or may have been, answers, and nothing that was discarded; where the base is a reset itself, what its own
+ *    base recorded and it had not come to answers as well.
  */
 
 import { decodePayload, type ForkOrigin } from '@tidemark/codec';
@@ -26,6 +28,10 @@ export interface ReplayReads extends PlaceReads {
   readonly base: (task?: TaskId) => Promise<readonly EffectRow[]>;
   /** All effects that the fork itself has recorded. */
   readonly own: () => Promise<readonly EffectRow[]>;
+  /** Of the base of a base that is a reset too; absent: there is none. */
+  readonly before?: (() => Promise<Replay | undefined>) | undefined;
+  /** Records that answered the base already; absent: the base is the reset's own. */
+  readonly spent?: ReadonlySet<EffectKey> | undefined;
 }
 
 /** An effect of the fork that needs an outcome. */
@@ -39,8 +45,13 @@ export interface ReplayedCall {
 export interface Recorded {
   /** The effect's key in the base. */
   readonly key: EffectKey;
-  readonly outcome: JournalEntry & { readonly status: 'done' | 'failed' };
+  readonly outcome: JournalEntry;
 }
+
+/** The tasks of a fork's origin, by index; undefined: it has no counterpart. */
+export type ReplayOrigin = Pick<ForkOrigin, 'isChanged' | 'shares' | 'reset'> & {
+  readonly tasks: readonly { readonly task: TaskId | undefined }[];
+};
 
 /** A record without its payload. */
 type Known = Pick<EffectRow, 'key' | 'task'>;
@@ -53,9 +64,15 @@ const isResolved = ({ status }: EffectRow): boolean => status === 'done' || stat
 export class Replay {
   readonly base: Fork;
   readonly #own: WorkflowId;
-  readonly #origin: ForkOrigin;
+  readonly #origin: ReplayOrigin;
   readonly #reads: ReplayReads;
-  readonly #pending: ReadonlySet<TaskId>;
+  readonly #pending: ReadonlySet<TaskId | undefined>;
+  readonly #discarded: ReadonlySet<EffectKey>;
+  /** Records that answer nothing (any more). */
+  readonly #spent: Set<EffectKey>;
+  #before: Promise<Replay | undefined> | undefined;
+  /** Keys under which calls are made again in place of discarded records, by the fork's key. */
+  readonly #sends = new Map<EffectKey, EffectKey>();
   readonly #places: ForkTaskMap;
   /** The record that answers an effect, by the fork's key, once it is chosen. */
   #answered: Promise<Map<EffectKey, EffectKey>> | undefined;
@@ -64,8 +81,10 @@ export class Replay {
   /** The base's records by request, in the order of recording. */
   #questions: Promise<ReadonlyMap<string, readonly Known[]>> | undefined;
 
-  constructor(own: WorkflowId, base: Fork, origin: ForkOrigin, reads: ReplayReads) {
+  constructor(own: WorkflowId, base: Fork, origin: ReplayOrigin, reads: ReplayReads) {
     this.base = base;
+    this.#discarded = new Set(origin.reset?.discarded.map(({ key }) => key));
+    this.#spent = new Set(reads.spent);
     this.#own = own;
     this.#origin = origin;
     this.#reads = reads;
@@ -92,8 +111,16 @@ export class Replay {
   async outcomes(task: TaskId): Promise<readonly Pick<EffectRow, 'key' | 'operation' | 'requestDigest'>[]> {
     const there = await this.#places.taskOf(task);
     if (there === undefined) return [];
-    const rows = (await this.#reads.base(there)).filter((row) => isResolved(row) && this.#answers(row));
+    const rows = (await this.#reads.base(there)).filter(
+      (row) => isResolved(row) && this.#counts(row) && this.#answers(row),
+    );
     return rows.toSorted((a, b) => a.position - b.position);
+  }
+
+  /** R3. */
+  #counts(row: EffectRow): boolean {
+    if (this.base.effects === 'replay') return isResolved(row);
+    return row.status !== 'failed' && !this.#discarded.has(row.key);
   }
 
   /** Closures have no intention. Those of a fork that changed something run again, as those do that could not be told apart. */
@@ -105,18 +132,57 @@ export class Replay {
   async find(asked: ReplayedCall): Promise<Recorded | undefined> {
     this.#answered ??= this.#load();
     const answered = await this.#answered;
-    const key = answered.get(asked.key) ?? (await this.#choose(asked, answered));
-    if (key === undefined) return undefined;
+    const chosen = answered.get(asked.key);
+    const isOwn = chosen?.startsWith(`${this.base.workflow}:`) ?? true;
+    const key = isOwn ? (chosen ?? (await this.#choose(asked, answered))) : undefined;
+    if (key === undefined) {
+      this.#before ??= this.#reads.before?.() ?? Promise.resolve(undefined);
+      return (await this.#before)?.find(asked);
+    }
     const task = this.#tasks.get(key) ?? (await this.#places.taskOf(asked.task));
     const row = (await this.#reads.base(task)).find((one) => one.key === key) ?? (await this.#anywhere(key));
-    return { key, outcome: journalEntry(row.status, row.payload) as Recorded['outcome'] };
+    return { key, outcome: journalEntry(row.status, row.status === 'intended' ? row.request! : row.payload) };
+  }
+
+  /** Whether the fork's own record of the effect names one of these, so that a person was asked about it. */
+  async isNamed(key: EffectKey): Promise<boolean> {
+    this.#answered ??= this.#load();
+    return (await this.#answered).has(key);
+  }
+
+  /** The effect is called after all: what stood for it answers no other. */
+  async settled(key: EffectKey): Promise<void> {
+    this.#answered ??= this.#load();
+    const answered = await this.#answered;
+    const record = answered.get(key);
+    if (record !== undefined) this.#spent.add(record);
+    answered.delete(key);
+    await (await this.#before)?.settled(key);
+  }
+
+  /** The key under which the call is made again, in place of a record that was discarded; undefined: its own. */
+  async sends(asked: ReplayedCall): Promise<EffectKey | undefined> {
+    const again = this.#origin.reset?.discarded.filter(({ sends }) => sends !== undefined) ?? [];
+    if (again.length === 0) return undefined;
+    this.#answered ??= this.#load();
+    await this.#answered;
+    const rows = await this.#reads.base();
+    const taken = new Set(this.#sends.values());
+    const found = again.find(({ key, sends }) => {
+      const row = rows.find((one) => one.key === key);
+      return !taken.has(sends!) && row !== undefined && questionOf(row) === questionOf(asked);
+    })?.sends;
+    const sends = this.#sends.get(asked.key) ?? found;
+    if (sends !== undefined) this.#sends.set(asked.key, sends);
+    return sends;
   }
 
   async #load(): Promise<Map<EffectKey, EffectKey>> {
     const answered = new Map<EffectKey, EffectKey>();
     for (const { key, request } of await this.#reads.own()) {
-      const { replays } = request === null ? {} : decodePayload('EffectIntended', request);
+      const { replays, sends } = request === null ? {} : decodePayload('EffectIntended', request);
       if (replays !== undefined) answered.set(key, replays);
+      if (sends !== undefined) this.#sends.set(key, sends);
     }
     return answered;
   }
@@ -126,9 +192,9 @@ export class Replay {
     const there = await this.#places.taskOf(asked.task);
     const same = there && this.#sameKey(asked.task, asked.key, there);
     const rows = there === undefined ? [] : await this.#reads.base(there);
-    const fits = rows.some((row) => row.key === same && isResolved(row) && questionOf(row) === questionOf(asked));
+    const fits = rows.some((row) => row.key === same && this.#counts(row) && questionOf(row) === questionOf(asked));
     const take = (known: readonly EffectKey[]): EffectKey | undefined => {
-      const taken = new Set(answered.values());
+      const taken = new Set([...answered.values(), ...this.#spent]);
       const free = known.find((key) => !taken.has(key));
       if (free !== undefined) answered.set(asked.key, free);
       return free;
@@ -151,7 +217,7 @@ export class Replay {
     const questions = new Map<string, Known[]>();
     for (const row of await this.#reads.base()) {
       // R1: a record after the checkpoint always belongs to a task that was pending there or was added later.
-      if (!isResolved(row) || (row.position <= at && !this.#pending.has(row.task))) continue;
+      if (!this.#counts(row) || (row.position <= at && !this.#pending.has(row.task))) continue;
       const known = questions.get(questionOf(row));
       this.#tasks.set(row.key, row.task);
       if (known === undefined) questions.set(questionOf(row), [row].map(light));

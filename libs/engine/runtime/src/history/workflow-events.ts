@@ -96,6 +96,26 @@ export async function* eventsThrough(
   return fold;
 }
 
+/** From the opening up to this position. Throws as `eventsThrough`. */
+export async function* eventsUpTo(
+  log: EventLog,
+  place: StreamPlacement,
+  first: Offset,
+  last: Position,
+): AsyncGenerator<AcceptedEvent> {
+  const fold = new StreamFold(place);
+  for (let at = first; ; ) {
+    const records = await historyPage(log, place, at, HISTORY_READ_MAX_BYTES);
+    if (records.length === 0) throw logGap(place.partition, at);
+    for (const record of records) {
+      const event = fold.add(record);
+      if (event !== undefined) yield event;
+      if (event?.position === last) return;
+    }
+    at = (at + records.length) as Offset;
+  }
+}
+
 /** The next records of its partition. Throws as `eventsThrough`. */
 export async function historyPage(
   log: EventLog,

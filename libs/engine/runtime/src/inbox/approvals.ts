@@ -137,7 +137,9 @@ export class Approvals {
       .slice(-1);
     if (given?.approved === answer.approved && given.by === answer.by) {
       const recorded = decodePayload('ApprovalGiven', given.payload).value as unknown as GivenApproval;
-      const value = toJson(answer.value ?? null, 'value of the approval');
+      const ask = given.approved ? await askOf(this.#ports.store, workflow, task as TaskId) : undefined;
+      const value =
+        ask === undefined ? toJson(answer.value ?? null, 'value') : await checkedForm(answer.value, ask.form);
       if (canonicalJson(recorded.value) === canonicalJson(value)) return { changed: false };
     }
     if (given !== undefined) {
@@ -188,11 +190,9 @@ async function askOf(store: Reads, of: WorkflowId, task: TaskId): Promise<Approv
   return undefined;
 }
 
-/** Throws `InvalidError` (`approval-unfit`), which names the places in the value. */
+/** The value with the form's defaults filled in. Throws `InvalidError` (`approval-unfit`), which names the places in the value. */
 async function checkedForm(value: unknown, form: Json): Promise<Json> {
-  const given = toJson(value ?? null, 'value of the approval');
-  const { Ajv2020 } = await import('ajv/dist/2020.js');
-  const isFit = new Ajv2020({ strict: false, allErrors: true, validateFormats: false }).compile(form as object);
+  const { given, isFit } = await filled(value, form);
   if (isFit(given)) return given;
   const wrong = (isFit.errors ?? []).slice(0, PROBLEMS_REPORTED_COUNT);
   const problems = wrong.map(({ instancePath, message }) => `value${instancePath} ${message}`);
@@ -200,6 +200,15 @@ async function checkedForm(value: unknown, form: Json): Promise<Json> {
     problems,
     fields: wrong.map((error) => ({ field: `value${placeOfError(error)}`, problem: error.message ?? error.keyword })),
   });
+}
+
+/** A copy of the value, and the check that writes defaults into it. */
+async function filled(value: unknown, form: Json) {
+  const { Ajv2020 } = await import('ajv/dist/2020.js');
+  const options = { strict: false, allErrors: true, validateFormats: false, useDefaults: true } as const;
+  const { type, default: whole = type === 'object' ? {} : null } = form as { readonly type?: Json; default?: Json };
+  const given = structuredClone(toJson(value ?? whole, 'value of the approval'));
+  return { given, isFit: new Ajv2020(options).compile(form as object) };
 }
 
 /** As a JSON pointer; for a missing member, the place where it belongs. */

@@ -17,6 +17,7 @@ import {
   type Json,
   type Lease,
   LimitError,
+  leftOf,
   type Resolution,
   SIGNALS_MAX,
   SIGNALS_MAX_BYTES,
@@ -27,7 +28,15 @@ import type { EventRow, WorkflowSummary } from '@tidemark/ports';
 import { memoryEvent } from '../agent/index.ts';
 import { checkSignal, type Definition, type EffectDefinition } from '../definition/index.ts';
 import { haveSecrets, sealedEffects } from '../encryption/index.ts';
-import { digestOf, type Guarded, ownContent, type Ports, type SecretGuard, type SecretPorts } from '../kernel/index.ts';
+import {
+  digestOf,
+  EFFECT_DONE_BEFORE,
+  type Guarded,
+  ownContent,
+  type Ports,
+  type SecretGuard,
+  type SecretPorts,
+} from '../kernel/index.ts';
 import {
   type Confirmation,
   checkDecision,
@@ -40,6 +49,7 @@ import {
   responseFor,
 } from '../lease/index.ts';
 import { askingOf } from './approvals.ts';
+import type { LifecycleAsk } from './lifecycle.ts';
 import { DECISION_EVENTS_MAX_COUNT, TOKEN_GRACE_MS } from './limits.ts';
 import { closed, type WorkflowInbox } from './workflow-inbox.ts';
 
@@ -61,6 +71,9 @@ export interface SignalOptions {
   /** If the workflow's definition is among these, name and value are checked against its signals. Absent: neither is checked. */
   readonly definitions?: readonly Definition[] | undefined;
 }
+
+/** With a value the signal is amended, without one it is discarded. */
+export type SignalChange = LifecycleAsk & Pick<SignalOptions, 'definitions'> & { readonly value?: unknown };
 
 export interface DecisionsOptions {
   readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'prng' | 'digest' | 'secrets'> & SecretPorts;
@@ -93,7 +106,8 @@ export class Decisions {
     // It awaits keys only where they are needed, so that the first of two concurrent answers stays first.
     const known = isDone && haveSecrets(effects) ? await sealedEffects(effects, this.#options.ports, state) : effects;
     const guard = this.#inbox.guard(row);
-    const given = isDone ? { response: responseFor(state, question, decision, known) } : {};
+    const recorded = decision.response ?? (isDone ? await this.#recordedBefore(row, question) : undefined);
+    const given = isDone ? { response: responseFor(state, question, { ...decision, response: recorded }, known) } : {};
     const payload = guard.content('decision', 'decision', { why: decision.why, ...given });
     const { response } = payload.value as { readonly response?: Json };
     const { digest } = this.#options.ports;
@@ -110,6 +124,25 @@ export class Decisions {
       return { workflow: row.workflow, question: question.id, resolution: decision.resolution };
     }
     return this.#settled(row, { ...decision, question: question.id }, (await this.#inbox.exactly(row.workflow)).state);
+  }
+
+  /** What stands for a call of a reset that a person is asked about, in whichever history before it; undefined: its outcome isn't known. */
+  async #recordedBefore(
+    row: WorkflowSummary,
+    { code, task, key }: NonNullable<StreamState['question']>,
+  ): Promise<Json | undefined> {
+    if (code !== EFFECT_DONE_BEFORE || task === null) return undefined;
+    const { store } = this.#options.ports;
+    const own = (await store.effects(row.workflow, { task })).find((effect) => effect.key === key);
+    const replays = own?.request == null ? undefined : decodePayload('EffectIntended', own.request).replays;
+    for (let { fork } = row; fork !== undefined; fork = (await store.workflow(fork.workflow))?.fork) {
+      if (!replays?.startsWith(`${fork.workflow}:`)) continue;
+      const found = (await store.effects(fork.workflow, {})).find((effect) => effect.key === replays);
+      if (found?.status !== 'done') return undefined;
+      const resolved = decodePayload('EffectResolved', found.payload);
+      return 'response' in resolved ? resolved.response : undefined;
+    }
+    return undefined;
   }
 
   /** Adds the question that was open at `openAtMs`. Throws `ConflictError` (`not-asked`) when the current question came later. */
@@ -239,6 +272,41 @@ export class Decisions {
     throw new LimitError('signals-full', message, { workflow: id });
   }
 
+  /** See `Client.amendSignal` and `Client.discardSignal`. */
+  async changeSignal(id: string, event: string, change: SignalChange): Promise<{ readonly changed: boolean }> {
+    checkName('by', change.by);
+    checkText('why', change.why);
+    const { row, state } = await this.#inbox.find(id);
+    const { by } = change;
+    const json = 'value' in change ? toJson(change.value ?? null, 'value of the signal') : undefined;
+    const digest = digestOf(this.#options.ports.digest, [json ?? null, by]);
+    // The same change by the same person is one event.
+    const changed = eventId(json === undefined ? `discard:${event}:${digest}` : `amend:${event}:${digest}`);
+    if (state.inbox.includes(changed)) return { changed: false };
+    const name = leftOf(state).find((one) => one.event === event)?.name;
+    if (isClosed(state)) throw closed(row);
+    if (name === undefined) throw signalRead(row, event);
+    const signal = event as EventId;
+    const { definitions = [] } = change;
+    if (json !== undefined) checkSignal(definitions, row, name, json);
+    const known = definitions.filter((each) => each.name === row.definition && each.version >= row.version);
+    const guard = this.#inbox.guard(row, known);
+    const why = guard.take('decision', 'why', change.why);
+    if (json === undefined) {
+      const head = guard.names('by', by).as(() => ({ id: changed, control: { signal, by } }));
+      const said = guard.content('decision', 'discard', { why });
+      if (await this.#inbox.write(row, 'SignalDiscarded', head, said)) return { changed: true };
+    } else {
+      const stored = guard.content('signal', 'value', json);
+      const sizeBytes = Buffer.byteLength(JSON.stringify(stored.value));
+      const control = { name, sizeBytes, replaces: signal, by };
+      const head = guard.names('by', by).as(() => ({ id: changed, control }));
+      const payload = stored.as((value) => ({ value, why }));
+      if (await this.#inbox.write(row, 'SignalReceived', head, payload)) return { changed: true };
+    }
+    throw signalRead(row, event);
+  }
+
   /** See `Client.pin`. */
   async pin(workflow: string, { pinned, by, why }: Pin): Promise<void> {
     checkName('by', by);
@@ -315,6 +383,13 @@ const answerIn = (events: readonly EventRow[], question: string): Controls['Appr
     .filter(({ type }) => type === 'ApprovalDecided')
     .map((row) => JSON.parse(row.control) as Controls['ApprovalDecided'])
     .findLast((answer) => answer.question === question);
+
+const signalRead = ({ workflow }: WorkflowSummary, signal: string): ConflictError =>
+  new ConflictError(
+    'signal-read',
+    `Workflow ${workflow} has no unread signal ${signal}: it never came, was replaced, a step has read it, or one may be reading it now. tidemark signals lists those that can be changed; pause a workflow that runs, and try again.`,
+    { workflow, signal },
+  );
 
 const confirmationOf = ({ type, control }: EventRow): Controls['EffectConfirmed'] | undefined =>
   type === 'EffectConfirmed' ? (JSON.parse(control) as Controls['EffectConfirmed']) : undefined;

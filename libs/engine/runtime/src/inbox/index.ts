@@ -1,6 +1,6 @@
 /** The entry point of the room: what other rooms of the engine may use. */
-export { type ApprovalAnswer, type ApprovalPage, Approvals } from './approvals.ts';
-export { type Decided, Decisions, type Pin, type SignalOptions } from './decisions.ts';
+export { type ApprovalAnswer, type ApprovalPage, Approvals, askingOf } from './approvals.ts';
+export { type Decided, Decisions, type Pin, type SignalChange, type SignalOptions } from './decisions.ts';
 export { Lifecycle, type LifecycleAsk, type LifecycleDone } from './lifecycle.ts';
 export { FORK_DEPTH_MAX } from './limits.ts';
 export type { Admission } from './placing.ts';

@@ -9,6 +9,7 @@ import {
   type Controls,
   type EventId,
   type InboxEventType,
+  isClosed,
   type Offset,
   type StreamState,
   streamFromJson,
@@ -18,7 +19,7 @@ import {
 } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import type { Definition } from '../definition/index.ts';
-import { Applied, continuedAs, currentOf, isContinued } from '../history/index.ts';
+import { Applied, continuedAs, currentOf } from '../history/index.ts';
 import {
   type Guarded,
   guardOf,
@@ -104,8 +105,9 @@ export class WorkflowInbox {
   async find(id: string): Promise<Found> {
     const { ports } = this.#options;
     const found = await this.exactly(id);
-    if (!isContinued(found.row)) return found;
+    if (!isClosed(found.state)) return found;
     const current = await this.pollFor(CONTINUATION_GRACE_MS, () => currentOf(ports.store, found.row.workflow));
+    if (current?.workflow === found.row.workflow) return found;
     // Another run may have continued it since.
     if (current !== undefined) return this.find(current.workflow);
     const message = `Workflow ${id} continues as a new run, which has not begun yet. Try again.`;

@@ -20,6 +20,7 @@ export {
   BULK_ACTS,
   type BulkAct,
   CANCELLING,
+  EFFECT_DONE_BEFORE,
   EFFECT_NOT_RECORDED,
   historyForgotten,
   isWorker,

@@ -9,7 +9,7 @@ import { type HolderId, holderId, InvalidError, type WorkflowId } from '@tidemar
 export const SCHEDULE_SUFFIX = '~schedule';
 
 /** What a job does to each of many workflows. */
-export const BULK_ACTS = ['cancel', 'terminate', 'pause', 'resume', 'retry', 'signal'] as const;
+export const BULK_ACTS = ['cancel', 'terminate', 'pause', 'resume', 'retry', 'signal', 'answer', 'reset'] as const;
 export type BulkAct = (typeof BULK_ACTS)[number];
 
 /**
@@ -27,6 +27,8 @@ export const CANCELLING = 'cancelling';
 export const UNREADABLE = 'unreadable';
 /** The reason of a fork that stopped at an effect which its base did not record. */
 export const EFFECT_NOT_RECORDED = 'effect-not-recorded';
+/** The reason of a reset that asks before it makes a call again which the history before it made. */
+export const EFFECT_DONE_BEFORE = 'effect-done-before';
 
 export const workflowUnknown = (workflow: WorkflowId): InvalidError =>
   new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });

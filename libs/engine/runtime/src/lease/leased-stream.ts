@@ -367,6 +367,8 @@ export class LeasedStream {
         this.#fence(leaseLost(stream, `it was revoked: ${envelope.control.reason}`));
       if (envelope.type === 'WorkflowTerminated' && wasHeld)
         this.#fence(leaseLost(stream, `${envelope.control.by} ended the workflow`, 'closed'));
+      if (envelope.type === 'WorkflowReset' && wasHeld)
+        this.#fence(leaseLost(stream, `${envelope.control.by} reset the workflow`, 'closed'));
     }
   }
 

@@ -118,6 +118,7 @@ export class ContextRows {
         return;
       case 'WorkflowCompleted':
       case 'WorkflowTerminated':
+      case 'WorkflowReset':
       case 'CompensationFinished':
         this.#release(stream, envelope.atMs);
         return;

@@ -75,6 +75,7 @@ const isEnd = ({ type }: Envelope): boolean =>
   type === 'WorkflowCompleted' ||
   type === 'WorkflowFailed' ||
   type === 'WorkflowTerminated' ||
+  type === 'WorkflowReset' ||
   type === 'CompensationFinished';
 
 /** Collects the rows of one projection transaction. */

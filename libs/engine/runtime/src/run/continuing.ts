@@ -10,11 +10,15 @@ import {
   continuationId,
   InvalidError,
   type Json,
+  type Spend,
   type StreamState,
+  spentBy,
+  undoId,
   type WorkflowId,
 } from '@tidemark/core';
 import type { StreamSnapshot } from '@tidemark/ports';
 import type { Definition } from '../definition/index.ts';
+import type { InheritedSignals } from '../history/index.ts';
 import { type Ports, traceParentOf, workflowSpan } from '../kernel/index.ts';
 import { WORKFLOW_ID_MAX_CHARS } from '../lease/index.ts';
 import { drawUpOpening, type Opening } from './opening.ts';
@@ -69,6 +73,28 @@ export function completed(
     payload: { ...payload, ...(state.signals.length > 0 && { signals: values }) },
   };
 }
+
+/**
+ * The same of a reset. Its time limit counts anew, the version is the chosen one, and while its base is undone it is paused. `signals`: those
+ * that it inherits.
+ */
+export function completedReset(
+  { mode: _, control, ...payload }: NextOpening,
+  state: StreamState,
+  { signals, values }: InheritedSignals,
+  atMs: number,
+): Omit<Opening, 'lamport'> {
+  const carried = carriedState({ ...state, signals, continued: { as: state.workflow, spent: spentBefore(state) } });
+  const undoing = payload.fork?.reset?.undoes === true && { paused: { by: undoId(state.workflow), atMs } };
+  return {
+    atMs,
+    control: { ...(control as unknown as Opening['control']), continues: { ...carried, ...undoing } },
+    payload: { ...payload, ...(signals.length > 0 && { signals: values }) },
+  };
+}
+
+/** A history that had ended before it was reset did not add up what it spent. */
+const spentBefore = (state: StreamState): Spend => state.continued?.spent ?? spentBy(state);
 
 function carriedState({ workflow, signals, inbox, paused, continued, raised }: StreamState): Continues {
   const taken = inbox.filter((id) => id.startsWith('signal:'));

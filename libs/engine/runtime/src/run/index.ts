@@ -1,6 +1,6 @@
 /** The entry point of the room: what other rooms of the engine may use. */
 export { commitDrafts } from './commit.ts';
-export { completed } from './continuing.ts';
+export { completed, completedReset } from './continuing.ts';
 export { releaseDraft } from './ending.ts';
 export { childId, drawUpOpening, type Opening, type StartRequest, traceHints } from './opening.ts';
 export { outcomeOf } from './run-outcome.ts';

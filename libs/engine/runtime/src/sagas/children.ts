@@ -25,7 +25,7 @@ import { idTaken, type Starter } from '../inbox/index.ts';
 import { type LamportClock, ownContent, type Ports, Reconcilers } from '../kernel/index.ts';
 import type { Inbox } from '../lease/index.ts';
 import type { Opening } from '../run/index.ts';
-import { isReplaying, type ReplayedChildReads, replayedChild } from './replayed-child.ts';
+import { isReplaying, keeps, type ReplayedChildReads, replayedChild } from './replayed-child.ts';
 
 /**
  * Work between parents and children: how much one poll serves in all, and at once; first and longest delay before it is served again, in
@@ -112,6 +112,7 @@ export class Children {
     const drawn = await childOf(work, shared);
     if (drawn === undefined) return;
     if (isReplaying(parent)) return this.#replay(work, parent, drawn, shared);
+    if (await this.#isKept(work, parent, drawn, shared)) return;
     const { name: _, mode, control, ...payload } = drawn;
     await this.#options.starter.open({
       workflow: work.child,
@@ -134,14 +135,28 @@ export class Children {
     drawn: ChildOpening,
     shared: Shared,
   ): Promise<void> {
-    const reads: ReplayedChildReads = {
-      store: this.#options.ports.store,
-      childrenOf: async (workflow, sequence) => (await shared.declared(workflow, sequence))?.children,
-    };
-    const ended = await replayedChild(reads, parent, work.task, drawn);
+    const ended = await replayedChild(this.#reads(shared), parent, work.task, drawn);
     if (ended === 'later') return;
     if (ended === 'none') await this.#write(work, parent, notRecorded(drawn.name, work, parent));
     else await this.#report(work, parent, ended.last, drawn.name, ended.child);
+  }
+
+  /** Whether a child of the history before a reset, with the same input, has done this one's work: its task learns how that one ended. */
+  async #isKept(work: ChildWork, parent: WorkflowSummary, drawn: ChildOpening, shared: Shared): Promise<boolean> {
+    const { fork } = parent;
+    if (fork === undefined || !keeps({ fork })) return false;
+    const ended = await replayedChild(this.#reads(shared), { ...parent, fork }, work.task, drawn);
+    if (typeof ended === 'string' || ended.last.status !== 'completed') return false;
+    await this.#report(work, parent, ended.last, drawn.name, ended.child);
+    return true;
+  }
+
+  #reads(shared: Shared): ReplayedChildReads {
+    const { store } = this.#options.ports;
+    return {
+      store,
+      childrenOf: async (workflow, sequence) => (await shared.declared(workflow, sequence))?.children,
+    };
   }
 
   /** Both payloads have `children` in the same place. */

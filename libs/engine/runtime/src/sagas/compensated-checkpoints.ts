@@ -42,8 +42,8 @@ export async function compensatedCheckpoints(
   checkpoints: readonly Checkpoint[],
   effects: readonly EffectListing[],
 ): Promise<ReadonlySet<Sequence> | undefined> {
-  if (checkpoints.length === 0 || (status !== 'compensating' && status !== 'compensated' && status !== 'failed'))
-    return NONE;
+  // Also one that has completed may be undone, when it is reset.
+  if (checkpoints.length === 0 || status === 'open' || status === 'parked') return NONE;
   const undo = await rows.workflow(undoId(workflow));
   if (undo === undefined) return status === 'compensated' ? undefined : NONE;
   const items = Map.groupBy(effects.flatMap(effectItem), ({ task }) => task);

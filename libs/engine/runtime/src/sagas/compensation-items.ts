@@ -36,19 +36,29 @@ export type CompensationItem = { readonly position: number } & (
 /** After every position. */
 export const OPEN_POSITION = Number.MAX_SAFE_INTEGER;
 
-/** Items before `below`, newest first, from rows that have the workflow up to `since`. `steps`: those that registered a compensation. */
+export interface UndoAfter {
+  readonly position: Position;
+  readonly tasks: readonly TaskId[];
+}
+
+/** Items before `below`, and after `after`, newest first, from rows that have the workflow up to `since`. `steps`: those that registered a compensation. */
 export async function compensationItems(
   rows: CompensationReads,
   workflow: WorkflowId,
   steps: readonly string[],
-  below: number | null,
+  { below, after }: { readonly below: number | null; readonly after?: UndoAfter | undefined },
   since: Position,
 ): Promise<readonly CompensationItem[]> {
   const found: CompensationItem[] = (await rows.effects(workflow, { since })).flatMap(effectItem);
   for (const step of steps) await addSteps(rows, workflow, step, since, found);
-  const wanted = below === null ? found : found.filter(({ position }) => position < below);
+  const wanted = found.filter(
+    (item) => (below === null || item.position < below) && (after === undefined || isAfter(item, after)),
+  );
   return wanted.sort((a, b) => b.position - a.position);
 }
+
+const isAfter = (item: CompensationItem, { position, tasks }: UndoAfter): boolean =>
+  item.position > position || (item.kind === 'effect' && tasks.includes(item.task));
 
 /** The item for an effect, or none when there is nothing to compensate. */
 export function effectItem(effect: EffectListing): readonly (CompensationItem & { readonly kind: 'effect' })[] {

@@ -3,22 +3,27 @@
  * any number of coordinators may do the same. It does not decide what is compensated (see undo-definition.ts).
  */
 
+import { decodePayload } from '@tidemark/codec';
 import {
   type ConflictError,
+  continuationId,
   eventId,
+  type Fork,
   isClosed,
+  type Sequence,
   type StreamState,
   streamFromJson,
   TidemarkError,
   undoId,
   type WorkflowId,
 } from '@tidemark/core';
-import type { StreamRow, WorkflowSummary } from '@tidemark/ports';
+import type { StreamRow, WorkflowListing, WorkflowSummary } from '@tidemark/ports';
+import { supersedes } from '../history/index.ts';
 import { idTaken, type Starter } from '../inbox/index.ts';
-import type { Ports } from '../kernel/index.ts';
+import { PAUSED, type Ports } from '../kernel/index.ts';
 import { COMPENSATION_ALERT_DEPTH, compensatedBy, depthOf, type Inbox } from '../lease/index.ts';
 import { COMPENSATING_MAX_COUNT } from './limits.ts';
-import { undoDefinition } from './undo-definition.ts';
+import { type UndoInput, undoDefinition } from './undo-definition.ts';
 
 /** A running undo is polled again after this many milliseconds, unless rows show its end before. */
 const UNDO_POLL_PERIOD_MS = 10_000;
@@ -44,13 +49,15 @@ export class Compensations {
   /** Records written rows; true when there is something to do now. */
   applied(streams: readonly StreamRow[]): boolean {
     let isWanted = false;
-    for (const { workflow, status } of streams) {
+    for (const row of streams) {
+      const { workflow, status } = row;
       const compensated = compensatedBy(workflow);
       if (compensated !== undefined && hasEnded(status)) {
         this.#seen.delete(compensated);
+        this.#seen.delete(continuationId(compensated));
         isWanted = true;
       }
-      if (status === 'compensating') isWanted = true;
+      if (status === 'compensating' || isWaitingReset(row)) isWanted = true;
     }
     return isWanted;
   }
@@ -59,7 +66,8 @@ export class Compensations {
   async poll(): Promise<void> {
     const { ports, onError } = this.#options;
     const frozen = await ports.store.workflows({ status: 'compensating', limit: COMPENSATING_MAX_COUNT });
-    this.#watch(frozen);
+    const resets = await this.#waitingResets();
+    this.#watch(frozen, resets);
     const nowMs = ports.clock.monotonicMs();
     // One workflow whose undo can't be started must not keep the others waiting.
     const failures: unknown[] = [];
@@ -67,15 +75,19 @@ export class Compensations {
       if ((this.#seen.get(row.workflow) ?? 0) > nowMs) continue;
       await this.#serve(row).catch((error: unknown) => failures.push(error));
     }
+    for (const row of resets) {
+      if ((this.#seen.get(row.workflow) ?? 0) > nowMs) continue;
+      await this.#serveReset(row).catch((error: unknown) => failures.push(error));
+    }
     for (const failure of failures.slice(1)) onError(failure);
     // The loop reports this one, and retries sooner.
     if (failures.length > 0) throw failures[0];
   }
 
   /** Measures the depth of nested undos, and reports those from a certain depth on. */
-  #watch(frozen: readonly WorkflowSummary[]): void {
+  #watch(frozen: readonly WorkflowSummary[], resets: readonly Reset[]): void {
     const { telemetry } = this.#options.ports;
-    const live = new Set(frozen.map(({ workflow }) => workflow));
+    const live = new Set([...frozen, ...resets].map(({ workflow }) => workflow));
     this.#seen = new Map([...this.#seen].filter(([workflow]) => live.has(workflow)));
     for (const workflow of this.#alerted) if (!live.has(workflow)) this.#alerted.delete(workflow);
     let deepest = 0;
@@ -115,8 +127,50 @@ export class Compensations {
     return idTaken(this.#options.ports.telemetry, undo, message);
   }
 
+  /** Resets that are paused: most wait until what they supersede is undone. */
+  async #waitingResets(): Promise<readonly Reset[]> {
+    const { store } = this.#options.ports;
+    const found: Reset[] = [];
+    for (let after: WorkflowListing | undefined; ; ) {
+      const query = { status: 'open', reason: PAUSED, limit: COMPENSATING_MAX_COUNT } as const;
+      const page = await store.search({ ...query, ...(after !== undefined && { after }) });
+      found.push(...page.filter(isWaitingReset));
+      if (page.length < COMPENSATING_MAX_COUNT || found.length >= COMPENSATING_MAX_COUNT) return found;
+      after = page.at(-1);
+    }
+  }
+
+  /** Undoes what the base did after the checkpoint, and lets the reset begin after that. A person resumes it if its undo has failed. */
+  async #serveReset(row: Reset): Promise<void> {
+    const { ports, inbox } = this.#options;
+    const { store, clock } = ports;
+    const base = row.fork.workflow;
+    const undo = undoId(base);
+    const found = await store.workflow(undo);
+    const [stream] = await store.loadStreams([row.workflow], { payloads: false });
+    const by = stream && streamFromJson(stream.state, stream.tasks).paused?.by;
+    if (by === undo && found?.status === 'completed') {
+      const why = `What ${base} did from checkpoint ${row.fork.sequence} on was undone.`;
+      await inbox.write(row, eventId(`undone:${undo}`), 'ResumeRequested', { by: undo }, { why });
+    } else if (by === undo && found === undefined) await this.#undoBase(row);
+    else this.#seen.set(row.workflow, clock.monotonicMs() + UNDO_POLL_PERIOD_MS);
+  }
+
+  async #undoBase({ workflow, fork }: Reset): Promise<void> {
+    const { store } = this.#options.ports;
+    const base = await store.workflow(fork.workflow);
+    const [opening] = await store.checkpoints(workflow, { from: 0 as Sequence, limit: 1 });
+    const origin = opening && decodePayload('WorkflowOpened', opening.payload).fork;
+    if (base === undefined || origin === undefined) return;
+    const tasks = origin.tasks.map(({ task }) => task);
+    await this.#start(base, { position: origin.shares[0]!.position, tasks });
+  }
+
   /** Only the opening is built here: the workers that run the definition know what it did and how to compensate it. */
-  async #start({ workflow, tenant, definition, version, pinned }: WorkflowSummary): Promise<void> {
+  async #start(
+    { workflow, tenant, definition, version, pinned }: WorkflowSummary,
+    after?: UndoInput['after'],
+  ): Promise<void> {
     const { starter, ports } = this.#options;
     const [frozen] = await ports.store.loadStreams([workflow], { payloads: false });
     // The undo belongs to the same user, so that forgetting the user includes it.
@@ -124,7 +178,7 @@ export class Compensations {
     const opening = { name: definition, version, effects: [], steps: new Map(), upcasters: new Map() };
     await starter.start({
       definition: undoDefinition(opening, ports.store),
-      input: { workflow },
+      input: { workflow, ...(after !== undefined && { after }) } satisfies UndoInput,
       workflow: undoId(workflow),
       tenant,
       user,
@@ -146,5 +200,12 @@ export class Compensations {
     );
   }
 }
+
+type Reset = WorkflowListing & { readonly fork: Fork };
+
+const isWaitingReset = <T extends Pick<StreamRow, 'workflow' | 'status' | 'reason' | 'fork'>>(
+  row: T,
+): row is T & { readonly fork: Fork } =>
+  row.status === 'open' && row.reason === PAUSED && supersedes(row) !== undefined;
 
 const hasEnded = (status: StreamState['status']): boolean => isClosed({ status } as StreamState);

@@ -4,7 +4,7 @@
  * has.
  */
 
-import { decodePayload } from '@tidemark/codec';
+import { decodePayload, type NextOpening } from '@tidemark/codec';
 import {
   ConflictError,
   CorruptError,
@@ -14,10 +14,10 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
-import { isContinued } from '../history/index.ts';
-import type { Starter } from '../inbox/index.ts';
+import { inheritedSignals, isContinued } from '../history/index.ts';
+import type { OpenRequest, Starter } from '../inbox/index.ts';
 import { type LamportClock, ownContent, type Ports, Reconcilers } from '../kernel/index.ts';
-import { completed, type Opening } from '../run/index.ts';
+import { completed, completedReset, type Opening } from '../run/index.ts';
 
 /** Workflows to continue: how many one page has, how many pages one poll reads, and how many are served at once. */
 const CONTINUATIONS_PAGE_COUNT = 500;
@@ -28,7 +28,7 @@ const CONTINUATION_RETRY_MS = 1_000;
 const CONTINUATION_RETRY_MAX_MS = 60_000;
 
 export interface ContinuationsOptions {
-  readonly ports: Pick<Ports, 'store' | 'clock' | 'telemetry'>;
+  readonly ports: Pick<Ports, 'log' | 'store' | 'clock' | 'telemetry'>;
   readonly starter: Pick<Starter, 'open'>;
   readonly lamport: LamportClock;
   readonly onError: (error: unknown) => void;
@@ -97,16 +97,11 @@ export class Continuations {
     if (rows.state === '') throw archived(row);
     const state: StreamState = streamFromJson(rows.state, rows.tasks);
     lamport.witness(row.lamport);
-    const opening = completed(next, state, rows, ports.clock.nowMs());
-    await starter.open({
-      workflow: as,
-      tenant: row.tenant,
-      session: state.session,
-      mode: next.mode,
-      name: (next.control as unknown as Opening['control']).definition,
-      isPlain: true,
-      opening: ownContent('stored', { lamport: lamport.stamp(), ...opening }),
-    });
+    const opening =
+      next.fork === undefined
+        ? completed(next, state, rows, ports.clock.nowMs())
+        : await openingOfReset(ports, row, next, state);
+    await starter.open(nextRequest(row, next, { lamport: lamport.stamp(), ...opening }));
     return true;
   }
 
@@ -122,6 +117,30 @@ export class Continuations {
     ports.telemetry.count('workflow_ids_taken_total', 1, { form: 'continuation' });
     throw taken(as, workflow);
   }
+}
+
+/** The request for the run that continues or supersedes this one. */
+export const nextRequest = (row: WorkflowSummary, next: NextOpening, opening: Opening): OpenRequest => ({
+  workflow: continuationId(row.workflow),
+  tenant: row.tenant,
+  session: opening.control.session,
+  mode: next.mode,
+  name: opening.control.definition,
+  isPlain: true,
+  opening: ownContent('stored', opening),
+});
+
+/** The opening of a reset, whose base has ended, with the signals that it inherits. Throws what reads of the history throw. */
+export async function openingOfReset(
+  { log, store, clock }: Pick<Ports, 'log' | 'store' | 'clock'>,
+  row: WorkflowSummary,
+  next: NextOpening,
+  state: StreamState,
+): Promise<Omit<Opening, 'lamport'>> {
+  const { continues } = next.control as unknown as Opening['control'];
+  const unread = { signals: continues?.signals ?? [], values: next.signals ?? {} };
+  const signals = await inheritedSignals({ log, store }, row, next.fork!.shares[0]!.position, unread);
+  return completedReset(next, state, signals, clock.nowMs());
 }
 
 const taken = (as: WorkflowId, workflow: WorkflowId): ConflictError =>

@@ -40,6 +40,7 @@ export async function replayedChild(
   if (isReplaying(base)) return replayedChild(reads, base, there, wanted);
   const child = childId(base.workflow, there);
   const last = await currentOf(store, child);
+  if (last === undefined && keeps(base)) return replayedChild(reads, base, there, wanted);
   if (last !== undefined && isClosed(last)) return { child, last };
   return isClosed(base) ? 'none' : 'later';
 }
@@ -47,6 +48,10 @@ export async function replayedChild(
 /** Whether the workflow must start nothing outside itself. */
 export const isReplaying = <T extends Pick<WorkflowSummary, 'fork'>>(row: T): row is T & { readonly fork: Fork } =>
   row.fork?.effects === 'replay';
+
+/** Whether it is a reset in which what was done before answers. */
+export const keeps = <T extends Pick<WorkflowSummary, 'fork'>>(row: T): row is T & { readonly fork: Fork } =>
+  row.fork?.effects === 'keep' || row.fork?.effects === 'ask';
 
 async function sameTask(
   store: ReplayedChildReads['store'],

@@ -6,7 +6,15 @@
  * U2 A compensation that keeps failing waits for a person, in the undo and not in the workflow that it compensates.
  */
 
-import { effectKey, FencedError, type Json, UNDO_SUFFIX, UnavailableError, type WorkflowId } from '@tidemark/core';
+import {
+  effectKey,
+  FencedError,
+  isClosed,
+  type Json,
+  UNDO_SUFFIX,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
 import {
   type CompensatedDefinition,
   type Definition,
@@ -29,6 +37,7 @@ import {
   compensationItems,
   effectToUndo,
   stepToUndo,
+  type UndoAfter,
 } from './compensation-items.ts';
 import { missingUndo, stepUndoOperation, type UndoEffects, undoEffects, undoOperation } from './undo-effects.ts';
 
@@ -39,6 +48,8 @@ const UNCOMPENSATED_MAX_COUNT = 1_000;
 /** Input of an undo workflow. */
 export interface UndoInput {
   readonly workflow: WorkflowId;
+  /** Of a reset: only what came after this position, or belongs to one of the tasks that were pending there. */
+  readonly after?: UndoAfter | undefined;
 }
 
 /** An effect that stays done because no compensation is registered for it. */
@@ -128,14 +139,16 @@ async function plan(planning: Planning, ctx: StepContext, { below }: PlanInput):
   const { of, rows, effects } = planning;
   const workflow = compensatedOf(ctx);
   const row = await rows.workflow(workflow);
-  if (row?.status !== 'compensating') {
+  const { after: since } = ctx.input as unknown as UndoInput;
+  const isEnded = row !== undefined && (since === undefined ? row.status === 'compensating' : isClosed(row));
+  if (!isEnded) {
     // Rows that are being rebuilt may not show it yet.
     throw new UnavailableError('not-frozen', `The rows don't show that ${workflow} is being compensated (yet).`, {
       workflow,
     });
   }
   const steps = [...of.steps.values()].filter(({ compensate }) => compensate !== undefined).map(({ name }) => name);
-  const items = await compensationItems(rows, workflow, steps, below, row.position);
+  const items = await compensationItems(rows, workflow, steps, { below, after: since }, row.position);
   const page = items.slice(0, UNDO_PAGE_COUNT);
   const left = page.flatMap((item) => (isNotCompensable(item, of, effects) ? [uncompensated(item)] : []));
   for (const { operation, key, outcome } of left) ctx.log('left', { operation, key, outcome });

@@ -32,7 +32,7 @@ it('finds all steps to undo, however many pages of them there are', async () => 
     checkpoints: async (_: WorkflowId, { from, limit }: { from: number; limit: number }) =>
       sequences.slice(from - 1, from - 1 + limit).map((sequence) => ({ sequence, position: sequence })),
   } as unknown as CompensationReads;
-  const found = await compensationItems(rows, 'w' as WorkflowId, ['go'], null, 1 as Position);
+  const found = await compensationItems(rows, 'w' as WorkflowId, ['go'], { below: null }, 1 as Position);
   expect(found.map(({ position }) => position)).toEqual(sequences.toReversed());
 });
 

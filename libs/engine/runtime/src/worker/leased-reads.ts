@@ -3,9 +3,17 @@
  * holder has folded. `context-reads.ts` reads its context.
  */
 
-import type { ForkOrigin } from '@tidemark/codec';
-import { isReplay, type Json, type Partition, type Position, type TaskId, type WorkflowId } from '@tidemark/core';
-import { type Applied, outputsOf, type PageOf, Replay, type StreamContent } from '../history/index.ts';
+import { decodePayload, type ForkOrigin } from '@tidemark/codec';
+import type { EffectKey, Fork, Json, Partition, Position, Sequence, TaskId, WorkflowId } from '@tidemark/core';
+import {
+  type Applied,
+  ForkTaskMap,
+  outputsOf,
+  type PageOf,
+  Replay,
+  type ReplayOrigin,
+  type StreamContent,
+} from '../history/index.ts';
 import { type Ports, whileUnavailable } from '../kernel/index.ts';
 import type { LeasedStream } from '../lease/index.ts';
 import type { HeadCheckpoint } from '../run/index.ts';
@@ -57,24 +65,52 @@ export class LeasedReads {
     return outputsOf(this.#pageOf(), stream.confirmed.workflow, fork, step);
   }
 
-  /** Answers the effects of a fork that replays; undefined for any other workflow. */
+  /** Answers the effects of a fork that replays, or of a reset that keeps what was done; undefined for any other workflow. */
   replay(content: StreamContent): Replay | undefined {
-    const { ports, fork: origin } = this.#options;
-    const { confirmed } = this.#options.stream;
-    const { workflow, fork, position } = confirmed;
-    if (fork === undefined || origin === undefined || !isReplay(confirmed)) return undefined;
-    const effects = (of: WorkflowId, options: { readonly since: Position; readonly task?: TaskId }) =>
-      this.#whileUnavailable(() => ports.store.effects(of, options));
+    const { fork: origin } = this.#options;
+    const { fork } = this.#options.stream.confirmed;
+    if (fork === undefined || origin === undefined || fork.effects === 'live') return undefined;
+    return this.#replayOf(content, fork, origin);
+  }
+
+  #replayOf(content: StreamContent, fork: Fork, origin: ReplayOrigin, spent?: ReadonlySet<EffectKey>): Replay {
+    const { workflow, position } = this.#options.stream.confirmed;
     const since = origin.shares[0]!.position;
     return new Replay(workflow, fork, origin, {
-      base: (task) => effects(fork.workflow, { since, ...(task !== undefined && { task }) }),
+      base: (task) => this.#effects(fork.workflow, { since, ...(task !== undefined && { task }) }),
       own: async () => {
         await this.settled();
-        return effects(workflow, { since: position });
+        return this.#effects(workflow, { since: position });
       },
       pageOf: this.#pageOf(),
       newTaskOf: (sequence) => content.taskOf(sequence),
+      spent,
+      before: fork.effects === 'replay' ? undefined : () => this.#before(content, fork.workflow, origin),
     });
+  }
+
+  /** Of a base that is a reset: what its own base recorded, for the tasks that it began with, and for those that they add. */
+  async #before(content: StreamContent, base: WorkflowId, origin: ReplayOrigin): Promise<Replay | undefined> {
+    const { store } = this.#options.ports;
+    const row = await this.#whileUnavailable(() => store.workflow(base));
+    if (row?.fork?.effects !== 'keep' && row?.fork?.effects !== 'ask') return undefined;
+    const [opening] = await this.#pageOf()(base, { from: 0 as Sequence, limit: 1 });
+    const theirs = opening && decodePayload('WorkflowOpened', opening.payload).fork;
+    if (theirs === undefined) return undefined;
+    const reads = { pageOf: this.#pageOf(), newTaskOf: () => undefined };
+    const map = new ForkTaskMap(base, theirs, reads);
+    const tasks = [];
+    for (const { task } of origin.tasks) tasks.push({ task: task && (await map.taskOf(task)) });
+    const isChanged = origin.isChanged || theirs.isChanged;
+    const spent = (await this.#effects(base, { since: origin.shares[0]!.position })).flatMap(({ request }) => {
+      const { replays } = request === null ? {} : decodePayload('EffectIntended', request);
+      return replays === undefined ? [] : [replays];
+    });
+    return this.#replayOf(content, row.fork, { ...theirs, isChanged, tasks }, new Set(spent));
+  }
+
+  #effects(of: WorkflowId, options: { readonly since: Position; readonly task?: TaskId }) {
+    return this.#whileUnavailable(() => this.#options.ports.store.effects(of, options));
   }
 
   /** Reads checkpoints of the workflow and of the workflows whose history it shares. */

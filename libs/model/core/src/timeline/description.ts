@@ -94,7 +94,16 @@ const DESCRIPTIONS: { readonly [T in EventType]: Describe<T> } = {
     detail: `${opening.definition} v${opening.version}${originWords(opening)}`,
     facts: { definition_version: opening.version },
   }),
-  SignalReceived: ({ name }) => ({ kind: 'signal', title: 'Signal', detail: `${name} came`, facts: { name } }),
+  SignalReceived: ({ name, replaces, by }, why) =>
+    replaces === undefined
+      ? { kind: 'signal', title: 'Signal', detail: `${name} came`, facts: { name } }
+      : {
+          kind: 'signal',
+          title: 'Signal',
+          detail: `${name} amended by ${by ?? 'somebody'}`,
+          tone: 'warn',
+          facts: { name, by: by ?? '', why },
+        },
   TimerFired: ({ timer }) => ({ title: 'Timer fired', detail: timerWords(timer), tone: 'quiet' }),
   LeaseRevoked: ({ epoch, holder, reason, isGone, beside = 0 }) => {
     const facts = { holder, reason };
@@ -192,12 +201,28 @@ const DESCRIPTIONS: { readonly [T in EventType]: Describe<T> } = {
     return { kind: 'completed', title: 'Completed', tone: 'good', ...left, facts: { output } };
   },
   WorkflowFailed: ({ code }, message) => ended('Failed', `(${code})`, code, message),
+  WorkflowReset: ({ as, at, by }, why) => ({
+    ...{
+      kind: 'superseded',
+      title: 'Superseded',
+      detail: `from checkpoint ${at} on, as ${by} reset it, by`,
+      tone: 'warn',
+    },
+    ...{ about: as, facts: { by, why, at, continued_as: as } },
+  }),
+  SignalDiscarded: ({ signal, by }, why) => ({
+    ...{ kind: 'signal', title: 'Signal discarded', ...given(by, 'warn') },
+    facts: { signal, by, why },
+  }),
   WorkflowTerminated: ({ code, by }, message) => ended('Terminated', `by ${by} (${code})`, code, message),
   // Belongs to no workflow.
   PartitionFenced: nothing,
 };
 
 function originWords({ fork, parent, continues, compensates }: Controls['WorkflowOpened']): string {
+  if (fork !== undefined && continues !== undefined) {
+    return `, which supersedes ${fork.workflow} from checkpoint ${fork.sequence} on`;
+  }
   if (fork !== undefined) return `, a fork of ${fork.workflow} at checkpoint ${fork.sequence}`;
   if (parent !== undefined) return `, a child of ${parent.workflow}`;
   if (continues !== undefined) return `, which continues ${continues.workflow}`;

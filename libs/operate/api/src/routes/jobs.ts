@@ -1,8 +1,9 @@
 /** Owns the routes of bulk jobs: one thing done to many workflows, with progress. */
 
-import { InvalidError, isoTime, type Json, SYSTEM_TENANT, uuidv7 } from '@tidemark/core';
-import type { Principal } from '@tidemark/ports';
-import { BULK_ACTS, type BulkJob } from '@tidemark/runtime';
+import { assigneeNames } from '@tidemark/access';
+import { ConflictError, InvalidError, isoTime, type Json, LimitError, SYSTEM_TENANT, uuidv7 } from '@tidemark/core';
+import { mayDo, type Principal } from '@tidemark/ports';
+import { BULK_ACTS, type BulkAnswer, type BulkJob, RESOLUTIONS } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type Backend, maySee, tenantFor, tenantToChange } from '../backend.ts';
 import { BY_OPENING } from '../cursor.ts';
@@ -20,8 +21,28 @@ import {
   textSchema,
   timeSchema,
 } from '../schemas/common.ts';
+import { resetFields, resetSchema } from '../schemas/reset.ts';
 import { statusSchema } from '../schemas/workflow.ts';
 import { filterFields, searchOf, tagsSchema } from '../search-filter.ts';
+import { resetBy, resetJson } from '../shapes/reset.ts';
+
+/** Resets that a preview of a job shows. */
+const RESETS_SHOWN_COUNT = 100;
+
+const resetSchemaOfJob = z.strictObject(resetFields).meta({ id: 'JobReset' });
+const answerSchemaOfJob = z
+  .union([
+    z.strictObject({
+      approved: z.boolean(),
+      name: nameSchema.optional().meta({ description: 'Approvals of this name; absent: of any.' }),
+      value: givenJson.optional().meta({ description: "What is entered in the form; the form's defaults count." }),
+    }),
+    z.strictObject({ resolution: z.enum(RESOLUTIONS), response: givenJson.optional() }),
+  ])
+  .meta({
+    id: 'JobAnswer',
+    description: 'To approvals that are open when the job begins, or to the question of each.',
+  });
 
 /** Workflows that are read to count what a job would find. */
 const JOB_COUNT_MAX_COUNT = 10_000;
@@ -56,7 +77,12 @@ export const countJob = route({
     'As of now, and nothing is changed: schedules and undos that the filter does not name are left out, as by the job.',
   right: 'read',
   problems: ['tenant-unknown', 'definition-unknown'],
-  body: z.strictObject({ filter }).meta({ id: 'CountJob' }),
+  body: z
+    .strictObject({
+      filter,
+      reset: resetSchemaOfJob.optional().meta({ description: 'Also says what this reset would do to each of them.' }),
+    })
+    .meta({ id: 'CountJob' }),
   answers: {
     200: z
       .object({
@@ -64,16 +90,55 @@ export const countJob = route({
         has_more: z.boolean().meta({ description: `No more than about ${JOB_COUNT_MAX_COUNT} are counted.` }),
         statuses: z.record(z.string(), z.int()).meta({ description: 'How many there are of each.' }),
         newest: z.array(z.string()).meta({ description: 'Some of them.' }),
+        resets: z
+          .array(z.union([resetSchema, z.object({ workflow: z.string(), code: z.string(), message: z.string() })]))
+          .optional()
+          .meta({ description: 'What the reset would do to the newest hundred, or why one would be refused.' }),
       })
       .meta({ id: 'JobCount' }),
   },
-  async handle({ body, principal, backend }) {
+  async handle({ body: { filter: asked, reset }, principal, backend }) {
+    const shown = reset === undefined ? undefined : RESETS_SHOWN_COUNT;
     const { count, hasMore, statuses, some } = await backend.client.bulk.count(
-      searchOf(body.filter, principal),
+      searchOf(asked, principal),
       JOB_COUNT_MAX_COUNT,
+      shown,
     );
-    return ok({ count, has_more: hasMore, statuses, newest: [...some] });
+    const resets = reset && (await plannedResets(backend, principal, some, reset));
+    return ok({ count, has_more: hasMore, statuses, newest: [...some], ...(resets !== undefined && { resets }) });
   },
+});
+
+/** One after the other: each reads a history. */
+async function plannedResets(
+  backend: Backend,
+  principal: Principal,
+  workflows: readonly string[],
+  reset: z.output<typeof resetSchemaOfJob>,
+) {
+  const planned = [];
+  for (const workflow of workflows) {
+    const options = {
+      ...resetOfJob(reset),
+      ...resetBy(principal, backend),
+      why: 'a plan',
+      isExact: true,
+      dryRun: true,
+    };
+    try {
+      planned.push(resetJson(await backend.client.reset(workflow, { ...options, id: `plan:${workflow}` })));
+    } catch (error) {
+      if (!(error instanceof ConflictError || error instanceof InvalidError || error instanceof LimitError))
+        throw error;
+      planned.push({ workflow, code: error.code, message: error.message });
+    }
+  }
+  return planned;
+}
+
+const resetOfJob = ({ last, at, ...reset }: z.output<typeof resetSchemaOfJob>) => ({
+  ...reset,
+  at: last === true ? ('last' as const) : at,
 });
 
 export const startJob = route({
@@ -81,7 +146,7 @@ export const startJob = route({
   path: '/v1/jobs',
   summary: 'Start a job: one action on many workflows',
   description:
-    'Answered once the job is durable; workers do it, page by page, newest first. With an `id` it may be sent again. Workflows that are opened meanwhile are not included. At least one filter beside `tenant` must be given, or `everything`; an empty list of tags, and a text without a letter or digit, are no filters. `retry` needs the right to decide, and answers only questions that were open when the job began.',
+    'Answered once the job is durable; workers do it, page by page, newest first. With an `id` it may be sent again. Workflows that are opened meanwhile are not included. At least one filter beside `tenant` must be given, or `everything`; an empty list of tags, and a text without a letter or digit, are no filters. `retry`, `answer` and `reset` need the right to decide; the first two answer only what was asked when the job began. `reset` leaves out what another run supersedes or continues.',
   right: 'operate',
   problems: [
     'filter-missing',
@@ -95,8 +160,8 @@ export const startJob = route({
   needs: [
     {
       of: 'decide',
-      when: ({ body }) => (body as { readonly act: string }).act === 'retry',
-      why: "act: 'retry' answers questions, which needs the right to decide.",
+      when: ({ body }) => ['retry', 'answer', 'reset'].includes((body as { readonly act: string }).act),
+      why: "act: 'retry', 'answer' and 'reset' take the place of people's answers, which needs the right to decide.",
     },
   ],
   body: z
@@ -107,11 +172,13 @@ export const startJob = route({
       everything: z.literal(true).optional().meta({ description: 'All workflows that may be seen are meant.' }),
       ...byWhy,
       signal: z.strictObject({ name: nameSchema, value: givenJson.optional() }).optional(),
+      answer: answerSchemaOfJob.optional(),
+      reset: resetSchemaOfJob.optional(),
     })
     .meta({ id: 'StartJob' }),
   answers: { 202: z.object({ job: z.string(), created: z.boolean() }).meta({ id: 'JobStarted' }) },
   async handle({ body, principal, backend }) {
-    const { act, everything, why, signal } = body;
+    const { act, everything, why, signal, reset } = body;
     const { clock, prng } = backend.ports;
     const id = body.id ?? uuidv7(clock.nowMs(), prng.bytes(10));
     const search = searchOf(body.filter, principal);
@@ -120,10 +187,19 @@ export const startJob = route({
       ...{ id, act, by: principal.subject, why, tenant },
       ...{ filter: search, everything, definitions: backend.definitions },
       signal: signal === undefined ? null : { name: signal.name, value: (signal.value ?? null) as Json },
+      answer: body.answer && answerOf(body.answer, principal),
+      reset: reset && resetOfJob(reset),
     });
     return { status: 202 as const, body: { job: id, created } };
   },
 });
+
+/** The names under which the caller may answer go along: an admin may answer for anybody. */
+function answerOf(answer: z.output<typeof answerSchemaOfJob>, principal: Principal): BulkAnswer {
+  if ('resolution' in answer) return answer as BulkAnswer;
+  const names = mayDo(principal, 'administer') ? null : assigneeNames(principal);
+  return { ...answer, value: answer.value as Json | undefined, names };
+}
 
 const ofTenant = z.object({
   tenant: nameSchema.optional().meta({

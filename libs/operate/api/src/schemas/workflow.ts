@@ -14,8 +14,12 @@ const activitySchema = z
   });
 
 export const forkSchema = z
-  .object({ workflow: z.string(), sequence_number: z.int(), effects: z.enum(['replay', 'live']) })
-  .meta({ id: 'Fork', description: 'The checkpoint of another workflow from which this one started.' });
+  .object({ workflow: z.string(), sequence_number: z.int(), effects: z.enum(['replay', 'live', 'keep', 'ask']) })
+  .meta({
+    id: 'Fork',
+    description:
+      'The checkpoint of another workflow from which this one started. `keep` and `ask`: of a reset in which what was done before answers, or is asked about.',
+  });
 
 export const workflowSchema = z
   .object({

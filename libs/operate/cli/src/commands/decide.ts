@@ -6,20 +6,26 @@
 import { randomUUID } from 'node:crypto';
 import { Option } from '@commander-js/extra-typings';
 import { InvalidError, type Json, type Resolution } from '@tidemark/core';
+import { nameText } from '../arguments.ts';
 import { readJson } from '../input.ts';
 import { continuesWith } from '../place/next-holder.ts';
 import type { Place } from '../place/place.ts';
+import { type FilterOptions, withFilters } from '../program/filter-options.ts';
 import type { ProgramKit, Work } from '../program/program-kit.ts';
 import { modules, places, why } from '../program/shared-options.ts';
 import type { Terminal } from '../terminal.ts';
 import { printable } from '../text/width.ts';
+import { startJob } from './jobs.ts';
 
 export function addDecisions(kit: ProgramKit): void {
   const { command, asks } = kit;
   const sub = (name: string, description: string) =>
     modules(kit, places(command(name, description))).argument('<id>', 'id of the run');
   const answering = (name: string, description: string) =>
-    why(sub(name, description))
+    why(withFilters(modules(kit, places(command(name, description)))))
+      .argument('[id]', 'id of the run; absent: all that the filters find are answered, as a job')
+      .option('--approvals', 'with filters: their approvals are answered, in place of questions')
+      .option('--name <name>', 'with --approvals: only those of this name', nameText)
       .option('--question <id>', 'the question that is meant (default: the open one)')
       .option(
         '--task <id>',
@@ -39,6 +45,7 @@ export function addDecisions(kit: ProgramKit): void {
     .action(
       asks('read', async (id, options) => {
         const { as, response, task, value } = options;
+        if (id === undefined) return answerAll(kit, 'approved', { ...options, as: as ?? 'retry' });
         if ((task === undefined) !== (value === undefined) || (task !== undefined && (as ?? response) !== undefined)) {
           const message = 'Give --task and --value to answer an approval; --as and --response to answer a question.';
           throw new InvalidError('answer-invalid', message);
@@ -54,6 +61,7 @@ export function addDecisions(kit: ProgramKit): void {
   answering('reject', 'answer the question of a workflow that waits for a person: it fails').action(
     asks('read', (id, options) => {
       const { task } = options;
+      if (id === undefined) return answerAll(kit, 'rejected', { ...options, as: 'fail' });
       return task === undefined
         ? answer(id, options, 'fail', undefined)
         : answerTask(id, { ...options, task }, undefined);
@@ -79,6 +87,28 @@ export function addDecisions(kit: ProgramKit): void {
         };
       }),
     );
+}
+
+type ManyOptions = FilterOptions & {
+  readonly why: string;
+  readonly as: Resolution;
+  readonly approvals?: true;
+  readonly name?: string;
+  readonly response?: string;
+  readonly value?: string;
+};
+
+/** Starts a job that answers all that the filters find. */
+function answerAll(
+  kit: ProgramKit,
+  approval: 'approved' | 'rejected',
+  { as, approvals, response, ...options }: ManyOptions,
+): Promise<Work> {
+  return startJob(
+    kit,
+    'answer',
+    approvals === true ? { ...options, approval } : { ...options, as, ...(response !== undefined && { response }) },
+  );
 }
 
 interface TaskAnswer {

@@ -1,11 +1,11 @@
 /** Owns `tidemark jobs`: one action on many workflows, counted beforehand, started, watched and cancelled. */
 
-import { Argument } from '@commander-js/extra-typings';
+import { Argument, Option } from '@commander-js/extra-typings';
 import type { Answer } from '@tidemark/client';
-import { InvalidError, isClosed, type StreamStatus } from '@tidemark/core';
+import { InvalidError, isClosed, type Resolution, type StreamStatus } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { BULK_ACTS, type BulkAct, checkMeant } from '@tidemark/runtime/names';
-import { nameText } from '../arguments.ts';
+import { nameText, wholeNumber } from '../arguments.ts';
 import { readJson } from '../input.ts';
 import { JOB_POLL_MS } from '../limits.ts';
 import { continuesWith } from '../place/next-holder.ts';
@@ -27,9 +27,34 @@ export function addJobs(kit: ProgramKit): void {
   withFilters(sub('start', 'begin a job over all workflows that the filters find now'))
     .addArgument(new Argument('<act>', 'what is done to each').choices([...BULK_ACTS]))
     .option('--everything', 'all workflows are meant')
-    .option('--dry-run', 'print how many it would find, and do nothing')
+    .option('--dry-run', 'print how many it would find, and for reset what it would do to each; and do nothing')
     .option('--signal <name>', "the signal's name, for signal", nameText)
-    .option('--value <json>', "the signal's value: JSON, @file, or - for standard input")
+    .option('--value <json>', "the signal's value, or what is entered in a form: JSON, @file, or - for standard input")
+    .addOption(
+      new Option('--as <resolution>', 'for answer: what the question of each is answered with').choices([
+        'retry',
+        'done',
+        'not-done',
+        'compensate',
+        'fail',
+      ] as const),
+    )
+    .option('--response <json>', 'with --as done: what the effect in question answered')
+    .addOption(
+      new Option('--approval <answer>', 'for answer: approvals are answered').choices(['approved', 'rejected']),
+    )
+    .option('--name <name>', 'for answer: only approvals of this name', nameText)
+    .addOption(
+      new Option('--effects <how>', 'for reset: what becomes of later calls').choices(['keep', 'undo', 'ask'] as const),
+    )
+    .option(
+      '--at <sequence>',
+      'for reset: after this checkpoint; 0: the opening',
+      wholeNumber(0, Number.MAX_SAFE_INTEGER),
+    )
+    .option('--before <step>', 'for reset: before the first checkpoint of this step', nameText)
+    .option('--last', 'for reset: after the newest checkpoint')
+    .option('--version <version>', 'for reset: run with exactly this version', wholeNumber(0, Number.MAX_SAFE_INTEGER))
     .option('--id <id>', 'id of the job; the same id is the same job (default: a new one)', nameText)
     .option('--by <name>', 'who asks, where state is a folder (default: your name here; a server knows you)')
     .option('--why <text>', 'the reason, kept with each event')
@@ -53,11 +78,21 @@ interface StartOptions extends FilterOptions {
   readonly everything?: true;
   readonly signal?: string;
   readonly value?: string;
+  readonly as?: Resolution;
+  readonly response?: string;
+  readonly approval?: 'approved' | 'rejected';
+  readonly name?: string;
+  readonly effects?: 'keep' | 'undo' | 'ask';
+  readonly at?: number;
+  readonly before?: string;
+  readonly last?: true;
+  readonly version?: number;
   readonly dryRun?: true;
   readonly watch?: true;
 }
 
-async function startJob(kit: ProgramKit, act: BulkAct, options: StartOptions): Promise<Work> {
+/** Also of `tidemark approve` and `reject`, for many at once. */
+export async function startJob(kit: ProgramKit, act: BulkAct, options: StartOptions): Promise<Work> {
   const { tag: tags, ...fields } = queryOf(options);
   const filter = { ...fields, tags };
   const { everything, why, id = crypto.randomUUID() } = options;
@@ -69,16 +104,27 @@ async function startJob(kit: ProgramKit, act: BulkAct, options: StartOptions): P
       'Say which workflows are meant, by a filter (tidemark jobs start --help lists them; --tenant alone is none), or give --everything.';
     throw new InvalidError(error.code, message, { cause: error });
   }
+  const reset = resetOf(act, options);
   if (options.dryRun === true) {
     return async ({ client, report }) => {
-      const found = await client.ask('POST /v1/jobs/count', { body: { filter } }, { isRepeatable: true });
-      report({ act, dry_run: true, acted_count: actedCount(act, found), ...found }, foundLine(act, found));
+      const found = await client.ask('POST /v1/jobs/count', { body: { filter, reset } }, { isRepeatable: true });
+      const acted = actedCount(act, found);
+      report({ act, dry_run: true, acted_count: acted, ...found }, foundLine(act, found), ...resetLines(found));
     };
   }
   if (why === undefined) {
     throw new InvalidError('why-invalid', '--why: say why it is done; --dry-run alone needs no reason.');
   }
-  const body = { id, act, filter, why, everything, signal: await signalOf(kit, act, options) };
+  const body = {
+    id,
+    act,
+    filter,
+    why,
+    everything,
+    signal: await signalOf(kit, act, options),
+    reset,
+    answer: await answerOf(kit, act, options),
+  };
   return async (asked) => {
     const { client, report, place } = asked;
     const done = await client.ask('POST /v1/jobs', { body }, { isRepeatable: true });
@@ -95,6 +141,35 @@ async function signalOf(kit: ProgramKit, act: BulkAct, { signal, value }: StartO
   if (signal === undefined) return undefined;
   return { name: signal, value: value === undefined ? null : await readJson('--value', value, kit) };
 }
+
+/** Throws `InvalidError` (`reset-invalid`). */
+function resetOf(act: BulkAct, { effects, at, before, last, version }: StartOptions) {
+  if (act !== 'reset') return undefined;
+  const isPlaced = [at, before, last].filter((place) => place !== undefined).length === 1;
+  if (effects !== undefined && isPlaced) return { effects, at, before, last, version };
+  throw new InvalidError('reset-invalid', 'Give --effects keep, undo or ask, and one of --at, --before and --last.');
+}
+
+/** Throws `InvalidError` (`answer-invalid`). */
+async function answerOf(kit: ProgramKit, act: BulkAct, { as, response, approval, name, value }: StartOptions) {
+  if (act !== 'answer') return undefined;
+  if ((as === undefined) === (approval === undefined)) {
+    throw new InvalidError('answer-invalid', 'Give --approval to answer approvals, or --as to answer questions.');
+  }
+  const read = (option: string, given: string | undefined) =>
+    given === undefined ? undefined : readJson(option, given, kit);
+  if (as !== undefined) return { resolution: as, response: await read('--response', response) };
+  return { approved: approval === 'approved', name, value: await read('--value', value) };
+}
+
+/** What a reset would do to each. */
+const resetLines = ({ resets = [] }: JobCount): readonly string[] =>
+  resets.map((one) => {
+    if ('code' in one) return `  ${printable(one.workflow)}  ${one.code}: ${printable(one.message)}`;
+    const of = Map.groupBy(one.calls, ({ becomes }) => becomes);
+    const calls = [...of].map(([becomes, all]) => `${count(all.length)} ${becomes}`).join(', ') || 'none';
+    return `  ${printable(one.workflow)}  from #${one.sequence_number} on as ${printable(one.run)}; calls: ${calls}`;
+  });
 
 /** Only open ones of those found: these actions refuse closed workflows. */
 const actedCount = (act: BulkAct, { count: found, statuses }: JobCount): number =>

@@ -73,7 +73,7 @@ function addOne(kit: ProgramKit, edge: Edge, command: CommandEdge, made: Command
         if (value === undefined || name in given) continue;
         given[name] = kind === 'json' ? await readJson(`--${kebabCase(name)}`, value as string, kit) : value;
       }
-      if (makes !== undefined) given[makes] ??= isoTime(Date.now());
+      if (makes !== undefined) given[makes] ??= makes === 'id' ? crypto.randomUUID() : isoTime(Date.now());
       return (asked) => perform(asked, edge, command, given);
     }) as never,
   );

@@ -1,0 +1,350 @@
+/**
+ * Owns the reset of a workflow: its history ends, superseded by a run that begins at one of its checkpoints and answers for its id from then
+ * on. A live history is ended by an event, which arbitrates with its holder; of one that has ended, the unique id of the next run decides who
+ * was first. It runs and undoes nothing itself.
+ */
+
+import { decodePayload, type NextOpening, type ResetOrigin } from '@tidemark/codec';
+import {
+  ConflictError,
+  type Controls,
+  continuationId,
+  type EffectKey,
+  eventId,
+  type Fork,
+  InvalidError,
+  isClosed,
+  type Json,
+  mayStillAct,
+  NO_SPEND,
+  type Parent,
+  type Sequence,
+  type StreamState,
+  taskId,
+  UNDO_SUFFIX,
+  undoId,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { WorkflowSummary } from '@tidemark/ports';
+import { type PastWorkflow, placeOf, supersedes, workflowAt } from '../history/index.ts';
+import type { Starter, WorkflowInbox } from '../inbox/index.ts';
+import { guardOf } from '../kernel/index.ts';
+import { checkName, checkText } from '../lease/index.ts';
+import { drawUpOpening } from '../run/index.ts';
+import { nextRequest, openingOfReset } from '../sagas/index.ts';
+import {
+  admitted,
+  checkBase,
+  checkedSequence,
+  drawUpContent,
+  type ForkDependencies,
+  type ForkOptions,
+} from './fork.ts';
+import type { GivenContent } from './fork-content.ts';
+import { isLater, type ResetEffects, type ResetPlan, resetPlan } from './reset-plan.ts';
+
+export interface ResetOptions extends GivenContent, Pick<ForkOptions, 'admit' | 'by'> {
+  /** The same request has the same id, and resets once. */
+  readonly id: string;
+  readonly why: string;
+  /**
+   * The checkpoint after which it begins again, in the run that answers for the id now; `last`: its newest one. Absent: the one before `before`, or
+   * before the step that made the call which is discarded.
+   */
+  readonly at?: number | 'last' | undefined;
+  /** The checkpoint before the first of this step. */
+  readonly before?: string | undefined;
+  readonly effects: ResetEffects;
+  /** Keys of recorded outcomes that were wrong: these calls are made again. */
+  readonly discard?: readonly string[] | undefined;
+  /** They are made again under the keys that they had; absent: under new ones. */
+  readonly sameKeys?: boolean | undefined;
+  /** Only this very run is meant: not one that continues or supersedes it. */
+  readonly isExact?: boolean | undefined;
+  /** Only says what it would do. */
+  readonly dryRun?: boolean | undefined;
+}
+
+export interface ResetDone extends ResetPlan {
+  /** The run that is superseded, and the one that supersedes it. */
+  readonly workflow: WorkflowId;
+  readonly run: WorkflowId;
+  readonly at: Sequence;
+  readonly effects: Fork['effects'];
+  /** False: it was made before, or is only planned. */
+  readonly created: boolean;
+  /** The undo after whose end it begins; null: it begins at once. */
+  readonly undo: WorkflowId | null;
+}
+
+/** Outcomes that one reset discards. */
+const DISCARDED_MAX_COUNT = 100;
+
+export interface ResetDependencies extends ForkDependencies {
+  readonly inbox: WorkflowInbox;
+  readonly starter: Pick<Starter, 'open'>;
+}
+
+/** A reset before it is written. */
+interface Drawn {
+  readonly row: WorkflowSummary;
+  readonly state: StreamState;
+  readonly next: NextOpening;
+  readonly done: ResetDone;
+}
+
+export class Resets {
+  readonly #dependencies: ResetDependencies;
+
+  constructor(dependencies: ResetDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** See `Client.reset`. */
+  async reset(id: string, options: ResetOptions): Promise<ResetDone> {
+    checkName('by', options.by);
+    checkName('id', options.id);
+    checkText('why', options.why);
+    const { inbox } = this.#dependencies;
+    const { row, state } = await inbox.find(id);
+    const made = await this.#madeBy(row, options.id);
+    if (made !== undefined) return made;
+    if (options.isExact === true && row.workflow !== id) throw await this.#wasFirst(id, row);
+    const drawn = await this.#drawUp(row, state, options);
+    if (options.dryRun === true) return drawn.done;
+    const isFirst = isClosed(state) ? await this.#begin(drawn) : await this.#supersede(drawn, options);
+    if (isFirst) return drawn.done;
+    const now = await inbox.find(id);
+    // It has ended by itself meanwhile, and is reset all the same.
+    if (now.row.workflow === row.workflow && isClosed(now.state)) return this.reset(id, options);
+    const same = await this.#madeBy(now.row, options.id);
+    if (same !== undefined) return same;
+    refuse(now.row, now.state, options);
+    throw await this.#wasFirst(row.workflow, now.row);
+  }
+
+  /** Somebody else reset it, or it continued. */
+  async #wasFirst(workflow: string, now: WorkflowSummary): Promise<ConflictError> {
+    const by = (await this.#originOf(now))?.by;
+    const what = by === undefined ? `goes on as ${now.workflow}` : `was reset by ${by}, as ${now.workflow}`;
+    return new ConflictError('workflow-reset', `Workflow ${workflow} ${what}. Reset that one if it must be.`, {
+      workflow,
+      by,
+    });
+  }
+
+  async #drawUp(row: WorkflowSummary, state: StreamState, options: ResetOptions): Promise<Drawn> {
+    const { ports } = this.#dependencies;
+    refuse(row, state, options);
+    const at = await this.#placeIn(row, options);
+    if (state.undo !== null && (row.status !== 'compensated' || at > 0)) throw wasUndone(row, state.undo);
+    const past = await workflowAt(ports, row.workflow, at);
+    await checkBase(ports, past, 'reset');
+    await admitted(ports, past, { ...options, effects: 'live' });
+    const undoes = options.effects === 'undo' && state.undo === null;
+    const undo = undoes ? undoId(row.workflow) : null;
+    if (undo !== null && (await ports.store.workflow(undo)) !== undefined) throw wasUndone(row, undo);
+    const reset: ResetOrigin = {
+      id: options.id,
+      why: guardOf(row.definition, options.definitions ?? [], ports).take('decision', 'why', options.why),
+      undoes,
+      discarded: await this.#discarded(row, past, options),
+    };
+    const next = await this.#nextOf(row, state, past, options, reset);
+    const how = { effects: options.effects, isUndone: state.undo !== null, discard: new Set(options.discard) };
+    const { fork } = next.control as unknown as Controls['WorkflowOpened'];
+    const as = { workflow: row.workflow, run: continuationId(row.workflow), at: past.state.head.sequence };
+    const plan = await resetPlan(ports, row, past, how);
+    const done = { ...as, ...plan, effects: fork!.effects, created: options.dryRun !== true, undo };
+    return { row, state, next, done };
+  }
+
+  /** Throws `InvalidError` (`sequence-unknown`, `step-unknown`, `effect-unknown`). */
+  async #placeIn(row: WorkflowSummary, { at, before, discard = [] }: ResetOptions): Promise<Sequence> {
+    const { store } = this.#dependencies.ports;
+    if (at === 'last') return row.sequence;
+    if (at !== undefined) return checkedSequence(row.workflow, at);
+    if (before !== undefined) {
+      const [first] = await store.checkpoints(row.workflow, { from: 1 as Sequence, limit: 1, step: before });
+      if (first !== undefined) return (first.sequence - 1) as Sequence;
+      throw new InvalidError('step-unknown', `before: ${row.workflow} has no checkpoint of a step '${before}'.`);
+    }
+    const listings = await store.effectListings(row.workflow, {});
+    const tasks = listings.filter(({ key }) => discard.includes(key)).map(({ task }) => task);
+    if (tasks.length === 0) {
+      const message = `at: say where ${row.workflow} begins again: after a checkpoint (0 is the opening), before a step, or before a call that is discarded.`;
+      throw new InvalidError('sequence-unknown', message, { workflow: row.workflow });
+    }
+    const commits = await store.commits(row.workflow, tasks);
+    return Math.min(row.sequence, ...commits.map(({ sequence }) => sequence - 1)) as Sequence;
+  }
+
+  /** Throws `InvalidError` (`effect-unknown`). */
+  async #discarded(
+    row: WorkflowSummary,
+    past: PastWorkflow,
+    { discard = [], sameKeys }: ResetOptions,
+  ): Promise<ResetOrigin['discarded']> {
+    if (discard.length === 0) return [];
+    if (discard.length > DISCARDED_MAX_COUNT) {
+      throw new InvalidError('effect-unknown', `discard: name at most ${DISCARDED_MAX_COUNT} calls.`);
+    }
+    const effects = await this.#dependencies.ports.store.effects(row.workflow, {});
+    return discard.map((key) => {
+      const effect = effects.find((one) => one.key === key);
+      if (effect?.status !== 'done' || effect.request === null || !isLater(past, effect)) {
+        const message = `discard: ${row.workflow} recorded no outcome of a call ${key} after checkpoint ${past.state.head.sequence}.`;
+        throw new InvalidError('effect-unknown', message, { workflow: row.workflow, key });
+      }
+      const { sends, replays } = decodePayload('EffectIntended', effect.request);
+      return { key: effect.key, ...(sameKeys === true && { sends: sends ?? replays ?? (key as EffectKey) }) };
+    });
+  }
+
+  async #nextOf(
+    row: WorkflowSummary,
+    state: StreamState,
+    past: PastWorkflow,
+    options: ResetOptions,
+    reset: ResetOrigin,
+  ): Promise<NextOpening> {
+    const { ports } = this.#dependencies;
+    const isLive = options.effects === 'undo' || state.undo !== null;
+    const effects = isLive ? 'live' : (options.effects as 'keep' | 'ask');
+    const { control, payload, mode, definition } = await drawUpContent(this.#dependencies, past, {
+      ...options,
+      effects,
+    });
+    const { session, tags, dispatch } = state;
+    const parent = await this.#parentOf(state);
+    const { timeoutMs, trace } = past.opening;
+    const unread = past.state.signals;
+    const kept = {
+      ...(session !== undefined && { session }),
+      ...(tags !== undefined && { tags }),
+      ...(parent !== undefined && { parent }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(trace !== undefined && { trace }),
+      continues: { workflow: row.workflow, spent: NO_SPEND, ...(unread.length > 0 && { signals: unread }) },
+    };
+    const signals = Object.fromEntries(unread.map(({ event }) => [event, past.content.causeOf(event)]));
+    const own = { signals, fork: { ...payload.fork, reset } };
+    if (options.input === undefined || past.state.head.sequence > 0 || past.content.fork !== undefined) {
+      return { mode, control: { ...control, ...kept } as unknown as Json, ...payload, ...own };
+    }
+    // It begins as a new one would, with the new input.
+    const as = continuationId(row.workflow);
+    const begun = {
+      definition: definition!,
+      input: options.input,
+      workflow: as,
+      session,
+      user: state.user,
+      tags,
+      parent,
+    };
+    const drawn = drawUpOpening({ ...begun, priority: dispatch?.priority }, ports);
+    const tasks = drawn.control.tasks.map((_task, index) => {
+      const task = taskId(0, index);
+      return { task, place: placeOf(task, undefined), version: definition!.version };
+    });
+    return {
+      mode,
+      control: { ...drawn.control, ...kept, pinned: control.pinned, fork: control.fork } as unknown as Json,
+      ...drawn.payload,
+      ...own,
+      fork: { ...own.fork, tasks },
+    };
+  }
+
+  /** A parent that has ended would only cancel it; one that runs waits for the end of the last run, or knows of the first. */
+  async #parentOf({ parent }: StreamState): Promise<Parent | undefined> {
+    const row = parent && (await this.#dependencies.ports.store.workflow(parent.workflow));
+    return row === undefined || isClosed(row) ? undefined : parent;
+  }
+
+  /** Whether the history was ended by this request: its holder, if it has one, is fenced. */
+  async #supersede(drawn: Drawn, { id, by, definitions = [] }: ResetOptions): Promise<boolean> {
+    const { inbox, ports } = this.#dependencies;
+    const { row, next, done } = drawn;
+    const guard = guardOf(row.definition, definitions, ports);
+    const event = eventId(`reset:${id}`);
+    const control = { as: done.run, at: done.at, by };
+    const why = next.fork!.reset!.why;
+    const payload = guard.content('decision', 'reset', why).as((said) => ({ why: said, output: null, next }));
+    const head = guard.names('by', { by, id }).as(() => ({ id: event, control }));
+    if (!(await inbox.write(row, 'WorkflowReset', head, payload))) return false;
+    const ended = await inbox.exactly(row.workflow);
+    return this.#begin({ ...drawn, ...ended });
+  }
+
+  /** Whether the next run is this one. A coordinator may begin it as well, of a history that was ended for it. */
+  async #begin({ row, state, next, done }: Drawn): Promise<boolean> {
+    const { ports, lamport, starter, inbox } = this.#dependencies;
+    lamport.witness(row.lamport);
+    const opening = await openingOfReset(ports, row, next, state);
+    const { created } = await starter.open(nextRequest(row, next, { lamport: lamport.stamp(), ...opening }));
+    if (created) return true;
+    const other = await inbox.exactly(done.run);
+    return (await this.#originOf(other.row))?.reset?.id === next.fork!.reset!.id;
+  }
+
+  async #originOf(row: WorkflowSummary) {
+    if (supersedes(row) === undefined) return undefined;
+    const { store } = this.#dependencies.ports;
+    const [opening] = await store.checkpoints(row.workflow, { from: 0 as Sequence, limit: 1 });
+    return opening && decodePayload('WorkflowOpened', opening.payload).fork;
+  }
+
+  /** What it is, if the request with this id made it. */
+  async #madeBy(row: WorkflowSummary, id: string): Promise<ResetDone | undefined> {
+    const reset = (await this.#originOf(row))?.reset;
+    if (reset?.id !== id) return undefined;
+    const { workflow, sequence, effects } = row.fork!;
+    const nothing = { calls: [], callCount: 0, children: [] };
+    const undo = reset.undoes ? undoId(workflow) : null;
+    return { workflow, run: row.workflow, at: sequence, effects, created: false, undo, ...nothing };
+  }
+}
+
+/** Throws where nothing may be reset now, and says what to do instead. */
+function refuse(row: WorkflowSummary, state: StreamState, { effects }: ResetOptions): void {
+  const { workflow, fork } = row;
+  const { paused } = state;
+  const undo = state.status === 'compensating' ? state.undo : paused?.by.endsWith(UNDO_SUFFIX) ? paused.by : null;
+  if (undo !== null) {
+    const message = `Workflow ${workflow} can't be reset while ${undo} undoes what was done. Reset it once that has ended.`;
+    throw new ConflictError('workflow-compensating', message, { workflow, undo });
+  }
+  if (!isClosed(state) && state.ruling === 'cancel') {
+    throw new ConflictError(
+      'workflow-cancelling',
+      `Workflow ${workflow} is being cancelled. Reset it once it has ended.`,
+      {
+        workflow,
+      },
+    );
+  }
+  if (fork?.effects === 'replay') {
+    const message = `Workflow ${workflow} is a fork that replays, and calls nothing. Make another fork instead.`;
+    throw new InvalidError('reset-of-replay', message, { workflow });
+  }
+  if (effects === 'undo' && (fork?.effects === 'keep' || fork?.effects === 'ask')) {
+    const message = `effects: ${workflow} was itself reset with what ${fork.workflow} did, not all of which it has come to yet. Give keep or ask.`;
+    throw new InvalidError('reset-of-kept', message, { workflow });
+  }
+  if (isClosed(state)) return;
+  for (const { effects: calls } of state.frontier.tasks) {
+    const open = calls.find(mayStillAct);
+    if (open === undefined) continue;
+    const message = `Workflow ${workflow} has begun a call of ${open.operation} (${open.key}) whose outcome isn't known. Pause it and wait, or answer its question, and reset it then.`;
+    throw new ConflictError('effect-open', message, { workflow, key: open.key });
+  }
+}
+
+const wasUndone = ({ workflow }: WorkflowSummary, undo: WorkflowId): InvalidError =>
+  new InvalidError(
+    'reset-of-compensated',
+    `Workflow ${workflow} was compensated by ${undo}: what its checkpoints say was done no longer is. Reset it to its opening (at: 0) if all was compensated, or start another.`,
+    { workflow, undo },
+  );

@@ -1,0 +1,293 @@
+/** Owns the tests of resets: the id keeps answering, the old history stays and is superseded, and what it did is kept, undone or asked about. */
+
+import { type WorkflowId, workflowId } from '@tidemark/core';
+import type { ResetOptions } from '@tidemark/runtime';
+import { child, defineEffect, defineWorkflow, signal, task } from '@tidemark/sdk';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { eventually } from './eventually.ts';
+import { type TestWorld, testWorld } from './test-world.ts';
+
+const undone: string[] = [];
+const pay = defineEffect({
+  operation: 'pay',
+  kind: 'irreversible',
+  request: z.object({ of: z.string(), cents: z.number() }),
+  response: z.object({ receipt: z.string() }),
+  call: async () => ({ receipt: `r${++receipts}` }),
+  probe: async () => ({ status: 'not-done' }),
+  compensate: async ({ receipt }) => void undone.push(receipt),
+});
+let receipts = 0;
+/** Whether the last step fails for good. */
+let isBroken = false;
+/** Where the first step waits until the test releases it. */
+let gate: { readonly reached: () => void; readonly open: Promise<void> } | undefined;
+
+const part = defineWorkflow({
+  name: 'part',
+  version: 1,
+  input: z.object({ of: z.string() }),
+  belief: z.object({}),
+  output: z.object({ receipt: z.string() }),
+  tasks: { do: z.object({}) },
+  flow: { do: [] },
+  starts: ['do'],
+  effects: [pay],
+  begin: () => ({ belief: {}, next: [task('do', {})] }),
+  steps: { do: async (ctx) => ({ done: await ctx.effect(pay, { of: ctx.input.of, cents: 1 }) }) },
+});
+
+/** Pays, waits for a word, pays again by the belief, and has a part done by a child. */
+const order = defineWorkflow({
+  name: 'order',
+  version: 1,
+  input: z.object({ of: z.string(), cents: z.number() }),
+  belief: z.object({ cents: z.number(), receipts: z.array(z.string()), word: z.string() }),
+  output: z.object({ receipts: z.array(z.string()), word: z.string() }),
+  tasks: { first: z.object({}), hear: z.object({}), second: z.object({}), join: z.object({}), end: z.object({}) },
+  flow: { first: ['hear'], hear: ['second'], second: ['join'], join: ['end'], end: [] },
+  starts: ['first'],
+  signals: { word: z.string() },
+  effects: [pay],
+  children: { part },
+  begin: ({ cents }) => ({ belief: { cents, receipts: [], word: '' }, next: [task('first', {})] }),
+  steps: {
+    first: {
+      retry: { attempts: 1 },
+      run: async (ctx) => {
+        gate?.reached();
+        await gate?.open;
+        const { receipt } = await ctx.effect(pay, { of: `${ctx.input.of} 1`, cents: ctx.input.cents });
+        return { belief: (b) => ({ ...b, receipts: [receipt] }), next: [task('hear', {}, { when: signal('word') })] };
+      },
+    },
+    hear: ({ cause }) => ({
+      belief: (b) => ({ ...b, word: cause?.kind === 'signal' ? cause.value : '' }),
+      next: [task('second', {})],
+    }),
+    second: async (ctx) => {
+      const { receipt } = await ctx.effect(pay, { of: `${ctx.input.of} 2`, cents: ctx.belief.cents });
+      return {
+        belief: (b) => ({ ...b, receipts: [...b.receipts, receipt] }),
+        next: [task('join', {}, { when: child('part', { of: `${ctx.input.of} part` }) })],
+      };
+    },
+    join: ({ cause }) => {
+      const receipt = cause?.kind === 'child' && cause.outcome === 'completed' ? cause.output.receipt : 'none';
+      return { belief: (b) => ({ ...b, receipts: [...b.receipts, receipt] }), next: [task('end', {})] };
+    },
+    end: {
+      retry: { attempts: 1 },
+      run: ({ belief: { receipts: all, word } }) => {
+        if (isBroken) throw new Error('a bug');
+        return { done: { receipts: [...all], word } };
+      },
+    },
+  },
+});
+
+let world: TestWorld;
+beforeAll(async () => {
+  world = await testWorld({ workflows: [order, part] });
+});
+afterAll(() => world.close());
+
+let ids = 0;
+const reset = (of: string, options: Partial<ResetOptions>) =>
+  world.client.reset(of, {
+    ...{ id: `reset ${++ids}`, by: 'ana', why: 'a test', effects: 'keep', definitions: [order, part] },
+    ...options,
+  });
+const start = async (id: string) => {
+  const run = await world.start(order, { of: id, cents: 100 }, { id, tags: ['t'], user: 'ana' });
+  return run;
+};
+const hear = (id: string, word = 'go') => world.client.signal(id, 'word', word);
+const row = async (id: string) => (await world.ports.store.workflow(workflowId(id)))!;
+const statusOf = async (id: string) => `${(await row(id)).status} ${(await row(id)).reason}`;
+const calls = (of: string) =>
+  world
+    .calls(pay)
+    .map(({ request }) => (request as { of: string }).of)
+    .filter((each) => each.startsWith(`${of} `));
+const resultOf = (id: string) => world.client.run(id).result();
+
+async function completed(id: string) {
+  const run = await start(id);
+  await hear(id);
+  return (await run.result()) as { receipts: string[]; word: string };
+}
+
+describe('a workflow that has ended', () => {
+  it('begins again at a checkpoint: the id answers with the new end, what was done is kept, and the old history stays', async () => {
+    const before = await completed('e1');
+    const done = await reset('e1', { at: 1 });
+    expect(done).toMatchObject({ workflow: 'e1', run: 'e1~2', at: 1, created: true, undo: null });
+    expect(done.calls.map(({ becomes }) => becomes)).toEqual(['kept']);
+    expect(done.children).toEqual([{ workflow: 'e1~3.0', status: 'completed', becomes: 'answers' }]);
+    // The signal that a superseded step had read is delivered again, the effect and the child answer.
+    expect(await resultOf('e1')).toEqual(before);
+    expect(await resultOf('e1~2')).toEqual(before);
+    expect(calls('e1')).toEqual(['e1 1', 'e1 2', 'e1 part']);
+    expect(await statusOf('e1')).toBe('completed null');
+    expect(await row('e1~2')).toMatchObject({ tags: ['t'], user: 'ana', fork: { workflow: 'e1', sequence: 1 } });
+    expect(await row('e1~2~2.0' as WorkflowId)).toBeUndefined();
+  });
+
+  it('is reset once by a request, and once by two of which one wins', async () => {
+    await completed('e2');
+    const [one, other] = await Promise.allSettled([
+      reset('e2', { at: 1, id: 'one' }),
+      reset('e2', { at: 2, id: 'other', by: 'bob' }),
+    ]);
+    const outcomes = [one, other].map(({ status }) => status).sort();
+    expect(outcomes).toEqual(['fulfilled', 'rejected']);
+    const [won, lost] = one.status === 'fulfilled' ? ['ana', other] : ['bob', one];
+    expect(lost).toMatchObject({ reason: { code: 'workflow-reset', details: { by: won } } });
+    const id = won === 'ana' ? 'one' : 'other';
+    expect(await reset('e2', { at: 1, id })).toMatchObject({ run: 'e2~2', created: false });
+    expect(await world.ports.store.workflow('e2~3' as WorkflowId)).toBeUndefined();
+  });
+
+  it('is undone from the checkpoint on before it begins again', async () => {
+    const before = await completed('e3');
+    undone.length = 0;
+    const done = await reset('e3', { at: 1, effects: 'undo' });
+    expect(done).toMatchObject({ undo: 'e3~undo', calls: [{ operation: 'pay', becomes: 'undone' }] });
+    const after = (await resultOf('e3')) as typeof before;
+    expect(undone).toEqual([before.receipts[1]]);
+    expect(calls('e3')).toEqual(['e3 1', 'e3 2', 'e3 part', 'e3 2', 'e3 part']);
+    expect(after.receipts[0]).toBe(before.receipts[0]);
+    expect(await statusOf('e3~undo')).toBe('completed null');
+  });
+
+  it('asks before it repeats a call, and the recorded response is the answer by default', async () => {
+    const before = await completed('e4');
+    await reset('e4', { at: 1, effects: 'ask' });
+    await eventually(async () => expect(await statusOf('e4~2')).toBe('parked effect-done-before'));
+    await world.client.decide('e4~2', { resolution: 'retry', by: 'ana', why: 'once more' });
+    await eventually(async () => expect((await row('e4~2')).epoch).toBeGreaterThan(1));
+    await eventually(async () => expect(await statusOf('e4~2')).toBe('parked effect-done-before'));
+    expect(calls('e4')).toEqual(['e4 1', 'e4 2', 'e4 part']);
+    await world.client.decide('e4~2', { resolution: 'done', by: 'ana', why: 'it was right' });
+    expect(await resultOf('e4')).toEqual(before);
+    await reset('e4', { at: 0, effects: 'ask' });
+    await eventually(async () => expect(await statusOf('e4~3')).toBe('parked effect-done-before'));
+    await world.client.decide('e4~3', { resolution: 'not-done', by: 'ana', why: 'it was wrong' });
+    await resultOf('e4');
+    expect(calls('e4')).toEqual(['e4 1', 'e4 2', 'e4 part', 'e4 2']);
+  });
+
+  it('makes a call again whose outcome is discarded, under a new key or the same', async () => {
+    const before = await completed('e5');
+    const wrong = world.calls(pay).find(({ request }) => (request as { of: string }).of === 'e5 2')!.key;
+    const planned = await reset('e5', { discard: [wrong], dryRun: true });
+    expect(planned).toMatchObject({ at: 2, created: false, calls: [{ key: wrong, becomes: 'called' }] });
+    expect(await world.ports.store.workflow('e5~2' as WorkflowId)).toBeUndefined();
+    await reset('e5', { discard: [wrong] });
+    const after = (await resultOf('e5')) as typeof before;
+    expect(after.receipts[0]).toBe(before.receipts[0]);
+    expect(after.receipts[1]).not.toBe(before.receipts[1]);
+    const keys = () =>
+      world
+        .calls(pay)
+        .filter(({ request }) => (request as { of: string }).of === 'e5 2')
+        .map(({ key }) => key);
+    expect(keys()).toEqual([wrong, 'e5~2:0.0:pay:0']);
+    await reset('e5', { discard: ['e5~2:0.0:pay:0'], sameKeys: true });
+    await resultOf('e5');
+    expect(keys()[2]).toBe('e5~2:0.0:pay:0');
+    await expect(reset('e5', { discard: ['nothing'] })).rejects.toMatchObject({ code: 'sequence-unknown' });
+    await expect(reset('e5', { at: 0, discard: ['nothing'] })).rejects.toMatchObject({ code: 'effect-unknown' });
+  });
+
+  it('keeps, when it is reset again, what the first reset had not come to', async () => {
+    const before = await completed('e6');
+    // Nothing runs in between: the second comes before the first has done anything.
+    await world.client.pause('e6', { by: 'ana', why: 'x' }).catch(() => {});
+    await reset('e6', { at: 0 });
+    await reset('e6', { at: 0 });
+    expect(await resultOf('e6')).toEqual(before);
+    expect(calls('e6')).toEqual(['e6 1', 'e6 2', 'e6 part']);
+    expect(await row('e6~3')).toMatchObject({ status: 'completed' });
+  });
+
+  it('begins with another belief, or anew with another input', async () => {
+    await completed('e7');
+    const belief = { cents: 7, receipts: ['r'], word: 'given' };
+    await reset('e7', { at: 2, belief });
+    expect(await resultOf('e7')).toMatchObject({ word: 'given' });
+    expect(world.calls(pay).filter(({ request }) => (request as { of: string }).of === 'e7 2')).toHaveLength(2);
+    await completed('e9');
+    await reset('e9', { at: 0, input: { of: 'e9', cents: 8 } });
+    await resultOf('e9');
+    expect(
+      world
+        .calls(pay)
+        .slice(-3)
+        .map(({ request }) => request),
+    ).toEqual([
+      { of: 'e9 part', cents: 1 },
+      { of: 'e9 1', cents: 8 },
+      { of: 'e9 2', cents: 8 },
+    ]);
+  });
+
+  it('that failed runs on with the mended code', async () => {
+    isBroken = true;
+    const run = await start('e8');
+    await hear('e8');
+    await eventually(async () => expect((await row('e8')).status).toBe('parked'));
+    await world.client.terminate('e8', { by: 'ana', why: 'x' });
+    isBroken = false;
+    await reset('e8', { at: 'last' });
+    expect(await run.result()).toMatchObject({ word: 'go' });
+    expect(calls('e8')).toEqual(['e8 1', 'e8 2', 'e8 part']);
+    expect(await statusOf('e8')).toBe('failed terminated');
+  });
+});
+
+describe('a workflow that runs', () => {
+  it('is superseded: its holder is fenced, and no step is committed to both', async () => {
+    const reached = Promise.withResolvers<void>();
+    const open = Promise.withResolvers<void>();
+    gate = { reached: reached.resolve, open: open.promise };
+    const run = await start('r1');
+    await reached.promise;
+    gate = undefined;
+    const done = await reset('r1', { at: 0 });
+    expect(done).toMatchObject({ run: 'r1~2', created: true });
+    expect(await statusOf('r1')).toBe('completed superseded');
+    open.resolve();
+    await hear('r1', 'late');
+    expect(await run.result()).toMatchObject({ word: 'late' });
+    expect((await row('r1')).sequence).toBe(0);
+    expect(calls('r1')).toEqual(['r1 1', 'r1 2', 'r1 part']);
+  });
+
+  it('keeps the signals that it had received', async () => {
+    await start('r2');
+    await eventually(async () => expect((await row('r2')).sequence).toBe(1));
+    await reset('r2', { before: 'first' });
+    await eventually(async () => expect((await row('r2~2')).sequence).toBe(1));
+    await world.client.pause('r2', { by: 'ana', why: 'x' });
+    await hear('r2', 'kept');
+    await reset('r2', { at: 0 });
+    await world.client.resume('r2', { by: 'ana', why: 'x' });
+    expect(await resultOf('r2')).toMatchObject({ word: 'kept' });
+    expect(calls('r2')).toEqual(['r2 1', 'r2 2', 'r2 part']);
+  });
+
+  it('is not reset while a call of it is open, it is undone, or a child runs there', async () => {
+    world.stub(pay, () => new Promise(() => {}));
+    await start('r3');
+    await eventually(() => expect(calls('r3')).toEqual(['r3 1']));
+    await expect(reset('r3', { at: 0 })).rejects.toMatchObject({ code: 'effect-open' });
+    await world.client.terminate('r3', { by: 'ana', why: 'x' });
+    // It may have been made: a person decides.
+    world.stub(pay, () => ({ receipt: 'again' }));
+    await reset('r3', { at: 0 });
+    await eventually(async () => expect(await statusOf('r3~2')).toBe('parked effect-done-before'));
+  });
+});
