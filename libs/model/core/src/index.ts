@@ -182,6 +182,7 @@ export {
   emptyPartition,
   FAILED_BUILDS_MAX,
   type FailedOn,
+  type Failure,
   type Frontier,
   isAwaited,
   isClosed,
