@@ -115,7 +115,7 @@ describeBrowser('the console in a browser', () => {
 
   it('leads to the inbox from a workflow that waits for an approval, and where no parked one is found', async () => {
     await page.goto(`${api.url}/workflows/payout-2210`);
-    await page.getByText('Waits for an approval').getByRole('link').click();
+    await page.getByText('waits for the approval').getByRole('link').click();
     await page.waitForURL(/\/inbox\?workflow=payout-2210&task=0\.0$/);
     await page.getByRole('region', { name: 'Approval', exact: true }).waitFor();
     await page.goto(`${api.url}/workflows?status=parked&text=payout`);

@@ -109,7 +109,7 @@ it(
         question: null,
         frontier: [
           { step: 'fetch', state: 'blocked', effects: [{ operation: 'depot.order', status: 'pending' }] },
-          { step: 'send', state: 'blocked', why: 'after 1.0', input: { to: 'Ghent' }, effects: [] },
+          { step: 'send', state: 'blocked', why: 'runs after 1.0 (fetch)', input: { to: 'Ghent' }, effects: [] },
         ],
       },
       earlier: [{ workflow: 'o1', status: 'completed' }],

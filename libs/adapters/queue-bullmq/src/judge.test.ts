@@ -103,10 +103,17 @@ test('what another version may write is left out', () => {
   ]);
   for (const text of ['', '{', '{}', 'null', '"a"']) expect(unpackLeases(text).leases.size).toBe(0);
   const leases = [{ workflow: 'w' as never, epoch: 3 as never }];
-  const announced = { build: 'b', routes: ['1 d'] };
+  const announced = { build: 'b', serves: ['1 d', '1! d'], routes: ['1 d'] };
   expect(unpackLeases(packLeases(leases))).toEqual({ leases: new Map([['w', 3]]), announced: undefined });
   expect(unpackLeases(packLeases(leases, announced))).toEqual({ leases: new Map([['w', 3]]), announced });
-  for (const foreign of [null, 1, {}, { build: 1, routes: [] }, { build: 'b', routes: [1] }]) {
+  for (const foreign of [
+    null,
+    1,
+    {},
+    { serves: [] },
+    { serves: [1], routes: [] },
+    { build: 'b', serves: [], routes: [1] },
+  ]) {
     expect(unpackLeases(JSON.stringify(['', foreign])).announced).toBeUndefined();
   }
 });

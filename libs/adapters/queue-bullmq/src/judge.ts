@@ -128,9 +128,10 @@ export function unpackLeases(packed: string): HolderReport {
 }
 
 function announcementIn(value: unknown): Announcement | undefined {
-  const { build, routes } = (value ?? {}) as Partial<Announcement>;
-  const isWhole = typeof build === 'string' && Array.isArray(routes) && routes.every((key) => typeof key === 'string');
-  return isWhole ? { build, routes } : undefined;
+  const { build, serves, routes } = (value ?? {}) as Partial<Announcement>;
+  const isTexts = (of: unknown): boolean => Array.isArray(of) && of.every((key) => typeof key === 'string');
+  if (!isTexts(serves) || !isTexts(routes)) return undefined;
+  return { ...(typeof build === 'string' && { build }), serves: serves!, routes: routes! };
 }
 
 export function parseAdverts(texts: readonly (string | number)[]): readonly PresenceAdvert[] {

@@ -238,16 +238,18 @@ export class RedisLiveness implements Liveness {
       const living = this.#living(beats, words, others, startedMs);
       const holders = new Map(Array.from(living, ([holder, { leases }]) => [holder, leases]));
       const server = this.#server;
+      const announced = [...living.values()].flatMap((report) => report.announced ?? []);
       return {
         trusted,
         holders,
-        builds: buildsOf(Array.from(living.values(), ({ announced }) => announced)),
+        announced,
+        builds: buildsOf(announced),
         isGone: (holder) => !holders.has(holder) && (server?.hasEnded(holder) === true || ended.has(holder)),
       };
     } catch (error) {
       this.#standing = undefined;
       if (error instanceof ConfigError) throw error;
-      return { trusted: false, holders: new Map(), builds: new Map(), isGone: () => false };
+      return { trusted: false, holders: new Map(), announced: [], builds: new Map(), isGone: () => false };
     }
   }
 

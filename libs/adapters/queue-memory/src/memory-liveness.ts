@@ -39,6 +39,7 @@ export function createMemoryLiveness(): Liveness {
       return {
         trusted: true,
         holders: living,
+        announced: [...announcements.values()],
         builds: buildsOf(announcements.values()),
         isGone: (holder) => !living.has(holder),
       };

@@ -9,6 +9,7 @@ import type {
   EffectRow,
   EventQuery,
   EventRow,
+  FoldedStream,
   HistoryStore,
   RecordPlace,
   RejectedPlace,
@@ -23,6 +24,10 @@ import { SqlContext } from './sql-context.ts';
 export abstract class SqlHistory extends SqlContext implements HistoryStore<RecordPlace> {
   tasks(workflow: WorkflowId, limit: number, after: TaskId | null = null): Promise<readonly TaskRow[]> {
     return this.readAll(history.readTasks(workflow, limit, after), history.taskOf);
+  }
+
+  async frontiers(workflows: readonly WorkflowId[], limit: number): Promise<ReadonlyMap<WorkflowId, FoldedStream>> {
+    return history.frontiersOf(await this.read(history.readFrontiers(workflows, limit)));
   }
 
   checkpoints(

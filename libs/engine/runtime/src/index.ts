@@ -85,6 +85,7 @@ export type { HandOver, PhaseDefinition } from './definition/working-memory.ts';
 export { WorkflowCancelledError } from './effects/attempts.ts';
 export { answerInTime } from './effects/effect-call.ts';
 export type { CallEffect } from './effects/effect-run.ts';
+export { CALL_WINDOW_MS } from './effects/limits.ts';
 export { DataKeys } from './encryption/data-keys.ts';
 export { ProjectedKeyStore } from './encryption/projected-keys.ts';
 export { KEYLESS, PLAIN_REFUSED, SealedRecords } from './encryption/sealed-log.ts';
@@ -138,6 +139,7 @@ export {
   waitSpan,
   workflowSpan,
 } from './kernel/trace-ids.ts';
+export { queuedAs } from './lease/compensation.ts';
 export { checkedDuration, checkName, type Decision, fittingResolutions, RESOLUTIONS } from './lease/decision-checks.ts';
 export { LeasedStream } from './lease/leased-stream.ts';
 export { TAG_MAX_CHARS, TAGS_MAX_COUNT, WORKFLOW_ID_MAX_CHARS } from './lease/workflow-name.ts';

@@ -62,6 +62,10 @@ const condition = z.discriminatedUnion('kind', [
 
 /** When the work began that the event ends. */
 const startedAtMs = timeMs.optional();
+const fingerprint = z
+  .string()
+  .regex(/^[0-9a-f]{12}$/)
+  .optional();
 /** Most steps that are declared as planning. */
 const PLANS_MAX_COUNT = 256;
 const traceHints = z.object({
@@ -232,18 +236,20 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
       .object({ of: text(), why: text(), sinceMs: timeMs, count: whole<number>(1), inLineMs: timeMs.optional() })
       .optional(),
     startedAtMs,
+    fingerprint,
   }),
   WorkflowCompleted: z.object({
     outputDigest: digest,
     continued: text<WorkflowId>().optional(),
     dropped: z.object({ count: whole<number>(1), tasks: z.array(task).max(DROPPED_TASKS_MAX_COUNT) }).optional(),
   }),
-  WorkflowFailed: z.object({ code: text(), task: task.nullable(), hasContext }),
+  WorkflowFailed: z.object({ code: text(), task: task.nullable(), fingerprint, hasContext }),
   WorkflowParked: z.object({
     code: text(),
     task: task.nullable(),
     key: text<EffectKey>().nullable(),
     build: text<string>().optional(),
+    fingerprint,
   }),
   CompensationStarted: z.object({
     undo: text<WorkflowId>(),

@@ -83,6 +83,9 @@ export interface Retry {
   readonly delayMs: number;
 }
 
+/** What equal failures have in common: 12 hexadecimal digits. Absent in events that follow from a failure that said it. */
+export type Fingerprint = string;
+
 /** A fault of a call that passes by itself: a limit, an outage, a cut connection. */
 export interface Outage {
   /** Whom the task waits for: an operation, a model, or the step that called. */
@@ -354,6 +357,7 @@ export interface Controls {
     /** Given where the fault passes by itself, and the step is run again. */
     readonly outage?: Outage | undefined;
     readonly startedAtMs?: number | undefined;
+    readonly fingerprint?: Fingerprint | undefined;
   };
   /** `continued`: the next run, whose opening is in the payload; the digest is then that of its input. */
   /** `dropped`: the tasks that were pending, and are not done any more; the first ones, and how many there were. */
@@ -365,6 +369,7 @@ export interface Controls {
   readonly WorkflowFailed: {
     readonly code: string;
     readonly task: TaskId | null;
+    readonly fingerprint?: Fingerprint | undefined;
     readonly hasContext?: true | undefined;
   };
   /** The workflow waits for a person. The evidence is in the payload, and the event's id names the question. */
@@ -374,6 +379,7 @@ export interface Controls {
     readonly key: EffectKey | null;
     /** Set when a task failed for good: the build that ran it. */
     readonly build?: string | undefined;
+    readonly fingerprint?: Fingerprint | undefined;
   };
   /** The workflow `undo` compensates this one, which is frozen meanwhile. This happens at most once per workflow. */
   readonly CompensationStarted: {

@@ -4,7 +4,7 @@
  */
 
 import { continued, leftOf } from './continuing.ts';
-import type { Envelope, HolderEventType } from './event.ts';
+import type { Controls, Envelope, HolderEventType } from './event.ts';
 import { crashed, unsuspected } from './fold-inbox.ts';
 import { addTasks, finishTask, matchSignals, updateTask, withEffect } from './frontier.ts';
 import type { Ordinal, TaskId } from './ids.ts';
@@ -82,7 +82,7 @@ function apply(
     case 'CheckpointCommitted':
       return commit(stream, envelope);
     case 'StepFailed':
-      return onTask(stream, envelope.control.task, (task) => ({
+      return onTask(failing(stream, envelope.control), envelope.control.task, (task) => ({
         ...task,
         failureCount: task.failureCount + 1,
         ...failedAs(task, envelope.control),
@@ -94,16 +94,33 @@ function apply(
         ? completed(stream)
         : continued(stream, envelope.control.continued, completed);
     case 'WorkflowFailed':
-      return { ...released(stream), status: 'failed', reason: envelope.control.code, ruling: null };
+      return {
+        ...failing(released(stream), envelope.control),
+        ...{ status: 'failed', reason: envelope.control.code, ruling: null },
+      };
     case 'WorkflowParked': {
       const { code, task, key, build } = envelope.control;
       const question = { id: envelope.id, code, task, key };
-      return { ...failedOn(released(stream), task, build), status: 'parked', reason: code, question };
+      const parked = failedOn(failing(released(stream), envelope.control), task, build);
+      return { ...parked, status: 'parked', reason: code, question };
     }
     case 'CompensationStarted':
       return startCompensation(stream, envelope.control);
   }
 }
+
+/** The failure stands until its task is done, whatever becomes of the workflow meanwhile. */
+function failing(
+  stream: StreamState,
+  { fingerprint, code, task }: Pick<Controls['WorkflowFailed'], 'fingerprint' | 'code' | 'task'>,
+): StreamState {
+  if (fingerprint === undefined) return stream;
+  const step = task === null ? '' : (stream.frontier.tasks.get(task)?.step ?? '');
+  return { ...stream, failure: { fingerprint, code, step, task } };
+}
+
+const isOvercome = ({ failure }: StreamState, done: TaskId): boolean =>
+  failure !== undefined && (failure.task === null || failure.task === done);
 
 /** A fault that passes by itself says nothing of the step: it counts towards no limit, and makes no row of equal failures longer or shorter. */
 function failedAs(
@@ -134,6 +151,7 @@ function failedOn(stream: StreamState, task: TaskId | null, build: string | unde
 /** Whoever sent a signal learns from the reason that the workflow ended without it. */
 const completed = (stream: StreamState): StreamState => ({
   ...released(stream),
+  failure: undefined,
   status: 'completed',
   reason: leftOf(stream).length > 0 ? SIGNALS_UNREAD : stream.reason,
 });
@@ -289,5 +307,6 @@ function commit(stream: StreamState, envelope: Envelope<'CheckpointCommitted'>):
     isUnsettled: false,
     ...(stream.isUnsettled && { resumed: true }),
     ...(stream.failedOn?.task === control.task && { failedOn: undefined }),
+    ...(isOvercome(stream, control.task) && { failure: undefined }),
   };
 }

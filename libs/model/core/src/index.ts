@@ -185,6 +185,7 @@ export {
   emptyPartition,
   FAILED_BUILDS_MAX,
   type FailedOn,
+  type Failure,
   type Frontier,
   isAwaited,
   isClosed,

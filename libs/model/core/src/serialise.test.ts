@@ -29,7 +29,7 @@ const texts = [...stream.frontier.tasks].map(taskToJson);
 function reversed<T extends object>(value: T): T {
   const turned = Object.entries(value).map(([name, member]) => {
     if (name === 'effects') return [name, (member as object[]).map(reversed)];
-    return [name, name === 'failedOn' || name === 'unreadable' ? reversed(member as object) : member];
+    return [name, name === 'failedOn' || name === 'failure' || name === 'unreadable' ? reversed(member as object) : member];
   });
   return Object.fromEntries(turned.reverse());
 }
@@ -47,10 +47,11 @@ describe('a stream as texts', () => {
 
   test('is written in one order, by its declaration, whatever order the fold set its members in', () => {
     const failedOn = { task: '0.0' as TaskId, builds: ['b1'], next: 'b2' };
+    const failure = { fingerprint: 'f', code: 'c', step: 's', task: null };
     const unreadable = { offset: offset(3), type: 'T', v: 9, problem: 'p', judgement: 'take' } as const;
     const spend = { tokens: 1, costMicros: 2 };
     const task = [...stream.frontier.tasks].find(({ effects }) => effects.length > 0) as TaskState;
-    const full: StreamState = { ...stream, failedOn, unreadable, hasChildren: true, sealed: true, raised: spend };
+    const full: StreamState = { ...stream, failedOn, failure, unreadable, hasChildren: true, sealed: true, raised: spend };
     const called = { ...task, effects: task.effects.map((effect) => ({ ...effect, spend, wasted: spend })) };
     expect(streamToJson(reversed(full))).toBe(streamToJson(full));
     expect(taskToJson(reversed(called))).toBe(taskToJson(called));

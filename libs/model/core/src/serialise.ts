@@ -35,7 +35,7 @@ function withLater<T extends object>(declared: T, given: object): T {
 
 /** The stream without its tasks, as JSON text. */
 export function streamToJson(stream: StreamState): string {
-  const { failedOn, unreadable } = stream;
+  const { failedOn, failure, unreadable } = stream;
   const declared: Declared<Omit<StreamState, 'frontier'>> & { readonly stateVersion: number; frontier: undefined } = {
     stateVersion: STATE_VERSION,
     tenant: stream.tenant,
@@ -48,6 +48,12 @@ export function streamToJson(stream: StreamState): string {
     reason: stream.reason,
     question: stream.question,
     failedOn: failedOn && { task: failedOn.task, builds: failedOn.builds, next: failedOn.next },
+    failure: failure && {
+      fingerprint: failure.fingerprint,
+      code: failure.code,
+      step: failure.step,
+      task: failure.task,
+    },
     ruling: stream.ruling,
     cancel: stream.cancel,
     paused: stream.paused,

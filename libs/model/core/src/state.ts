@@ -4,7 +4,7 @@
  */
 
 import type { Spend, UnconsumedSignal } from './continues.ts';
-import type { Compensates, Condition, Controls, EffectKind, Outage, Parent, Retry, Sha256 } from './event.ts';
+import type { Compensates, Condition, Controls, EffectKind, Fingerprint, Outage, Parent, Retry, Sha256 } from './event.ts';
 import type {
   CheckpointId,
   EffectKey,
@@ -162,6 +162,15 @@ export interface FailedOn {
   readonly next?: string | undefined;
 }
 
+/** The newest failure of a workflow that it has not got past. */
+export interface Failure {
+  readonly fingerprint: Fingerprint;
+  readonly code: string;
+  /** Empty: it is no step's. */
+  readonly step: string;
+  readonly task: TaskId | null;
+}
+
 /** Who requested something, and with which event; its payload says why. */
 export interface Asking {
   readonly by: string;
@@ -201,6 +210,8 @@ export interface StreamState extends OpeningFacts {
   readonly question: Question | null;
   /** Set until the task is done or a person decides; absent: no task failed, or its build is unknown. */
   readonly failedOn?: FailedOn | undefined;
+  /** Set until its task is done, or the workflow completes. */
+  readonly failure?: Failure | undefined;
   /** A person's decision that the next holder carries out. `cancel` outlasts the questions that it leads to. */
   readonly ruling: 'compensate' | 'fail' | 'cancel' | null;
   /** Why it was cancelled, as a code; absent: it wasn't. */

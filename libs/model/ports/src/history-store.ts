@@ -5,7 +5,7 @@
  */
 
 import type { EffectKey, EventId, Position, Sequence, TaskId, TenantId, WorkflowId } from '@tidemark/core';
-import type { CheckpointRow, EffectRow, EventRow, JsonText, RejectedRow, TaskRow } from './rows.ts';
+import type { CheckpointRow, EffectRow, EventRow, FoldedStream, JsonText, RejectedRow, TaskRow } from './rows.ts';
 
 /** An effect without its request and response. */
 export type EffectListing = Omit<EffectRow, 'payload' | 'request'>;
@@ -47,6 +47,8 @@ export type RejectedPlace = Pick<RejectedRow, 'atMs' | 'partition' | 'offset'>;
 export interface HistoryStore<Payload = JsonText> {
   /** In order of creation; starts after the given one. */
   tasks(workflow: WorkflowId, limit: number, after?: TaskId | null): Promise<readonly TaskRow[]>;
+  /** The states of those that are not closed, each with its first pending tasks, at most `limit`. */
+  frontiers(workflows: readonly WorkflowId[], limit: number): Promise<ReadonlyMap<WorkflowId, FoldedStream>>;
   /**
    * By sequence, starting at `from`; the opening (sequence 0) only when `from` is 0. `step` filters. Throws `UnavailableError`
    * (`store-rebuilding`) before `ready`, and while the workflow's rows are older than the position `since` (a database that crashed may

@@ -12,8 +12,11 @@ export interface ReportedLease {
 
 /** What a worker announces about its code. */
 export interface Announcement {
-  readonly build: string;
-  /** Keys of the routes on which it retries tasks that failed on another build. */
+  /** Absent: it is unknown. */
+  readonly build?: string | undefined;
+  /** Keys of the routes of which it takes jobs. */
+  readonly serves: readonly string[];
+  /** Keys of those on which it retries tasks that failed on another build. */
   readonly routes: readonly string[];
 }
 
@@ -25,8 +28,10 @@ export interface LivenessView {
   readonly trusted: boolean;
   /** Live incarnations, each with the leases that it reports. Unchanged leases are the same object as in the last view. */
   readonly holders: ReadonlyMap<HolderId, ReadonlyMap<WorkflowId, Epoch>>;
-  /** What the live incarnations announce: by build, the keys of its routes. */
+  /** What the live incarnations announce: by build, the keys of the routes on which they retry. */
   readonly builds: ReadonlyMap<string, ReadonlySet<string>>;
+  /** What each of them announces; nothing of one that said nothing yet. */
+  readonly announced: readonly Announcement[];
   /**
    * Whether the process of an incarnation that doesn't live is known to have ended. One of which that isn't known may be stopped or cut off,
    * and go on at any time.
@@ -35,10 +40,10 @@ export interface LivenessView {
 }
 
 /** Merges the announcements of several workers. */
-export function buildsOf(announced: Iterable<Announcement | undefined>): Map<string, Set<string>> {
+export function buildsOf(announced: Iterable<Announcement>): Map<string, Set<string>> {
   const builds = new Map<string, Set<string>>();
   for (const one of announced) {
-    if (one === undefined) continue;
+    if (one.build === undefined || one.routes.length === 0) continue;
     const known = builds.get(one.build) ?? new Set();
     for (const route of one.routes) known.add(route);
     builds.set(one.build, known);

@@ -210,20 +210,14 @@ export interface StreamSnapshot<Payload = JsonText> extends FoldedStream {
 // --- Reads -----------------------------------------------------------------------------------------------------------
 
 /** A workflow as lists show it. */
-export interface WorkflowListing extends Omit<StreamRow, 'state'> {
-  /**
-   * Set where a task failed for good on known builds, and its workflow is open, can run and is held by nobody: `next` is the build that was
-   * to take it.
-   */
-  readonly failedOn?: FailedOn | undefined;
-}
+export type WorkflowListing = Omit<StreamRow, 'state'>;
 
 export interface WorkflowSummary extends WorkflowListing {
   /** Payload of the closing event; null while open. */
   readonly result: JsonText | null;
   /** Its question to a person; null unless parked. */
   readonly question: Question | null;
-  /** The same; and set for a parked workflow whose task failed for good. */
+  /** Set for a parked workflow whose task failed for good on known builds. */
   readonly failedOn?: FailedOn | undefined;
 }
 

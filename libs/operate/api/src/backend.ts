@@ -26,6 +26,7 @@ import {
 } from '@tidemark/runtime';
 import { clearReads } from './clear-reads.ts';
 import { Newest } from './newest.ts';
+import { WhatIsThere } from './waits.ts';
 
 /** Time for which a started workflow that rows don't know yet is polled for, in milliseconds; the pause between two polls, which doubles, and its longest. */
 export const STARTED_GRACE_MS = 5_000;
@@ -62,6 +63,7 @@ export class Backend {
   readonly #place: ServingProcess;
   /** Tenants of workflows that were looked up lately. */
   readonly #tenants = new Newest<TenantId>(TENANTS_KEPT_MAX_COUNT);
+  readonly whatIsThere = new WhatIsThere();
 
   /** `onAccessChanged` is called for what must count here at once. */
   constructor(
@@ -90,6 +92,11 @@ export class Backend {
     const { demand } = this.#place;
     if (demand !== undefined) return demand;
     throw new UnavailableError('demand-unknown', 'No coordinator runs in this process: send the request to one.');
+  }
+
+  /** The limits for which they wait; none where no coordinator runs in this process. */
+  limited(workflows: readonly WorkflowId[]): ReturnType<Demand['limited']> {
+    return this.#place.demand?.limited(workflows) ?? new Map();
   }
 
   pendingCheckpoints(workflow: WorkflowId): ReturnType<Worker['pendingCheckpoints']> {

@@ -33,7 +33,7 @@ it('is listed with its form, and answered once', async (context) => {
   expect(narrow).toContain('tidemark approve r1 --task 0.0 --value JSON --why TEXT');
   const tight = (await callCli(['approvals'], { cwd: folder, env: { COLUMNS: '45' } })).out;
   expect(tight).toMatch(/^How much\?\n {2}refund r1, task 0\.0; asks ana/);
-  expect((await here('show', 'r1')).out).toMatch(/asks ana for approval \(amount\)/);
+  expect((await here('show', 'r1')).out).toMatch(/waits for the approval amount of ana/);
 
   const why = ['--by', 'ana', '--why', 'it was late'];
   const whole = await here('approve', 'r1', ...why);

@@ -56,7 +56,9 @@ async function looksThroughIt(here: Here): Promise<void> {
   expect(order.out).toMatch(/payments\.charge +idempotent +done .* o1:1\.1:payments\.charge:0/);
   const stubborn = await here('show', 's1');
   expect(stubborn.out).toMatch(/^s1 {2}stubborn v1 {2}waiting$/m);
-  expect(stubborn.out).toMatch(/0\.0 +knock +failed 1 time, tried again in 59 min .*: nobody opens/);
+  expect(stubborn.out).toMatch(
+    /0\.0 +knock +failed 1 time \(\S+\), is tried again at \S+ \(in 59 min .*: nobody opens/,
+  );
   expect(JSON.parse((await here('show', 's1', '--json')).out)).toMatchObject({
     frontier: [{ task: '0.0', state: 'blocked', blocked_on: [{ on: 'retry', failure_count: 1 }] }],
     flow: { starts: ['knock'], steps: { knock: ['knock'] } },

@@ -87,16 +87,21 @@ test('a build that announced itself and is gone: what waits for it says so', asy
   await here('run', 'order', '--input', '{}', '--id', 'o1', '--detach');
   await expect.poll(status, { timeout: 60_000 }).toBe('parked');
   const canary = holderId('worker-canary');
-  await liveness.beat(canary, [], 60_000, 60_000, { build: 'canary', routes: ['1 order'] });
+  await liveness.beat(canary, [], 60_000, 60_000, { build: 'canary', serves: ['1 order'], routes: ['1 order'] });
   await expect.poll(status, { timeout: 60_000 }).toBe('open');
   await liveness.leave(canary);
 
-  const { waits_for_build: waits } = JSON.parse((await here('show', 'o1', '--json')).out);
-  expect(waits).toEqual({ build: 'canary', task: '1.0', failed_builds: [expect.stringMatching(/^[0-9a-f]{16}$/)] });
+  // What is there is looked at once a second.
+  const waits = async () => JSON.parse((await here('show', 'o1', '--json')).out).waits_for;
+  await expect.poll(waits, { timeout: 60_000 }).toMatchObject({
+    ...{ kind: 'no-build', is_there: false, since: expect.any(String) },
+    text: expect.stringMatching(/^waits for build canary: task 1\.0 failed on [0-9a-f]{16}$/),
+    ends_by: expect.stringMatching(/^a worker of any build but [0-9a-f]{16}$/),
+  });
   const shown = await here('show', 'o1');
-  expect(shown.out).toMatch(
-    /Build canary announced itself and was to take task 1\.0; no worker of it has taken it for \d/,
-  );
-  expect(shown.out).toContain(`or of any build but ${waits.failed_builds[0]}`);
-  expect((await here('ls')).out).toMatch(/^o1 .* ready .* waits for build canary$/m);
+  expect(shown.out).toMatch(/^waits for build canary: task 1\.0 failed on \w+, since \d\d:\d\d:\d\d \(/m);
+  expect(shown.out).toMatch(/^Ends by a worker of any build but \w+, and none is there\.$/m);
+  expect((await here('ls')).out).toMatch(/^o1 .* ready .* waits for build canary: /m);
+  const [listed] = JSON.parse((await here('ls', '--json')).out).workflows;
+  expect(listed.waits_for).toEqual(await waits());
 });

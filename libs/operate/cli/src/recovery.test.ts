@@ -113,7 +113,7 @@ describe('beside a process that holds the folder', () => {
     expect([both.code, both.err]).toEqual([65, expect.stringContaining('Give either --response')]);
 
     await here('run', 'permit', '--id', 'w1', '--detach');
-    await expect.poll(async () => (await here('show', 'w1')).out).toMatch(/waits for signal approved/);
+    await expect.poll(async () => (await here('show', 'w1')).out).toMatch(/waits for the signal approved/);
     const misspelt = await here('signal', 'w1', 'aproved', '--value', '{"by":"Ada"}');
     expect([misspelt.code, misspelt.err]).toEqual([65, expect.stringContaining('it declares approved')]);
     const value = ['--value', '{"by":"Ada"}', '--key', 'once'];

@@ -46,9 +46,11 @@ function handOverText({ from, to, message, artifacts, at }: NonNullable<Session[
 }
 
 function workflowSections(workflow: Workflow): readonly string[] {
-  const { question, goal, constraints, summary, last_action, checkpoint_note, belief, output, error } = workflow;
+  const { question, waits_for, goal, constraints, summary, last_action, checkpoint_note, belief, output, error } =
+    workflow;
   return [
     ...(question === null ? [] : [questionText(question)]),
+    ...(waits_for === null ? [] : [waitText(waits_for)]),
     ...goal.map((text) => `Goal: ${text}`),
     ...constraints.map((text) => `Constraint: ${text}`),
     ...(summary === null ? [] : [`Summary so far: ${summary}`]),
@@ -63,6 +65,9 @@ function workflowSections(workflow: Workflow): readonly string[] {
 
 const questionText = ({ code, message, resolutions }: NonNullable<Workflow['question']>): string =>
   `It waits for a person (${code}): ${message.replace(/[^.!?]$/, '$&.')} They may decide: ${resolutions.join(', ')}.`;
+
+const waitText = ({ text, since, ends_by: by, is_there: isThere }: NonNullable<Workflow['waits_for']>): string =>
+  `Now: ${text}${since === null ? '' : `, since ${since}`}; ends by ${by}${isThere === false ? ', and none is there' : ''}.`;
 
 function frontierLines({ frontier, pending_task_count, next_task }: Workflow): readonly string[] {
   if (frontier.length === 0) return [];

@@ -28,6 +28,10 @@ const workflow = z.looseObject({
   frontier: z.array(task),
   pending_task_count: z.number(),
   next_task: z.string().nullable(),
+  waits_for: z
+    .looseObject({ kind: z.string(), text: z.string(), ends_by: z.string(), is_there: z.boolean().nullable() })
+    .nullable()
+    .describe('Why it does not move'),
   question: z
     .looseObject({ code: z.string(), message: z.string(), resolutions: z.array(z.string()) })
     .nullable()

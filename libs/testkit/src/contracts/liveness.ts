@@ -25,6 +25,7 @@ const lease = (workflow: string, number: number): ReportedLease => ({
 });
 const a = holderId('worker-a:1#x');
 const b = holderId('worker b/2');
+const c = holderId('worker-c');
 /** Long enough to outlast a test. */
 const LONG_MS = 60_000;
 const SHORT_MS = 40;
@@ -54,12 +55,19 @@ export function livenessContract(name: string, open: () => Promise<OpenedLivenes
     test('what who lives announces is told by build, all workers of one together, until they are gone', async () => {
       const { liveness } = opened;
       expect((await poll()).builds).toEqual(new Map());
-      await liveness.beat(a, [lease('w1', 1)], LONG_MS, LONG_MS, { build: 'app:2', routes: ['1 one', '1! one'] });
-      await liveness.beat(b, [], LONG_MS, LONG_MS, { build: 'app:2', routes: ['1 one', '3 two ☂'] });
+      const serves = ['1 one', '1! one', '2 zwei'];
+      const announced = { build: 'app:2', serves, routes: ['1 one', '1! one'] };
+      await liveness.beat(a, [lease('w1', 1)], LONG_MS, LONG_MS, announced);
+      await liveness.beat(b, [], LONG_MS, LONG_MS, { build: 'app:2', serves: [], routes: ['1 one', '3 two ☂'] });
+      await liveness.beat(c, [], LONG_MS, LONG_MS, { serves, routes: [] });
       const view = await poll();
+      expect(view.announced).toContainEqual(announced);
+      expect(view.announced).toContainEqual({ serves, routes: [] });
+      await liveness.leave(c);
+      expect((await poll()).announced).toHaveLength(2);
       expect(view.builds).toEqual(new Map([['app:2', new Set(['1 one', '1! one', '3 two ☂'])]]));
       expect(view.holders.get(a)).toEqual(new Map([['w1', 1]]));
-      await liveness.beat(a, [], LONG_MS, LONG_MS, { build: 'app:2', routes: ['1 one', '1! one'] });
+      await liveness.beat(a, [], LONG_MS, LONG_MS, announced);
       await liveness.leave(b);
       expect((await poll()).builds).toEqual(new Map([['app:2', new Set(['1 one', '1! one'])]]));
       await liveness.leave(a);

@@ -1,14 +1,6 @@
 /** Owns the part of the contract about outcomes of calls, questions to people, and pinned versions. */
 
-import {
-  type EventId,
-  type HolderId,
-  type Position,
-  type Question,
-  type Sequence,
-  type StreamStatus,
-  taskId,
-} from '@tidemark/core';
+import { type EventId, type Position, type Question, type Sequence, type StreamStatus, taskId } from '@tidemark/core';
 import type { EffectRow, RecordPlace } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
 import * as rows from './projection-store-rows.ts';
@@ -101,22 +93,6 @@ export function testOutcomes(under: StoreUnderTest): void {
       await written({ streams: [{ ...asking, state }] });
       expect(await under.store.workflow(workflow)).toMatchObject({ question, failedOn });
       expect(await under.other.workflows({ status: parked, limit: 9 })).toMatchObject([{ question, failedOn }]);
-    });
-
-    test('tell which build is to take it once it is open again, until a worker holds it', async () => {
-      const failedOn = { task: first, builds: ['one'], next: 'two' };
-      const state = JSON.stringify({ stateVersion: 1, question: null, failedOn });
-      const handed = rows.streamRow('w', 0, { state, runnable: true });
-      const held = { ...handed, holder: 'worker-a' as HolderId };
-      const blocked = { ...handed, runnable: false };
-      await written({ streams: [handed] });
-      expect(await under.store.workflow(workflow)).toMatchObject({ question: null, failedOn });
-      expect(await under.other.workflows({ status: 'open', limit: 9 })).toMatchObject([{ question: null, failedOn }]);
-      expect(await under.other.search({ status: 'open', limit: 9 })).toMatchObject([{ failedOn }]);
-      for (const [n, stream] of [held, blocked].entries()) {
-        await under.store.apply(rows.batch({ partitions: [rows.advance(0, n + 2, n + 3)], streams: [stream] }));
-        expect(await under.store.workflow(workflow)).not.toHaveProperty('failedOn');
-      }
     });
 
     test('are gone once it goes on, is being compensated, or has ended', async () => {

@@ -119,6 +119,10 @@ export function testPages(under: StoreUnderTest): void {
     expect(all.slice(-3)).toEqual(tasks);
     expect(await under.other.tasks(workflow, 1, tasks[0]!.task)).toEqual([tasks[1]]);
     expect(await under.store.tasks(workflow, 9, tasks[2]!.task)).toEqual([]);
+    const found = await under.store.frontiers([workflow, nobody], 2);
+    expect([...found.keys()]).toEqual([workflow]);
+    expect(found.get(workflow)!.tasks).toEqual(all.slice(0, 2).map(({ state }) => state));
+    expect(JSON.parse(found.get(workflow)!.state)).toBeDefined();
   });
 
   test('events are the newest before the one that a page began with, or one by its id', async () => {

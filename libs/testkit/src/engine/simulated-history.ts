@@ -17,6 +17,7 @@ import type {
   EffectRow,
   EventQuery,
   EventRow,
+  FoldedStream,
   HistoryStore,
   RecordPlace,
   RejectedPlace,
@@ -40,6 +41,19 @@ export abstract class SimulatedHistory extends SimulatedSearch implements Histor
     return byRank(this.rows.get(workflow)?.tasks ?? new Map())
       .filter(({ task }) => after === null || compareTasks(task, after) > 0)
       .slice(0, limit);
+  }
+
+  async frontiers(workflows: readonly WorkflowId[], limit: number): Promise<ReadonlyMap<WorkflowId, FoldedStream>> {
+    await this.enter('frontiers');
+    const found = workflows.flatMap((workflow) => this.rows.get(workflow) ?? []);
+    return new Map(
+      found
+        .filter(({ stream }) => stream.closedInGeneration === null && stream.state !== '')
+        .map(({ stream, tasks }) => {
+          const first = byRank(tasks).slice(0, limit);
+          return [stream.workflow, { state: stream.state, tasks: first.map(({ state }) => state) }];
+        }),
+    );
   }
 
   async checkpoints(

@@ -250,6 +250,7 @@ export class SimulatedLiveness implements Liveness {
     return {
       trusted: this.isTrusted,
       holders: living,
+      announced: [...this.announced.values()],
       builds: buildsOf(this.announced.values()),
       isGone: (holder) => !living.has(holder) && !this.silent.has(holder),
     };

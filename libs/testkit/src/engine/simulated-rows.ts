@@ -1,14 +1,6 @@
 /** Owns one workflow's rows in the simulated store, and what a claim reads of them. Must not be used outside tests. */
 
-import {
-  type FailedOn,
-  type Generation,
-  InvalidError,
-  type Offset,
-  type Partition,
-  taskOrder,
-  type WorkflowId,
-} from '@tidemark/core';
+import { type Generation, InvalidError, type Offset, type Partition, taskOrder, type WorkflowId } from '@tidemark/core';
 import type {
   CheckpointRow,
   DueTimer,
@@ -50,10 +42,7 @@ export const newRows = (stream: StreamRow): Rows => ({
 
 /** A reader's view of a workflow. */
 export function summaryOf({ stream: { state, ...row }, result }: Rows): WorkflowSummary {
-  if (row.status !== 'parked') {
-    const waits = row.status === 'open' && row.runnable && row.holder === null && state.includes('"failedOn":{');
-    return { ...row, result, question: null, ...(waits && { failedOn: JSON.parse(state).failedOn as FailedOn }) };
-  }
+  if (row.status !== 'parked') return { ...row, result, question: null };
   const { question, failedOn } = JSON.parse(state) as Pick<WorkflowSummary, 'question' | 'failedOn'>;
   return { ...row, result, question, ...(question !== null && failedOn !== undefined && { failedOn }) };
 }

@@ -296,14 +296,14 @@ function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (bel
     const task = about?.task ?? choose([null, ...stream.tasks.map(({ id }) => id)], decide(97));
     // Few builds, so that a task fails on one again.
     const build = writer.entries.length % 3 === 0 ? {} : { build: `build ${writer.entries.length % 5}` };
-    return envelope(writer, stream, 'WorkflowParked', { code, task, key: about?.key ?? null, ...build });
+    return envelope(writer, stream, 'WorkflowParked', { code, task, key: about?.key ?? null, ...build, ...alike(writer) });
   }
   if (act === 'compensate') {
     const key = inDoubt.length > 0 && decide(4) > 0 ? choose(inDoubt, decide(97)).key : null;
     const undo = `${stream.workflow}~undo`;
     return envelope(writer, stream, 'CompensationStarted', { undo, depth: 1, code: 'effect-unknown', key });
   }
-  if (act === 'break') return envelope(writer, stream, 'WorkflowFailed', { code: 'boom', task: null });
+  if (act === 'break') return envelope(writer, stream, 'WorkflowFailed', { code: 'boom', task: null, ...alike(writer) });
   if (act === 'complete' || task === undefined) {
     const continued = decide(3) === 0 ? { continued: `${stream.workflow}~2` } : {};
     return envelope(writer, stream, 'WorkflowCompleted', { outputDigest: digestOf('output'), ...continued });
@@ -322,6 +322,7 @@ function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (bel
       attempt: task.failureCount + 1,
       code: choose(['boom', 'boom', 'bang'], decide(3)),
       retry,
+      ...alike(writer),
       ...(retry !== null && decide(3) === 0 && { outage: outageOf(task, writer.nowMs) }),
     });
   }
@@ -331,6 +332,10 @@ function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (bel
   }
   return envelope(writer, stream, 'CheckpointCommitted', checkpoint(writer, stream, task, decide));
 }
+
+/** Few, so that failures are alike; none where another event says it. */
+const alike = ({ entries: { length } }: Pick<Writer, 'entries'>): { readonly fingerprint?: string } =>
+  length % 4 === 0 ? {} : { fingerprint: `00000000000${length % 3}` };
 
 const outageOf = ({ outage }: NaiveTask, nowMs: number): Outage => ({
   ...{ of: 'pay', why: '503' },

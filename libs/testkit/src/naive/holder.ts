@@ -75,6 +75,7 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
     case 'StepFailed': {
       const task = stream.tasks.find((one) => one.id === event.control.task);
       if (task === undefined) return absent(stream, event.control.task);
+      noteFailure(stream, event.control);
       task.failureCount += 1;
       task.outage = event.control.outage;
       if (task.outage === undefined) {
@@ -91,15 +92,18 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
       const isHeard = stream.signals.length === 0 && !stream.tasks.some(({ cause }) => cause?.kind === 'signal');
       if (continued === undefined && !isHeard) stream.reason = 'signals-unread';
       stream.status = 'completed';
+      stream.failure = undefined;
       break;
     }
     case 'WorkflowFailed':
+      noteFailure(stream, event.control);
       stream.status = 'failed';
       stream.reason = event.control.code;
       stream.ruling = null;
       break;
     case 'WorkflowParked': {
       const { code, task, key, build } = event.control;
+      noteFailure(stream, event.control);
       stream.status = 'parked';
       stream.reason = code;
       if (task !== null && build !== undefined) {
@@ -218,6 +222,14 @@ function resolve(task: NaiveTask, control: Controls['EffectResolved']): Outcome 
   return null;
 }
 
+function noteFailure(
+  stream: NaiveStream,
+  { fingerprint, code, task }: { fingerprint?: string | undefined; code: string; task: string | null },
+): void {
+  const step = stream.tasks.find(({ id }) => id === task)?.step ?? '';
+  if (fingerprint !== undefined) stream.failure = { fingerprint, code, step, task };
+}
+
 function commit(stream: NaiveStream, event: Envelope<'CheckpointCommitted'>): Outcome {
   const { control } = event;
   if (control.parent !== stream.head.checkpoint || control.sequence !== stream.head.sequence + 1) return 'wrong-parent';
@@ -232,6 +244,7 @@ function commit(stream: NaiveStream, event: Envelope<'CheckpointCommitted'>): Ou
   stream.tasks.splice(stream.tasks.indexOf(task), 1);
   for (const other of stream.tasks) other.blockers = other.blockers.filter((id) => id !== task.id);
   if (stream.failedOn?.task === task.id) stream.failedOn = undefined;
+  if (stream.failure?.task === task.id || stream.failure?.task === null) stream.failure = undefined;
   stream.head = { sequence: control.sequence, checkpoint: control.checkpoint, atMs: event.atMs };
   if (control.belief === 'snapshot') stream.beliefSequence = control.sequence;
   stream.tokens += control.tokens;

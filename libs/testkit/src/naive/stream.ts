@@ -53,6 +53,7 @@ export interface NaiveStream {
   reason: string | null;
   question: { id: string; code: string; task: string | null; key: string | null } | null;
   failedOn?: { task: string; builds: string[]; next?: string } | undefined;
+  failure?: { fingerprint: string; code: string; step: string; task: string | null } | undefined;
   ruling: 'compensate' | 'fail' | 'cancel' | null;
   cancel?: { code: string; by: string; event: string } | undefined;
   paused?: { by: string; event: string; atMs: number } | undefined;

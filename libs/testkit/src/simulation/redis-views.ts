@@ -1,7 +1,15 @@
 /** Owns one process's views of the simulated Redis: the ports of jobs, hints and beats, as their adapters keep them. */
 
 import type { HolderId } from '@tidemark/core';
-import { type HintBus, type Job, type JobQueue, type Liveness, type LivenessView, routeKey } from '@tidemark/ports';
+import {
+  buildsOf,
+  type HintBus,
+  type Job,
+  type JobQueue,
+  type Liveness,
+  type LivenessView,
+  routeKey,
+} from '@tidemark/ports';
 import type { Network } from './network.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { HintListener, JobConsumer, SimulatedRedis } from './redis.ts';
@@ -69,14 +77,20 @@ export function livenessView(
   const view = async ({ markerAgeMs }: { readonly markerAgeMs: number }): Promise<LivenessView> => {
     const askedMs = process.monotonicMs();
     try {
-      const { marker, holders, builds } = await call('view', () => redis.view());
+      const { marker, holders, announced } = await call('view', () => redis.view());
       if (standing?.marker !== marker) standing = { marker, sinceMs: process.monotonicMs() };
       const isGone = (holder: HolderId): boolean =>
         [...watchers].some((watcher) => watcher.process === process && watcher.ended.has(holder));
-      return { trusted: askedMs - standing.sinceMs >= markerAgeMs, holders, builds, isGone };
+      return {
+        trusted: askedMs - standing.sinceMs >= markerAgeMs,
+        holders,
+        announced,
+        builds: buildsOf(announced),
+        isGone,
+      };
     } catch {
       standing = undefined;
-      return { trusted: false, holders: new Map(), builds: new Map(), isGone: () => false };
+      return { trusted: false, holders: new Map(), announced: [], builds: new Map(), isGone: () => false };
     }
   };
   const leave = (holder: HolderId): Promise<void> => call('leave', () => redis.leave(holder)).catch(() => {});

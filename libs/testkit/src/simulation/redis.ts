@@ -4,7 +4,7 @@
  */
 
 import type { Epoch, HolderId, Partition, WorkflowId } from '@tidemark/core';
-import { type Announcement, buildsOf, type HintTopic, type Job, type LivenessView, routeKey } from '@tidemark/ports';
+import { type Announcement, type HintTopic, type Job, type LivenessView, routeKey } from '@tidemark/ports';
 import type { Network } from './network.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { SeededRandom } from './random.ts';
@@ -163,13 +163,14 @@ export class SimulatedRedis {
   }
 
   /** The current marker, which this keeps, and all beats that count. */
-  view(): { readonly marker: number } & Pick<LivenessView, 'holders' | 'builds'> {
+  view(): { readonly marker: number } & Pick<LivenessView, 'holders' | 'announced'> {
     const { nowMs } = this.#scheduler;
     const isKept = this.#marker !== undefined && this.#marker.untilMs > nowMs;
     const name = isKept ? this.#marker!.name : ++this.#markerCount;
     this.#marker = { name, untilMs: nowMs + MARKER_TTL_MS };
     for (const [holder, { untilMs }] of this.#beats) if (untilMs <= nowMs) this.#beats.delete(holder);
-    const builds = buildsOf([...this.#beats.values()].map(({ announced }) => announced));
-    return { marker: name, holders: new Map([...this.#beats].map(([holder, { leases }]) => [holder, leases])), builds };
+    const announced = [...this.#beats.values()].flatMap((beat) => beat.announced ?? []);
+    const holders = new Map([...this.#beats].map(([holder, { leases }]) => [holder, leases]));
+    return { marker: name, holders, announced };
   }
 }

@@ -25,12 +25,14 @@ import type {
   Correction,
   EventQuery,
   EventRow,
+  FoldedStream,
+  JsonText,
   RecordPlace,
   RejectedPlace,
   RejectedRow,
   TaskRow,
 } from '@tidemark/ports';
-import { int8s, storable } from '../binary-array.ts';
+import { int8s, storable, textArray } from '../binary-array.ts';
 import {
   booleanAt,
   nullableNumber,
@@ -55,6 +57,31 @@ export const readTasks = (workflow: WorkflowId, limit: number, after: TaskId | n
   text: tasks,
   values: [workflow, String(limit), after === null ? '-1' : String(taskRank(after))],
 });
+
+const frontiers = `
+select w.workflow, w.state, t.state from workflows w left join lateral (
+  select rank, state from tasks where workflow = w.workflow order by rank limit $2
+) t on true
+where w.workflow = any($1::text[]) and w.closed_in_generation is null and w.state <> ''
+order by w.workflow, t.rank`;
+
+export const readFrontiers = (workflows: readonly WorkflowId[], limit: number): Statement => ({
+  name: 'read-frontiers',
+  text: frontiers,
+  values: [textArray(workflows), String(limit)],
+});
+
+export function frontiersOf(rows: Rows): ReadonlyMap<WorkflowId, FoldedStream> {
+  const found = new Map<WorkflowId, { readonly state: JsonText; readonly tasks: JsonText[] }>();
+  for (const row of rows) {
+    const workflow = textAt(row, 0) as WorkflowId;
+    const stream = found.get(workflow) ?? { state: textAt(row, 1), tasks: [] };
+    found.set(workflow, stream);
+    const task = nullableText(row, 2);
+    if (task !== null) stream.tasks.push(task);
+  }
+  return found;
+}
 
 export const taskOf = (row: Row): TaskRow => ({
   workflow: textAt(row, 0) as WorkflowId,

@@ -23,13 +23,12 @@ import type { ChildQuery, WorkflowListing, WorkflowQuery, WorkflowSummary } from
 import { storable } from '../binary-array.ts';
 import { booleanAt, nullableNumber, nullableText, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
 
-/** Columns of lists: no payload, and nothing that needs a search. The state is read of those alone that wait for a worker. */
+/** Columns of lists: no payload, no state, and nothing that needs a search. */
 export const listedColumns = `workflow, tenant, partition, generation, definition, version, status, reason, position, sequence, checkpoint,
   belief_sequence, epoch, holder, lamport, opened_at_ms, updated_at_ms, tokens, cost_micros, last_action, runnable,
   pending_count, closed_in_generation, pinned, fork_of, fork_at, fork_effects, session, user_id,
-  nullif(array_to_string(tags, E'\\x1f'), ''),
-  case when status = 'open' and runnable and holder is null and strpos(state, '"failedOn":{') > 0 then state end`;
-const LISTED_COUNT = 31;
+  nullif(array_to_string(tags, E'\\x1f'), '')`;
+const LISTED_COUNT = 30;
 
 const columns = `${listedColumns}, result, case when status = 'parked' then state end`;
 
@@ -140,14 +139,7 @@ export const listingOf = (row: Row): WorkflowListing => ({
   pinned: booleanAt(row, 23),
   ...forkIn(row),
   ...namesIn(row),
-  ...failedIn(row),
 });
-
-const failedIn = (row: Row): Pick<WorkflowListing, 'failedOn'> => {
-  const state = nullableText(row, 30);
-  const { failedOn } = state === null ? {} : (JSON.parse(state) as Pick<StreamState, 'failedOn'>);
-  return failedOn === undefined ? {} : { failedOn };
-};
 
 const forkIn = (row: Row): Pick<WorkflowListing, 'fork'> => {
   const workflow = nullableText(row, 24) as WorkflowId | null;

@@ -6,8 +6,6 @@
 
 import { decodePayload, keepJson, parseContent } from '@tidemark/codec';
 import {
-  type Blocked,
-  blockedOn,
   type FragmentType,
   firstUnblocked,
   isClosed,
@@ -21,6 +19,7 @@ import {
   type TaskState,
   type TenantId,
 } from '@tidemark/core';
+import { blockedWords, type StepNames } from '@tidemark/core/timeline';
 import { type SessionSummary, userSubject } from '@tidemark/memory';
 import type { FragmentWithText, ProjectionStore, SessionWorkflow, WorkflowSummary } from '@tidemark/ports';
 import { StreamContent } from '../history/index.ts';
@@ -172,6 +171,7 @@ async function workflowBrief(reads: BriefReads, { workflow }: SessionWorkflow) {
   const fragments = await reads.fragments(workflow, state.head.sequence);
   const textsOf = (type: FragmentType): readonly string[] => textsIn(fragments, type);
   const tasks = [...state.frontier.tasks];
+  const steps = new Map(tasks.map(({ id, step }) => [id, step]));
   const brief: WorkflowBrief = {
     ...factsOf(state, row),
     goal: textsOf('task_goal'),
@@ -180,7 +180,7 @@ async function workflowBrief(reads: BriefReads, { workflow }: SessionWorkflow) {
     checkpoint_note: textsOf('checkpoint_note').at(-1) ?? null,
     input: content.input,
     belief: content.belief,
-    frontier: tasks.slice(0, BRIEF_TASKS_MAX_COUNT).map((task) => taskBrief(task, content)),
+    frontier: tasks.slice(0, BRIEF_TASKS_MAX_COUNT).map((task) => taskBrief(task, content, steps)),
     pending_task_count: tasks.length,
     next_task:
       state.status === 'open' && state.paused === undefined ? (firstUnblocked(state.frontier)?.id ?? null) : null,
@@ -220,52 +220,17 @@ function endOf({ status, result }: WorkflowSummary): Pick<WorkflowBrief, 'output
   return { output: null, error: decodePayload('CompensationFinished', result).error?.message ?? null };
 }
 
-function taskBrief(task: TaskState, content: StreamContent): TaskBrief {
+function taskBrief(task: TaskState, content: StreamContent, steps: StepNames): TaskBrief {
   const ready = isUnblocked(task);
   return {
     task: task.id,
     step: task.step,
     state: ready ? 'ready' : 'blocked',
-    why: ready ? null : blockedWords(blockedOn(task)),
+    why: ready ? null : blockedWords(task, steps),
     input: content.inputOf(task.id),
     failure_count: task.failureCount,
     effects: task.effects.map(({ operation, key, status }) => ({ operation, idempotency_key: key, status })),
   };
-}
-
-/** Signals, timers, approvals and children are alternatives; everything else must be fulfilled as well. */
-function blockedWords(blocked: readonly Blocked[]): string {
-  const isAlternative = ({ on }: Blocked): boolean =>
-    on === 'signal' || on === 'timer' || on === 'approval' || on === 'child';
-  const either = blocked.filter(isAlternative).map(reasonWords).join(' or ');
-  const needed = blocked.filter((reason) => !isAlternative(reason)).map(reasonWords);
-  return [...needed, ...(either === '' ? [] : [either])].join(', and ');
-}
-
-function reasonWords(blocked: Blocked): string {
-  switch (blocked.on) {
-    case 'tasks':
-      return `after ${blocked.tasks.join(', ')}`;
-    case 'all-earlier':
-      return `after all earlier tasks (${blocked.remainingCount} to go)`;
-    case 'signal':
-      return `waits for the signal ${blocked.names.join(' or ')}`;
-    case 'timer':
-      return `waits until ${isoTime(blocked.dueAtMs)}`;
-    case 'child':
-      return `waits for the workflow ${blocked.child}`;
-    case 'approval':
-      return `asks ${blocked.assignee ?? 'a person'} for the approval ${blocked.name}`;
-    case 'retry':
-      if (blocked.outage !== undefined) {
-        return `waits for ${blocked.outage.of}: ${blocked.outage.why} until ${isoTime(blocked.dueAtMs)}`;
-      }
-      return `failed ${blocked.failureCount} ${blocked.failureCount === 1 ? 'time' : 'times'}, tried again at ${isoTime(blocked.dueAtMs)}`;
-    case 'confirmation': {
-      const overdue = blocked.overdueAtMs === null ? '' : `, at the latest ${isoTime(blocked.overdueAtMs)}`;
-      return `waits for the confirmation of ${blocked.key}${overdue}`;
-    }
-  }
 }
 
 async function questionBrief(reads: Pick<BriefReads, 'events'>, state: StreamState): Promise<QuestionBrief | null> {

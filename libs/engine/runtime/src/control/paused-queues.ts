@@ -60,6 +60,12 @@ export class PausedQueues {
     return this.#names.has(nameOf(work, null)) || this.#names.has(nameOf(work, tenant));
   }
 
+  /** The pause of the work: of all tenants, or of its own. */
+  of({ definition, tenant }: Queued): PausedQueue | undefined {
+    const work = workOf(definition);
+    return this.all.find((each) => each.definition === work && (each.tenant === null || each.tenant === tenant));
+  }
+
   /** The queues that are paused in either. */
   with(other: PausedQueues): PausedQueues {
     const more = other.all.filter(({ definition, tenant }) => !this.#names.has(nameOf(definition, tenant)));

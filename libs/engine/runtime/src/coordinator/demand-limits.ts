@@ -16,6 +16,7 @@ export interface Limits {
 interface Limit extends Pick<DispatchLimit, 'concurrency' | 'rate'> {
   /** Workflows with the same base are counted together. */
   readonly base: string;
+  readonly key: string;
 }
 
 /** Null: none. A workflow that has begun counts against no rate again. */
@@ -23,7 +24,9 @@ export function limitsOf(dispatch: Dispatch | undefined, tenant: TenantId, epoch
   const all = (dispatch?.limits ?? []).flatMap((limit): readonly Limit[] => {
     const { concurrency } = limit;
     const rate = epoch === 0 ? limit.rate : undefined;
-    return concurrency === undefined && rate === undefined ? [] : [{ base: baseOf(tenant, limit), concurrency, rate }];
+    return concurrency === undefined && rate === undefined
+      ? []
+      : [{ base: baseOf(tenant, limit), key: limit.key, concurrency, rate }];
   });
   return all.length === 0 ? null : { id: JSON.stringify(all), all };
 }
@@ -70,6 +73,15 @@ export class Room {
 
   runs({ all }: Limits, count: number): void {
     for (const { base } of all) add(this.#running, base, count);
+  }
+
+  /** The key of the first limit that leaves no room for one more. */
+  full({ all }: Limits): string | undefined {
+    return all.find(
+      ({ base, concurrency, rate }) =>
+        (this.#running.get(base) ?? 0) >= (concurrency ?? Number.POSITIVE_INFINITY) ||
+        (this.#begun.get(base) ?? 0) >= (rate?.count ?? Number.POSITIVE_INFINITY),
+    )?.key;
   }
 
   /** How many of the waiting workflows may begin; their room is then taken. */

@@ -68,6 +68,15 @@ export class DemandTallies {
     else this.#tallies.set(key, tally);
   }
 
+  /** What those that run leave of the limits. */
+  room(begun: ReturnType<Beginnings['lately']>): Room {
+    const room = new Room(begun);
+    for (const { limits, inFlightCount } of this.#tallies.values()) {
+      if (limits !== null && inFlightCount > 0) room.runs(limits, inFlightCount);
+    }
+    return room;
+  }
+
   /**
    * Sums by pool. A queue counts in each pool that it belongs to; null: in none. In a paused queue only the waiting workflows count as
    * paused. Of workflows that wait for their limits, as many count as the limits allow, those of dead workers first.
@@ -78,10 +87,7 @@ export class DemandTallies {
     begun: ReturnType<Beginnings['lately']> = new Map(),
   ): { of(pool: string | null): Readonly<Sum> } {
     const sums = new Map<string | null, Sum>();
-    const room = new Room(begun);
-    for (const { limits, inFlightCount } of this.#tallies.values()) {
-      if (limits !== null && inFlightCount > 0) room.runs(limits, inFlightCount);
-    }
+    const room = this.room(begun);
     for (const tally of this.#tallies.values()) {
       const held = isHeld(tally);
       const waitingCount = tally.waitingCount + tally.waitingDebtCount;

@@ -202,12 +202,14 @@ describe('demand', () => {
         expect(reported()).toEqual({ inFlightCount: 0, backlogCount: 2, recoveryDebtCount: 0, limitedCount: 8 });
         demand.applied([row('w0', 1, 'w', two), row('w1', 1, 'w', two)]);
         expect(reported()).toEqual({ inFlightCount: 2, backlogCount: 0, recoveryDebtCount: 0, limitedCount: 8 });
+        expect(demand.limited(['w0', 'w2', 'x'] as WorkflowId[])).toEqual(new Map([['w2', 'k']]));
         // One ends, and the other waits for a timer, so it does not run.
         demand.applied([
           row('w0', 1, null, at(two, { runnable: false })),
           row('w1', 1, null, at(two, { runnable: false })),
         ]);
         expect(reported()).toMatchObject({ backlogCount: 2, limitedCount: 6 });
+        expect(demand.limited(['w2'] as WorkflowId[]).size).toBe(0);
         // Control: without limits all of them count.
         wait(10, {}, 'free');
         expect(reported()).toMatchObject({ backlogCount: 12, limitedCount: 6 });

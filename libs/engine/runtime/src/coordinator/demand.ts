@@ -210,6 +210,22 @@ export class Demand {
     return { pools, unassignedCount: inFlightCount + backlogCount + recoveryDebtCount, ageMs };
   }
 
+  /** The keys of limits that leave no room for workflows that wait, by the workflow, as far as is known. */
+  limited(workflows: readonly WorkflowId[]): ReadonlyMap<WorkflowId, string> {
+    const waiting = workflows.flatMap((workflow) => {
+      const { holder = null, limits = null } = this.#entries.get(workflow) ?? {};
+      return holder === null && limits !== null ? [{ workflow, limits }] : [];
+    });
+    if (waiting.length === 0) return new Map();
+    const room = this.#tallies.room(this.#beginnings.lately(this.#clock.monotonicMs()));
+    return new Map(
+      waiting.flatMap(({ workflow, limits }) => {
+        const key = room.full(limits);
+        return key === undefined ? [] : [[workflow, key] as const];
+      }),
+    );
+  }
+
   /** How long the oldest workflow of each pool has waited, in milliseconds; 0: none waits. Workflows of a paused queue do not count. */
   oldestAgesMs(): ReadonlyMap<string, number> {
     const nowMs = this.#clock.monotonicMs();

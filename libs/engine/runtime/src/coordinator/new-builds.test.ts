@@ -179,6 +179,7 @@ describe('a task that failed on one build', () => {
       const view = {
         trusted: true,
         holders: new Map(),
+        announced: [],
         builds: new Map([['two', new Set(['1 d'])]]),
         isGone: () => false,
       };
@@ -196,14 +197,16 @@ describe('a task that failed on one build', () => {
     await deploy('one', true);
     const w = await start();
     await world.until(w, 'parked');
-    world.ports.liveness.announced.set(holderId('worker-2'), { build: 'two', routes: ['1 d'] });
+    world.ports.liveness.announced.set(holderId('worker-2'), { build: 'two', serves: ['1 d'], routes: ['1 d'] });
     await world.until(w, 'open');
     world.ports.liveness.announced.clear();
     await aWhile();
     expect(begun).toEqual(['plan one', 'act one']);
     expect(world.status(w)).toBe('open');
     const [waiting] = await world.ports.store.search({ limit: 1 });
-    expect(waiting).toMatchObject({ holder: null, runnable: true, failedOn: { builds: ['one'], next: 'two' } });
+    expect(waiting).toMatchObject({ holder: null, runnable: true });
+    const { state } = (await world.ports.store.frontiers([w], 1)).get(w)!;
+    expect(JSON.parse(state)).toMatchObject({ failedOn: { builds: ['one'], next: 'two' } });
     const cancelling = world.client.cancel(w, { by: 'ann', why: 'enough' });
     await world.until(w, 'failed');
     await cancelling;
@@ -213,7 +216,7 @@ describe('a task that failed on one build', () => {
     const first = await deploy('one', true);
     const w = await start();
     await world.until(w, 'parked');
-    world.ports.liveness.announced.set(holderId('worker-2'), { build: 'two', routes: ['1 d'] });
+    world.ports.liveness.announced.set(holderId('worker-2'), { build: 'two', serves: ['1 d'], routes: ['1 d'] });
     await world.until(w, 'open');
     world.ports.liveness.announced.clear();
     await first.die();

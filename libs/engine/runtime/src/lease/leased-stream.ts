@@ -42,6 +42,7 @@ import {
   traceParentOf,
 } from '../kernel/index.ts';
 import { appendable, type EventLimits, eventLimits, groupTogether } from './event-limits.ts';
+import { fingerprinted } from './fingerprint.ts';
 import { GAP_EMPTY_READS_MAX, TAIL_READ_MAX_BYTES } from './limits.ts';
 
 /** An event to append. `stage` adds its id, time, fencing token and ordinal. */
@@ -175,7 +176,9 @@ export class LeasedStream {
       else if (--openCount === 0) resolve();
     };
     try {
-      for (const draft of drafts) staged.push(this.#stamp(draft, packsWell, settle));
+      for (const draft of fingerprinted(drafts, before, this.#options.ports.log.isSealing === true)) {
+        staged.push(this.#stamp(draft, packsWell, settle));
+      }
       // A crash between two appends would leave a checkpoint without the end that its step declared.
       if (staged.length > 1) groupTogether(staged, this.#limits, before.workflow);
     } catch (error) {

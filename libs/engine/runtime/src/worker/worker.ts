@@ -110,8 +110,8 @@ export class Worker {
   readonly #runners = new Map<WorkflowId, WorkflowRunner>();
   readonly #queues: PausedRuns;
   readonly #company = new Company((max) => this.#consumer?.narrow(max));
-  /** What it announces of its code; undefined: nothing would resume because of it. */
-  readonly #announced: Announcement | undefined;
+  /** What it announces of its code. */
+  readonly #announced: Announcement;
   readonly #load: (workflow: WorkflowId) => Promise<StreamSnapshot | undefined>;
   readonly #applied: Applied;
   readonly #stopping = new AbortController();
@@ -475,11 +475,10 @@ function routesOfBuild({ definitions, build }: OfBuild): readonly Route[] {
   return routesOf(waiting).map((route) => ({ ...route, build }));
 }
 
-function announcementOf(options: OfBuild): Announcement | undefined {
-  if (options.build === undefined) return undefined;
-  const build = checkedBuild(options.build);
+function announcementOf(options: OfBuild): Announcement {
   const routes = routesOfBuild(options).map((route) => routeKey({ ...route, build: undefined }));
-  return routes.length === 0 ? undefined : { build, routes };
+  const serves = routesOf(options.definitions).map(routeKey);
+  return { ...(options.build !== undefined && { build: checkedBuild(options.build) }), serves, routes };
 }
 
 type Loaded = StreamSnapshot | CorruptError | undefined;

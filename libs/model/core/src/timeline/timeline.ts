@@ -20,6 +20,17 @@ export {
   type Tone,
   wordsIn,
 } from './description.ts';
+export {
+  blockedWords,
+  type StepNames,
+  type There,
+  unserved,
+  WAIT_KINDS,
+  type Wait,
+  type WaitKind,
+  type Work,
+  waitOf,
+} from './waits.ts';
 
 interface Common {
   /** Position of the event that began it. */

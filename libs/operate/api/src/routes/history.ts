@@ -26,7 +26,7 @@ import {
 } from '../schemas/workflow.ts';
 import { checkpointPoints, uncommittedCheckpoints } from '../shapes/checkpoints.ts';
 import { reportedControl } from '../shapes/control.ts';
-import { pendingTask, taskJson } from '../shapes/frontier.ts';
+import { pendingTask, tasksJson } from '../shapes/frontier.ts';
 import { effectJson, eventJson } from '../shapes/history.ts';
 
 const effectKeySchema = z.string().max(2_000);
@@ -113,7 +113,7 @@ export const listTasks = route({
     const rows = await backend.reads.tasks(workflow, limit + 1, BY_TASK.placeOf(cursor)?.task ?? null);
     const { page, next_cursor } = BY_TASK.pageIn(rows, limit);
     return ok({
-      tasks: page.map((row) => taskJson(pendingTask(row), isStopped)),
+      tasks: tasksJson(page.map(pendingTask), isStopped),
       pending_task_count: pendingCount,
       next_cursor,
     });

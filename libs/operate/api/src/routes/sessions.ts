@@ -21,6 +21,7 @@ import { ok, type RequestParts, route } from '../route.ts';
 import { givenJson, longTextSchema, nameSchema } from '../schemas/common.ts';
 import { sessionSchema } from '../schemas/session.ts';
 import { inputOf, isHistoryForgotten } from '../shapes/belief.ts';
+import { waitsOf } from '../waits.ts';
 import { reported, whose } from '../whose.ts';
 
 /** Newest workflows of a session among which its live one is searched for. */
@@ -44,13 +45,21 @@ export const getSession = route({
   answers: { 200: sessionSchema },
   async handle({ params, query, principal, backend }) {
     const tenant = tenantFor(principal, query.tenant, DEFAULT_TENANT);
-    const brief = await sessionBrief(backend.reads, tenant, params.session);
+    const brief = await briefOf(backend, tenant, params.session);
     if (brief === undefined) {
       throw new InvalidError('session-unknown', `No session is named '${params.session}'.`);
     }
     return ok(brief);
   },
 });
+
+async function briefOf(backend: Backend, tenant: TenantId, session: string) {
+  const brief = await sessionBrief(backend.reads, tenant, session);
+  if (brief === undefined || brief.workflow === null) return brief && { ...brief, workflow: null };
+  const id = workflowId(brief.workflow.workflow);
+  const waits_for = (await waitsOf(backend, [id], true)).get(id) ?? null;
+  return { ...brief, workflow: { ...brief.workflow, waits_for } };
+}
 
 const resumeBody = z
   .strictObject({
@@ -113,7 +122,7 @@ export const resumeSession = route({
         : { workflow: live.workflow, created: false };
     // So that the answer about the session includes what was just started.
     await backend.find(principal, resumed.workflow);
-    const answer = { ...resumed, session: (await sessionBrief(backend.reads, tenant, session))! };
+    const answer = { ...resumed, session: (await briefOf(backend, tenant, session))! };
     return resumed.created ? { status: 201 as const, body: answer } : ok(answer);
   },
 });

@@ -42,9 +42,9 @@ import { beliefOf, inputIn, inputOf, isOpeningForgotten, openingOf } from '../sh
 import { checkpointPoints, NO_POINT } from '../shapes/checkpoints.ts';
 import { cardOf } from '../shapes/definition.ts';
 import { endingOf } from '../shapes/ending.ts';
-import { pendingTask, taskJson } from '../shapes/frontier.ts';
+import { pendingTask, tasksJson } from '../shapes/frontier.ts';
 import { questionOf } from '../shapes/question.ts';
-import { workflowJson } from '../shapes/workflow.ts';
+import { listedJson } from '../waits.ts';
 
 /** Newest events beside checkpoints and effects in which the reason of a compensation is searched for. */
 const NOTES_READ_COUNT = 200;
@@ -153,7 +153,7 @@ export const listWorkflows = route({
   problems: ['cursor-invalid', 'tenant-unknown'],
   query: listQuery,
   answers: { 200: z.object({ workflows: z.array(workflowSchema), next_cursor: nextCursorSchema }) },
-  async handle({ query, principal, backend }) {
+  async handle({ query, principal, backend, redaction }) {
     // Nobody may see the system's own, also by name.
     if (isSystemDefinition(query.definition ?? '')) return ok({ workflows: [], next_cursor: null });
     const { limit, cursor, tag } = query;
@@ -165,7 +165,7 @@ export const listWorkflows = route({
       limit: limit + 1,
     });
     const { page, next_cursor } = BY_OPENING.pageIn(rows, limit);
-    return ok({ workflows: page.map((row) => workflowJson(row, backend.isIdle)), next_cursor });
+    return ok({ workflows: await listedJson(backend, page, redaction.content), next_cursor });
   },
 });
 
@@ -179,15 +179,15 @@ export const listChildren = route({
   params: workflowParams,
   query: z.object({ limit: limitSchema, cursor: cursorSchema.optional() }),
   answers: { 200: z.object({ children: z.array(workflowSchema), next_cursor: nextCursorSchema }) },
-  async handle({ params, query, principal, backend }) {
+  async handle({ params, query, principal, backend, redaction }) {
     const { workflow: parent, tenant } = await backend.find(principal, params.workflow);
     const { limit, cursor } = query;
     const after = BY_CHILD.placeOf(cursor)?.workflow;
     const rows = await backend.reads.children({ parent, after, limit: limit + 1 });
     const { page, next_cursor } = BY_CHILD.pageIn(rows, limit);
     // An id of that form may be older than child workflows are, and not a child's.
-    const children = page.filter((row) => row.tenant === tenant).map((row) => workflowJson(row, backend.isIdle));
-    return ok({ children, next_cursor });
+    const children = page.filter((row) => row.tenant === tenant);
+    return ok({ children: await listedJson(backend, children, redaction.content), next_cursor });
   },
 });
 
@@ -220,8 +220,9 @@ async function viewOf(backend: Backend, row: WorkflowSummary, seesContent: boole
   const [last = NO_POINT] = await checkpointPoints(backend, row, head);
   // Each payload is in memory once.
   const opening = sequence === 0 ? head[0] : await openingOf(reads, workflow);
+  const [listed] = await listedJson(backend, [row], seesContent);
   return {
-    ...workflowJson(row, backend.isIdle),
+    ...listed!,
     pinned: row.pinned,
     forgotten: isOpeningForgotten(opening),
     input_state_hash: opening?.sequence === 0 ? opening.inputDigest : null,
@@ -230,7 +231,7 @@ async function viewOf(backend: Backend, row: WorkflowSummary, seesContent: boole
     ...endingJson(row, seesContent),
     question: status === 'parked' ? await questionOf(reads, workflow) : null,
     parent: await parentOf(backend, row),
-    frontier: tasks.map((task) => taskJson(task, isStopped)),
+    frontier: tasksJson(tasks, isStopped),
     last_checkpoint: last.checkpoint,
     memory_scope_snapshot: last.memory_scope_snapshot,
     working_memory: last.working_memory,

@@ -4,6 +4,7 @@ import { sessionSummarySchema } from '@tidemark/memory';
 import { z } from 'zod';
 import { content } from '../redaction.ts';
 import { jsonSchema, timeSchema } from './common.ts';
+import { waitSchema } from './workflow.ts';
 
 const texts = z.array(z.string()).readonly();
 
@@ -66,6 +67,7 @@ const workflowSchema = z
     pending_task_count: z.int(),
     next_task: z.string().nullable().meta({ description: 'What a resumption takes; null: none can run now.' }),
     question: questionSchema.nullable().meta({ description: 'Set while it waits for a person.' }),
+    waits_for: waitSchema.nullable().meta({ description: 'Why it does not move; null: it has ended.' }),
     undo: z.string().nullable().meta({ description: 'The workflow that undoes it.' }),
     output: jsonSchema,
     error: z.string().nullable(),

@@ -1,5 +1,6 @@
 /** Owns how workflows look in answers. */
 
+import { WAIT_KINDS } from '@tidemark/core/timeline';
 import { z } from 'zod';
 import { content, token, words } from '../redaction.ts';
 import { digestSchema, jsonSchema, timeSchema } from './common.ts';
@@ -21,6 +22,19 @@ export const forkSchema = z
       'The checkpoint of another workflow from which this one started. `keep` and `ask`: of a reset in which what was done before answers, or is asked about.',
   });
 
+export const waitSchema = z
+  .object({
+    kind: z.enum(WAIT_KINDS),
+    text: z.string().meta({ description: 'In words; instants in it are ISO 8601.' }),
+    since: timeSchema.nullable().meta({ description: 'Null: not known.' }),
+    until: timeSchema.nullable().meta({ description: 'When it ends by itself, or is tried again.' }),
+    ends_by: z.string().meta({ description: 'What would end it, in words.' }),
+    is_there: z.boolean().nullable().meta({
+      description: 'Whether anything that could end it is there; null: that comes from outside, or is not known here.',
+    }),
+  })
+  .meta({ id: 'Wait', description: 'Why a workflow does not move.' });
+
 export const workflowSchema = z
   .object({
     workflow: z.string(),
@@ -35,13 +49,10 @@ export const workflowSchema = z
     continued_as: z.string().optional().meta({
       description: 'The workflow that continues this one, which is `completed` for the reason `continued`.',
     }),
-    waits_for_build: z
-      .object({ build: z.string(), task: z.string(), failed_builds: z.array(z.string()).readonly() })
+    waits_for: waitSchema
+      .nullable()
       .optional()
-      .meta({
-        description:
-          'While a failed task is to resume on a build that announced itself, and no worker has taken it yet: since `updated_at`. A worker of any build but those on which it failed takes it.',
-      }),
+      .meta({ description: 'Null: it has ended. Absent: this answer does not say it.' }),
     status: statusSchema,
     activity: activitySchema,
     reason: z.string().nullable(),
@@ -95,6 +106,9 @@ export const taskSchema = z
     task: z.string(),
     step: z.string(),
     state: z.enum(['ready', 'blocked', 'frozen']),
+    why: z.string().nullable().meta({
+      description: 'What it is blocked on, in words, with instants in ISO 8601; null: it may run.',
+    }),
     blocked_on: z.array(blockedSchema).readonly(),
     failure_count: z.int(),
     cause: z

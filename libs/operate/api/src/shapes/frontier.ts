@@ -1,6 +1,7 @@
 /** Owns how every entry point shows what remains to be done: each pending task, and what it is blocked on. Pure. */
 
 import { type Blocked, blockedOn, isoTime, isUnblocked, type TaskState } from '@tidemark/core';
+import { blockedWords, type StepNames } from '@tidemark/core/timeline';
 import type { TaskRow } from '@tidemark/ports';
 
 export const pendingTask = (row: TaskRow) => pendingState(JSON.parse(row.state) as TaskState);
@@ -8,10 +9,20 @@ export const pendingTask = (row: TaskRow) => pendingState(JSON.parse(row.state) 
 export const pendingState = (state: TaskState) => ({ state, blocked: blockedOn(state), ready: isUnblocked(state) });
 
 /** `isStopped`: the workflow is being compensated or has ended, so its tasks don't run. */
-export const taskJson = ({ state, blocked, ready }: ReturnType<typeof pendingState>, isStopped = false) => ({
+export function tasksJson(tasks: readonly ReturnType<typeof pendingState>[], isStopped = false) {
+  const steps = new Map(tasks.map(({ state: { id, step } }) => [id, step]));
+  return tasks.map((task) => taskJson(task, steps, isStopped));
+}
+
+const taskJson = (
+  { state, blocked, ready }: ReturnType<typeof pendingState>,
+  steps: StepNames,
+  isStopped: boolean,
+) => ({
   task: state.id,
   step: state.step,
   state: isStopped ? ('frozen' as const) : ready ? ('ready' as const) : ('blocked' as const),
+  why: ready ? null : blockedWords(state, steps),
   blocked_on: blocked.map(blockedJson),
   failure_count: state.failureCount,
   cause: state.cause,

@@ -7,7 +7,7 @@ import { readsOf, workflowAt } from '@tidemark/runtime';
 import type { Backend } from '../backend.ts';
 import { clearPart } from '../clear-reads.ts';
 import { checkpointPoints } from './checkpoints.ts';
-import { pendingState, taskJson } from './frontier.ts';
+import { pendingState, tasksJson } from './frontier.ts';
 import { forkJson } from './workflow.ts';
 
 /** With secret fields masked; a fork's model calls are counted on through the shared history. Throws as `workflowAt` does. */
@@ -30,7 +30,7 @@ export async function pastJson(backend: Backend, row: WorkflowSummary, sequence:
     last_action: state.lastAction,
     input: maskSecrets(content.input),
     belief: maskSecrets(content.belief),
-    frontier: [...state.frontier.tasks].map((task) => taskJson(pendingState(task))),
+    frontier: tasksJson([...state.frontier.tasks].map(pendingState)),
     ...{ last_checkpoint, ...memory },
     fragments: fragments.map(({ sequence: at, index, type, text, call, tool }) => ({
       place: `${at}.${index}`,

@@ -29,12 +29,6 @@ function chainJson(row: WorkflowListing) {
   return { ...(before !== undefined && { continues: before }), ...(after !== undefined && { continued_as: after }) };
 }
 
-/** The build whose announcement let a failed task resume, until a worker takes the workflow; nothing for most. */
-function waitJson({ status, failedOn }: WorkflowListing) {
-  if (status !== 'open' || failedOn?.next === undefined) return {};
-  return { waits_for_build: { build: failedOn.next, task: failedOn.task, failed_builds: failedOn.builds } };
-}
-
 /** One workflow in JSON. Times are ISO 8601; names of sizes and costs have their unit. */
 export const workflowJson = (row: WorkflowListing, idle: boolean) => ({
   workflow: row.workflow,
@@ -46,7 +40,6 @@ export const workflowJson = (row: WorkflowListing, idle: boolean) => ({
   tags: row.tags ?? [],
   ...forkJson(row.fork),
   ...chainJson(row),
-  ...waitJson(row),
   status: row.status,
   activity: activityOf(row, idle),
   reason: row.reason,

@@ -15,7 +15,7 @@ import {
 import { Timeline } from '@tidemark/core/timeline';
 import { RETRY_PAUSE_MS, TASKS_SHOWN_COUNT } from '../limits.ts';
 import { count, counted } from '../text/units.ts';
-import { stepNames, taskWords } from '../views/frontier.ts';
+import { taskWords } from '../views/frontier.ts';
 import { type Change, changeOf, isEnd, withCounts } from './change.ts';
 import { Gathered } from './gathered.ts';
 import type { Delta } from './spoken.ts';
@@ -223,7 +223,7 @@ function waitsOf({ activity, frontier }: WorkflowView): readonly string[] {
   const tasks = frontier.slice(0, TASKS_SHOWN_COUNT);
   const waits = tasks.filter(({ blocked_on }) => blocked_on.some(({ on }) => on === 'signal' || on === 'timer'));
   const nowMs = Date.now();
-  return waits.map((task) => `${task.task} ${task.step}: ${taskWords(task, stepNames(tasks), nowMs)}`);
+  return waits.map((task) => `${task.task} ${task.step}: ${taskWords(task, nowMs)}`);
 }
 
 /** Of workflows that may move by themselves. */

@@ -55,6 +55,17 @@ export function zonedTime(atMs: number): string {
   return `${dateTime(atMs)} ${zone}`;
 }
 
+/** Longest time for which an instant says only its time of day, in milliseconds. */
+const TODAY_MS = DAY;
+
+/** The text with its instants as the reader's clock shows them, and how far from now they are. */
+export const localTimes = (text: string, nowMs: number): string =>
+  text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, (instant) => {
+    const atMs = Date.parse(instant);
+    const said = Math.abs(atMs - nowMs) > TODAY_MS ? dateTime(atMs) : clockTime(atMs);
+    return `${said} (${atMs > nowMs ? until(atMs, nowMs) : ago(atMs, nowMs)})`;
+  });
+
 let grouped: Intl.NumberFormat | undefined;
 /** `1,234`. */
 export function count(value: number): string {

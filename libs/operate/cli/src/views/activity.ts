@@ -2,10 +2,11 @@
 
 import type { Workflow } from '@tidemark/client';
 import type { Colour } from '../terminal.ts';
+import { localTimes } from '../text/units.ts';
 
-/** Why it waits, where there is a reason; else the last action. */
-export const lastWords = ({ reason, last_action: last, waits_for_build: waits }: Workflow): string =>
-  reason ?? (waits === undefined ? last : `waits for build ${waits.build}`);
+/** Why it does not move; else how it ended, or its last action. */
+export const lastWords = ({ activity, reason, last_action: last, waits_for: waits }: Workflow): string =>
+  waits == null || activity === 'running' ? (reason ?? last) : localTimes(waits.text, Date.now());
 
 export const ACTIVITY_COLOURS: Readonly<Record<Workflow['activity'], Colour>> = {
   running: 'cyan',

@@ -5,7 +5,7 @@ import type { Answer } from '@tidemark/client';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import '../styles/list.css';
 import { Empty, Failure, Loading } from '../parts/answers.tsx';
-import { Ago, Name, State, Worker } from '../parts/words.tsx';
+import { Ago, Name, State, Words, Worker } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { Link, WorkflowLink } from '../shell/link.tsx';
 import { usePages } from '../shell/pages.ts';
@@ -127,7 +127,7 @@ function Rows({ rows, onEnd }: { readonly rows: readonly Listed[]; readonly onEn
   return (
     <div className="list" role="table" aria-label="Workflows" aria-rowcount={rows.length + 1}>
       <div className="list-head" role="row">
-        {['State', 'Workflow', 'Definition', 'Last action', 'Worker', 'Steps', 'Tokens', 'Cost', 'Changed'].map(
+        {['State', 'Workflow', 'Definition', 'Waits for, or did', 'Worker', 'Steps', 'Tokens', 'Cost', 'Changed'].map(
           (name) => (
             <span key={name} role="columnheader">
               {name}
@@ -179,7 +179,9 @@ function Row({
         </Link>
       </span>
       <span role="cell" className="soft">
-        <bdi>{plain(row.last_action)}</bdi>
+        <bdi>
+          {row.waits_for == null || activity === 'running' ? plain(row.last_action) : <Words of={row.waits_for.text} />}
+        </bdi>
       </span>
       <span role="cell">
         <Worker holder={row.holder} />

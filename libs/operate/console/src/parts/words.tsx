@@ -38,6 +38,13 @@ export function Ago({ at }: { readonly at: string }) {
   );
 }
 
+/** Words of the server, whose instants are shown in the reader's time. */
+export function Words({ of }: { readonly of: string }) {
+  return plain(of)
+    .split(/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/)
+    .map((part, index) => (index % 2 === 0 ? part : <Ago key={index} at={part} />));
+}
+
 const SAID: Readonly<Record<string, string>> = {
   running: 'Running',
   ready: 'Ready',

@@ -1,6 +1,6 @@
 /** Owns the frontier as a table: what remains to be done, and what each task waits for. */
 
-import { Ago, Chip } from '../parts/words.tsx';
+import { Chip, Words } from '../parts/words.tsx';
 import { Link, WorkflowLink } from '../shell/link.tsx';
 import { addressOf } from '../shell/router.ts';
 import { plain, words } from '../text/format.ts';
@@ -26,7 +26,7 @@ export function Frontier({
         <tr>
           <th>Task</th>
           <th>Step</th>
-          <th>Waits for</th>
+          <th>Blocked on</th>
         </tr>
       </thead>
       <tbody>
@@ -37,13 +37,14 @@ export function Frontier({
             </td>
             <td>{plain(task.step)}</td>
             <td>
-              {task.blocked_on.length === 0 ? (
+              {task.why === null || task.state === 'frozen' ? (
                 <span className="dim">{task.state === 'frozen' ? 'nothing: it is stopped' : 'a worker'}</span>
               ) : (
-                task.blocked_on.map((blocked, index) => (
-                  <Waits key={index} on={blocked} {...{ workflow, task: task.task }} />
-                ))
-              )}
+                <Words of={task.why} />
+              )}{' '}
+              {task.blocked_on.map((on, index) => (
+                <Leads key={index} {...{ on, workflow, task: task.task }} />
+              ))}
               {task.failure_count > 0 ? <Chip tone="warn">{task.failure_count} failed</Chip> : null}
             </td>
           </tr>
@@ -53,45 +54,13 @@ export function Frontier({
   );
 }
 
-function Waits({ on, workflow, task }: { readonly on: Blocked; readonly workflow: string; readonly task: string }) {
-  switch (on.on) {
-    case 'tasks':
-      return <div>tasks {on.tasks.join(', ')}</div>;
-    case 'all_earlier':
-      return <div>all earlier tasks ({on.remaining_count} to go)</div>;
-    case 'signal':
-      return <div>signal {on.names.map(plain).join(' or ')}</div>;
-    case 'child':
-      return (
-        <div>
-          the end of <WorkflowLink of={on.child} className="body-link" />
-        </div>
-      );
-    case 'approval':
-      return (
-        <div>
-          <Link to={addressOf(['inbox'], { workflow, task })} className="body-link">
-            {plain(words(on.name))}
-          </Link>{' '}
-          of {on.assignee === null ? 'anyone who may decide' : plain(on.assignee)}, asked <Ago at={on.asked_at} />
-        </div>
-      );
-    case 'timer':
-      return (
-        <div>
-          timer, <Ago at={on.due_at} />
-        </div>
-      );
-    case 'retry':
-      return (
-        <div>
-          {on.outage === undefined ? 'retry' : `waits for ${plain(on.outage.of)}: ${plain(on.outage.why)}, next try`},{' '}
-          <Ago at={on.due_at} />
-        </div>
-      );
-    case 'confirmation':
-      return <div>confirmation{on.token === undefined ? ' from outside' : ` of ${plain(on.token)}`}</div>;
-    default:
-      return <div>{plain(String((on as { readonly on: string }).on))}</div>;
-  }
+/** Where its approvals are answered, and what runs for it. */
+function Leads({ on, workflow, task }: { readonly on: Blocked; readonly workflow: string; readonly task: string }) {
+  if (on.on === 'child') return <WorkflowLink of={on.child} className="body-link" />;
+  if (on.on !== 'approval') return null;
+  return (
+    <Link to={addressOf(['inbox'], { workflow, task })} className="body-link">
+      {plain(words(on.name))}
+    </Link>
+  );
 }

@@ -4,13 +4,13 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
 import '../styles/workflow.css';
 import { Answer, Failure, Loading } from '../parts/answers.tsx';
-import { Ago, Fact, Name, State, useNow, Worker } from '../parts/words.tsx';
+import { Ago, Chip, Fact, Name, State, useNow, Words, Worker } from '../parts/words.tsx';
 import { api } from '../shell/client.ts';
 import { useContent } from '../shell/content.ts';
 import { Link } from '../shell/link.tsx';
 import { addressOf, go, workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
-import { count, duration, money, plain, words } from '../text/format.ts';
+import { count, duration, money, plain } from '../text/format.ts';
 import { useTimeline, type WatchedTimeline } from '../timeline/use-timeline.ts';
 import { Actions } from './actions.tsx';
 import { QuestionCard } from './question.tsx';
@@ -164,6 +164,7 @@ function Head({ view, watched }: { readonly view: WorkflowView; readonly watched
         </span>
         <Actions view={view} />
       </header>
+      <Waits view={view} />
       <Facts view={view} watched={watched} />
       {view.error === undefined ? null : (
         <div className="failure">
@@ -172,34 +173,30 @@ function Head({ view, watched }: { readonly view: WorkflowView; readonly watched
         </div>
       )}
       {view.question === null ? null : <QuestionCard workflow={workflow} question={view.question} />}
-      {view.status === 'open' ? <AwaitedApprovals view={view} /> : null}
     </div>
   );
 }
 
-/** Approvals named on the page; the inbox has all of them. */
-const APPROVALS_SHOWN_COUNT = 3;
-
-/** The approvals that its tasks wait for, each with its place in the inbox. */
-function AwaitedApprovals({ view: { workflow, frontier } }: { readonly view: WorkflowView }) {
-  const awaited = frontier.flatMap(({ task, blocked_on: blocked }) =>
-    blocked.flatMap((on) => (on.on === 'approval' ? [{ task, name: on.name }] : [])),
-  );
-  if (awaited.length === 0) return null;
-  const further = awaited.length - APPROVALS_SHOWN_COUNT;
+/** What it waits for, since when, what would end that, and whether it is there. */
+function Waits({ view }: { readonly view: WorkflowView }) {
+  const { workflow, frontier, waits_for: wait } = view;
+  if (wait == null) return null;
+  const asking = frontier.find((task) => task.blocked_on.some(({ on }) => on === 'approval'));
   return (
     <p className="note-line">
-      Waits for {awaited.length === 1 ? 'an approval' : 'approvals'} in the inbox:{' '}
-      {awaited.slice(0, APPROVALS_SHOWN_COUNT).map(({ task, name }, index) => (
-        <span key={task}>
-          {index === 0 ? '' : ', '}
-          <Link to={addressOf(['inbox'], { workflow, task })} className="body-link">
-            {plain(words(name))}
-          </Link>{' '}
-          (task {plain(task)})
-        </span>
-      ))}
-      {further > 0 ? `, and ${count(further)} more` : ''}
+      <Words of={wait.text} />
+      {wait.since === null ? null : (
+        <>
+          , since <Ago at={wait.since} />
+        </>
+      )}
+      . <span className="dim">Ends by {plain(wait.ends_by)}.</span>{' '}
+      {wait.is_there === false ? <Chip tone="bad">none is there</Chip> : null}
+      {asking !== undefined && view.status === 'open' ? (
+        <Link to={addressOf(['inbox'], { workflow, task: asking.task })} className="body-link">
+          Answer it
+        </Link>
+      ) : null}
     </p>
   );
 }

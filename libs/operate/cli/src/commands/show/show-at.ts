@@ -5,7 +5,7 @@ import type { Columns } from '../../text/table.ts';
 import { cost, counted, dateTime } from '../../text/units.ts';
 import { printable } from '../../text/width.ts';
 import { forkWords } from '../../views/fork.ts';
-import { stepNames, taskWords } from '../../views/frontier.ts';
+import { taskWords } from '../../views/frontier.ts';
 import { memoryLines, statusWords } from '../../views/memory.ts';
 import { INDENT, type Style, section, sectionsLines, tableLines, valueLines } from '../../views/sections.ts';
 
@@ -42,11 +42,10 @@ export function pastLines(past: Past, style: Style, nowMs: number): readonly str
 
 function frontierLines({ frontier }: Past, style: Style, nowMs: number): readonly string[] {
   if (frontier.length === 0) return [style.paint('bold', 'Frontier: no task was pending')];
-  const steps = stepNames(frontier);
   const columns: Columns<Past['frontier'][number]> = [
     ['TASK', ({ task }) => task],
     ['STEP', ({ step }) => step, 8],
-    ['STATE', (task) => taskWords(task, steps, nowMs), 20],
+    ['STATE', (task) => taskWords(task, nowMs), 20],
   ];
   return section(`Frontier: ${counted(frontier.length, 'task')} pending`, tableLines(columns, frontier, style), style);
 }

@@ -7,13 +7,13 @@ import { TASKS_SHOWN_COUNT } from '../../limits.ts';
 import type { RunningOptions } from '../../program/running-options.ts';
 import { atWords, commandLine, showCommand } from '../../text/shell.ts';
 import type { Columns } from '../../text/table.ts';
-import { ago, clockTime, cost, count, counted, dateTime, duration } from '../../text/units.ts';
+import { ago, clockTime, cost, count, counted, dateTime, duration, localTimes } from '../../text/units.ts';
 import { printable } from '../../text/width.ts';
 import { ACTIVITY_COLOURS } from '../../views/activity.ts';
 import { answersOf } from '../../views/answers.ts';
 import { flowLines } from '../../views/flow.ts';
 import { forkWords } from '../../views/fork.ts';
-import { stepNames, stoppedWords, taskWords } from '../../views/frontier.ts';
+import { taskWords } from '../../views/frontier.ts';
 import { droppedByEnd, eventWords } from '../../views/history.ts';
 import { type Handover, handoverLines, memoryLines, statusWords } from '../../views/memory.ts';
 import { INDENT, indented, type Style, section, sectionsLines, tableLines, valueLines } from '../../views/sections.ts';
@@ -43,7 +43,8 @@ const FORGOTTEN_WORDS = 'What it held (input, belief, output) was forgotten for 
 export function showLines(found: Found, options: ShowOptions, style: Style, nowMs: number): readonly string[] {
   const sections: (readonly string[])[] = [
     headLines(found, style, nowMs),
-    endingLines(found, options, style, nowMs),
+    waitLines(found, style, nowMs),
+    endingLines(found, options, style),
     droppedLines(found.view),
     ...(found.view.forgotten
       ? [section('Forgotten', [`${INDENT}${FORGOTTEN_WORDS}`], style)]
@@ -111,7 +112,7 @@ function undoLines({ view, waits }: Found, options: ShowOptions, title: string, 
   return [...lines, '', ...section(waitTitle, questionLines(waits, options, style), style)];
 }
 
-function endingLines(found: Found, options: ShowOptions, style: Style, nowMs: number): readonly string[] {
+function endingLines(found: Found, options: ShowOptions, style: Style): readonly string[] {
   const { view } = found;
   if (view.continued_as !== undefined) {
     const next = view.continued_as;
@@ -139,7 +140,7 @@ function endingLines(found: Found, options: ShowOptions, style: Style, nowMs: nu
     case 'parked':
       return section('Waits for a person', questionLines(view, options, style), style);
     default:
-      return view.waits_for_build === undefined ? controlLines(found, style) : buildLines(view, style, nowMs);
+      return controlLines(found, style);
   }
 }
 
@@ -148,17 +149,13 @@ function droppedLines(view: WorkflowView): readonly string[] {
   return undone === undefined ? [] : [`${printable(undone)}.`];
 }
 
-/** The build that was to take the failed task and has not, since when, and which others may. */
-function buildLines(view: WorkflowView, style: Style, nowMs: number): readonly string[] {
-  const { build, task, failed_builds: failed } = view.waits_for_build!;
-  return section(
-    'Waits for a worker of another build',
-    [
-      `${INDENT}Build ${printable(build)} announced itself and was to take task ${task}; no worker of it has taken it for ${duration(nowMs - Date.parse(view.updated_at))}.`,
-      `${INDENT}Start a worker of it, or of any build but ${failed.map(printable).join(', ')}, on which the task failed.`,
-    ],
-    style,
-  );
+/** What it waits for, since when, what would end that, and whether it is there. */
+function waitLines({ view: { waits_for: wait } }: Found, { paint }: Style, nowMs: number): readonly string[] {
+  if (wait == null) return [];
+  const since = wait.since === null ? '' : `, since ${localTimes(wait.since, nowMs)}`;
+  const ends = `Ends by ${wait.ends_by}${wait.is_there === false ? ', and none is there' : ''}.`;
+  const colour = wait.is_there === false ? 'red' : 'dim';
+  return [printable(`${localTimes(wait.text, nowMs)}${since}`), paint(colour, printable(ends))];
 }
 
 /** Who paused or cancelled it, and why. */
@@ -176,13 +173,11 @@ function frontierLines(
   style: Style,
   nowMs: number,
 ): readonly string[] {
-  const { pending_task_count: pendingCount, status, activity } = view;
+  const { pending_task_count: pendingCount, activity } = view;
   if (pendingCount === 0) return [];
-  const steps = stepNames(tasks);
-  const stopped = stoppedWords(status);
   const stateOf = (task: Task): string => {
     const failure = events.findLast(({ type, control }) => type === 'StepFailed' && control.task === task.task);
-    const words = stopped ?? taskWords(task, steps, nowMs, activity === 'running');
+    const words = taskWords(task, nowMs, activity === 'running');
     return `${words}${failure === undefined ? '' : `: ${wordsIn(failure.payload)}`}`;
   };
   const columns: Columns<Task> = [

@@ -1,0 +1,108 @@
+/**
+ * Owns what the serving process knows of what is there (living workers and what they run, paused queues, limits), and by that why each of
+ * some workflows does not move. What is there is read once for all callers of a moment.
+ */
+
+import { isoTime, streamFromJson, type WorkflowId } from '@tidemark/core';
+import { type There, type Wait, waitOf } from '@tidemark/core/timeline';
+import { routeKey, type WorkflowListing } from '@tidemark/ports';
+import { CALL_WINDOW_MS, PausedQueues, queuedAs } from '@tidemark/runtime';
+import type { Backend } from './backend.ts';
+import { workflowJson } from './shapes/workflow.ts';
+
+/** Age up to which a view of what is there is used again, in milliseconds. */
+const THERE_KEPT_MS = 1_000;
+/** Age of the coordinators' marker from which on a missing worker is one that is not there, in milliseconds. */
+const LIVENESS_MARKER_MS = 2_000;
+/** First pending tasks that are read of each workflow of a list. */
+const LISTED_TASKS_COUNT = 16;
+
+type Found = Pick<There, 'workers' | 'builds' | 'versions' | 'paused'>;
+type Source = Pick<Backend, 'ports' | 'client' | 'isIdle'>;
+
+/** One of each serving process. */
+export class WhatIsThere {
+  #kept: { readonly atMs: number; readonly found: Promise<Found> } | undefined;
+
+  found(source: Source): Promise<Found> {
+    const atMs = source.ports.clock.monotonicMs();
+    if (this.#kept !== undefined && atMs - this.#kept.atMs < THERE_KEPT_MS) return this.#kept.found;
+    const found = read(source);
+    this.#kept = { atMs, found };
+    found.catch(() => {
+      this.#kept = undefined;
+    });
+    return found;
+  }
+}
+
+async function read({ ports: { liveness, store }, client }: Source): Promise<Found> {
+  const [view, isReady] = await Promise.all([liveness.view({ markerAgeMs: LIVENESS_MARKER_MS }), store.ready()]);
+  const queues = new PausedQueues(isReady ? await client.queues.held(null) : []);
+  return {
+    workers: view.trusted ? new Set(view.holders.keys()) : undefined,
+    builds: ({ definition, version, pinned }) => {
+      const key = routeKey({ definition: queuedAs(definition), version, pinned });
+      return view.announced.filter(({ serves }) => serves.includes(key)).map(({ build }) => build);
+    },
+    versions: (definition) => {
+      const counts = new Map<number, number>();
+      for (const key of view.announced.flatMap(({ serves }) => serves)) {
+        // A worker's own version is the one of which it runs pinned workflows too.
+        const [, version, name] = /^(\d+)! (.*)$/s.exec(key) ?? [];
+        if (name === queuedAs(definition)) counts.set(Number(version), (counts.get(Number(version)) ?? 0) + 1);
+      }
+      return counts;
+    },
+    paused: (of) => queues.of(of),
+  };
+}
+
+const waitJson = ({ kind, text, sinceMs, untilMs, endsBy, isThere }: Wait) => ({
+  ...{ kind, text },
+  since: sinceMs === null ? null : isoTime(sinceMs),
+  until: untilMs === null ? null : isoTime(untilMs),
+  ...{ ends_by: endsBy, is_there: isThere },
+});
+
+/** Why each of these does not move; null: it has ended. */
+export async function waitsOf(
+  backend: Backend,
+  workflows: readonly WorkflowId[],
+  showsContent: boolean,
+): Promise<ReadonlyMap<WorkflowId, ReturnType<typeof waitJson> | null>> {
+  if (workflows.length === 0) return new Map();
+  const [found, frontiers] = await Promise.all([
+    backend.whatIsThere.found(backend),
+    backend.reads.frontiers(workflows, LISTED_TASKS_COUNT),
+  ]);
+  const limited = backend.limited([...frontiers.keys()]);
+  const there: There = {
+    ...found,
+    nowMs: backend.ports.clock.nowMs(),
+    isIdle: backend.isIdle,
+    limit: (workflow) => (showsContent || !limited.has(workflow) ? limited.get(workflow) : ''),
+    callWindowMs: CALL_WINDOW_MS,
+  };
+  return new Map(
+    Array.from(frontiers, ([workflow, { state, tasks }]) => {
+      const stream = streamFromJson(state, tasks);
+      const wait = waitOf(stream, [...stream.frontier.tasks], there);
+      return [workflow, wait && waitJson(wait)];
+    }),
+  );
+}
+
+/** Workflows as lists show them. */
+export async function listedJson(backend: Backend, rows: readonly WorkflowListing[], showsContent: boolean) {
+  const live = rows.filter(({ closedInGeneration }) => closedInGeneration === null);
+  const waits = await waitsOf(
+    backend,
+    live.map(({ workflow }) => workflow),
+    showsContent,
+  );
+  return rows.map((row) => ({
+    ...workflowJson(row, backend.isIdle),
+    waits_for: waits.get(row.workflow) ?? null,
+  }));
+}
