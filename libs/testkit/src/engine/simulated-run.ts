@@ -81,7 +81,7 @@ export async function claimedRun(
       input: () => content.input,
       state: () => stream.speculative,
       applied: async () => {},
-      onDelta: () => {},
+      onStream: () => ({ onDelta: () => {}, end: () => {} }),
     }),
     readHead: async () => ({ step: 'a', effects: options.head ?? [] }),
     callEffect: options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
