@@ -78,10 +78,13 @@ abstract class AnswerReader implements Follower, PieceListener {
       if (piece === undefined) return;
       if (sink.isFull) {
         this.#isWaiting = true;
-        void sink.drained().then(() => {
-          this.#isWaiting = false;
-          this.pump();
-        });
+        // In a later turn: a connection that says too early that it takes more may hold up nobody.
+        void sink.drained().then(() =>
+          setImmediate(() => {
+            this.#isWaiting = false;
+            this.pump();
+          }),
+        );
         return;
       }
       this.place = { epoch: piece.delta.epoch, number: piece.delta.number };

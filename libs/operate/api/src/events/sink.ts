@@ -119,6 +119,12 @@ export class EventSink {
   end(): void {
     this.#response.end();
   }
+
+  /** Ends it where it is to be continued. In another form a proper end would say that it is whole. */
+  interrupt(): void {
+    if (this.#form === undefined) this.end();
+    else this.#response.destroy();
+  }
 }
 
 /** Resolves once it is closed. */

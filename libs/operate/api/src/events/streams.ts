@@ -67,14 +67,14 @@ export class Streams {
 
   #beat(nowMs: number): void {
     for (const [sink, sinceMs] of this.#sinks) {
-      if (nowMs - sinceMs > STREAM_LIFE_MAX_MS) sink.end();
+      if (nowMs - sinceMs > STREAM_LIFE_MAX_MS) sink.interrupt();
       else sink.heartbeat();
     }
   }
 
   async close(): Promise<void> {
     clearInterval(this.#heart);
-    for (const sink of this.#sinks.keys()) sink.end();
+    for (const sink of this.#sinks.keys()) sink.interrupt();
     await this.changes.close();
     await this.feeds.close();
   }
