@@ -197,9 +197,10 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
 };
 
 /** Streams of events, by name: what one has to have told to have told all that matters here. */
-const STREAMS: Readonly<Record<string, { readonly right: Right; readonly until: RegExp }>> = {
-  followWorkflow: { right: 'read', until: /SignalReceived.*\n\n/s },
+const STREAMS: Readonly<Record<string, { right: Right; until: RegExp; showsContent?: true }>> = {
+  followWorkflow: { right: 'read', until: /SignalReceived.*\n\n/s, showsContent: true },
   followFleet: { right: 'read', until: /retry/ },
+  followAnswers: { right: 'content', until: /retry/ },
 };
 
 const WHO = [...ROLES, null] as const;
@@ -434,7 +435,9 @@ describe.each(allStreams.map(({ name }) => name))('the stream %s', (name) => {
         if (!mayAsk) expect(received.status).toBe(role === null ? 401 : 403);
         else expect(received.status).toBe(tenant === GLOBEX && ofWorkflow ? 404 : 200);
         const seesContent =
-          ofWorkflow && received.status === 200 && mayDo({ roles: role === null ? [] : [role] }, 'content');
+          STREAMS[name]!.showsContent === true &&
+          received.status === 200 &&
+          mayDo({ roles: role === null ? [] : [role] }, 'content');
         expect(received.text.includes(CONTENT)).toBe(seesContent);
       });
     }

@@ -14,7 +14,7 @@ import { type Served, serveApi } from '../api/served.ts';
 const VERSION = '4.32.5';
 const REQUEST_TIMEOUT_S = 30;
 const CHECKS = 'not_a_server_error,response_schema_conformance,content_type_conformance,status_code_conformance';
-const STREAMS = ['GET /v1/events', 'GET /v1/workflows/{workflow}/events'];
+const STREAMS = ['GET /v1/events', 'GET /v1/workflows/{workflow}/events', 'GET /v1/workflows/{workflow}/stream'];
 /** What is kept of its output, in characters. */
 const OUTPUT_MAX_CHARS = 20_000;
 

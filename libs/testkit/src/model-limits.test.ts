@@ -261,7 +261,7 @@ describe('a streamed answer', () => {
     });
     await open({
       workflows: [definition],
-      onDelta: ({ delta }) => void (delta.kind === 'text' && reported.push(delta.text)),
+      onDelta: ({ delta }) => void (delta.kind === 'text' && reported.push(delta.text ?? '')),
     });
     const run = await world.start(definition, {});
     expect(await run.result()).toEqual({ text: 'It comes in pieces.' });

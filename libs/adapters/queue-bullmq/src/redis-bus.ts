@@ -4,6 +4,7 @@
  * isn't lost, and are dropped between attempts; subscriptions are restored with the connection.
  */
 
+import type { ChainableCommander, Redis } from 'ioredis';
 import { addressOf, type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 
 /** Longest wait of `subscribe` for the server; the subscription continues in the background. */
@@ -18,6 +19,8 @@ export interface RedisBusOptions {
   readonly tls?: ConnectionOptions['tls'];
   /** Published messages without an answer; beyond it messages are dropped. */
   readonly messagesInFlightMax: number;
+  /** Called whenever subscriptions hold again after a connection was made: what was sent meanwhile is lost. */
+  readonly onReady?: () => void;
 }
 
 type Listener = (message: Buffer) => void;
@@ -30,6 +33,7 @@ export class RedisBus {
   readonly #listeners = new Map<string, Set<Listener>>();
   #publisher: Connection | undefined;
   #subscriber: Connection | undefined;
+  #asker: Connection | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #inFlight = 0;
   #isClosed = false;
@@ -45,7 +49,12 @@ export class RedisBus {
     return openConnection({ url, tls, patience, silenceMs: BUS_SILENCE_MS });
   }
 
-  publish(channel: string, message: string | Buffer): void {
+  /** `first`: commands that the server runs before it, in one transaction. */
+  publish(
+    channel: string,
+    message: string | Buffer,
+    first?: (commands: ChainableCommander) => ChainableCommander,
+  ): void {
     if (this.#isClosed) return;
     this.#publisher ??= this.#open('briefly');
     this.#heartbeat ??= setInterval(() => this.#beat(), BUS_HEARTBEAT_MS).unref();
@@ -55,7 +64,15 @@ export class RedisBus {
     const answered = (): void => {
       this.#inFlight -= 1;
     };
-    redis.publish(channel, message).then(answered, answered);
+    const sent =
+      first === undefined ? redis.publish(channel, message) : first(redis.multi()).publish(channel, message).exec();
+    sent.then(answered, answered);
+  }
+
+  /** Fails when nothing can be sent now. */
+  ask<T>(work: (redis: Redis) => Promise<T>): Promise<T> {
+    this.#asker ??= this.#open('briefly');
+    return work(this.#asker.redis);
   }
 
   /** Resolves once the server has subscribed, or after `SUBSCRIBE_WAIT_MS` in any case, to a function that ends the subscription. */
@@ -85,6 +102,7 @@ export class RedisBus {
     this.#listeners.clear();
     this.#publisher?.close();
     this.#subscriber?.close();
+    this.#asker?.close();
   }
 
   /** A replica takes messages without an error, and nobody else hears them: both connections look up the name again. */
@@ -107,6 +125,8 @@ export class RedisBus {
       reportAll(this.#listeners.get(channel.toString()) ?? [], message),
     );
     this.#heartbeat ??= setInterval(() => this.#beat(), BUS_HEARTBEAT_MS).unref();
+    // ioredis has sent the subscriptions again by then; the server answers in order.
+    connection.redis.on('ready', () => void connection.redis.ping().then(this.#options.onReady, () => {}));
     this.#subscriber = connection;
     return connection;
   }

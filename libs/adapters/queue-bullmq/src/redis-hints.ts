@@ -1,11 +1,10 @@
 /**
  * Owns the HintBus on Redis: the first hint is sent at the end of its turn of the event loop, those of the next milliseconds together, one
- * message per topic; and the WatchBus on Redis, with one channel per workflow. Must not wait for Redis or fail with it: what can't be sent
- * is dropped.
+ * message per topic. Must not wait for Redis or fail with it: what can't be sent is dropped.
  */
 
-import type { Partition, WorkflowId } from '@tidemark/core';
-import type { HintBus, HintTopic, WatchBus } from '@tidemark/ports';
+import type { Partition } from '@tidemark/core';
+import type { HintBus, HintTopic } from '@tidemark/ports';
 import type { ConnectionOptions } from './connection.ts';
 import { decodePartitions, encodePartitions } from './partition-set.ts';
 import { RedisBus } from './redis-bus.ts';
@@ -16,8 +15,6 @@ const HINTED_PARTITIONS_PER_MESSAGE_MAX = 4_096;
 export const HINT_PERIOD_MS = 4;
 /** Published messages without an answer; beyond it hints are dropped (the sweep makes up for them). */
 const HINT_MESSAGES_IN_FLIGHT_MAX = 1_024;
-/** Messages to watchers without an answer; beyond it they are dropped. */
-const WATCH_MESSAGES_IN_FLIGHT_MAX = 4_096;
 
 export interface RedisHintsOptions {
   readonly url: string;
@@ -90,15 +87,4 @@ class RedisHints implements HintBus {
       this.#bus.publish(this.#channel(topic), message);
     }
   }
-}
-
-/** Returns at once; throws `ConfigError` for an address that isn't one. */
-export function openRedisWatch({ url, tls, prefix }: RedisHintsOptions): WatchBus {
-  const bus = new RedisBus({ url, tls, messagesInFlightMax: WATCH_MESSAGES_IN_FLIGHT_MAX });
-  const channelOf = (workflow: WorkflowId): string => `${prefix}:watch:${workflow}`;
-  return {
-    publish: (workflow, message) => bus.publish(channelOf(workflow), message),
-    subscribe: (workflow, listener) => bus.subscribe(channelOf(workflow), (message) => listener(message.toString())),
-    close: () => bus.close(),
-  };
 }

@@ -2,7 +2,7 @@
 
 import { watchBusContract } from '@tidemark/testkit/contracts/watch-bus';
 import { describeServers, freshRedisPrefix } from '@tidemark/testkit/suites';
-import { openRedisWatch } from './redis-hints.ts';
+import { openRedisWatch } from './redis-watch.ts';
 
 describeServers('redis watch', ['redis'], ({ redis: url }) => {
   watchBusContract('redis', async () => {

@@ -23,4 +23,5 @@ export function script(lua: string): Script {
 }
 
 /** The script that these files make, one after the other: those before the last one have functions that scripts share. */
-export const scriptOf = (...files: readonly URL[]): Script => script(files.map((file) => readFileSync(file, 'utf8')).join('\n'));
+export const scriptOf = (...files: readonly URL[]): Script =>
+  script(files.map((file) => readFileSync(file, 'utf8')).join('\n'));

@@ -77,7 +77,7 @@ export type {
   ToolSpec,
   Usage,
 } from './definition/model.ts';
-export type { ModelChunk } from './definition/model-chunk.ts';
+export type { CallDelta, ModelChunk } from './definition/model-chunk.ts';
 export type { ShadowDefinition } from './definition/shadow-definition.ts';
 export type { StartOptions } from './definition/start-options.ts';
 export { EffectError, FatalError, NotDoneError, ParkError } from './definition/step-errors.ts';

@@ -66,8 +66,21 @@ export type {
   TaskCommit,
 } from './history-store.ts';
 export { isInClear, isLoopback } from './in-clear.ts';
-export type { HintBus, HintTopic, WatchBus } from './job-queue.ts';
-export { type ConsumeOptions, type Consumer, type Job, type JobQueue, type Route, routeKey } from './job-queue.ts';
+export {
+  type ConsumeOptions,
+  type Consumer,
+  type HintBus,
+  type HintTopic,
+  type Job,
+  type JobQueue,
+  type Keeping,
+  type Route,
+  routeKey,
+  WATCH_KEPT_IN_MEMORY_MAX_BYTES,
+  WATCH_KEPT_MAX_BYTES,
+  WATCH_KEPT_MS,
+  type WatchBus,
+} from './job-queue.ts';
 export type { AppliedBatch, KeyBatch, KeyChange, KeyIndex, KeyOffsets, KeyPage, KeyTopic } from './key-index.ts';
 export {
   DATA_KEY_BYTES,

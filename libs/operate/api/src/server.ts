@@ -276,7 +276,7 @@ function serveStream(
         }));
         if (following === null) return reply.code(204).header('cache-control', 'no-store').send();
         reply.hijack();
-        const sink = streams.open(reply.raw);
+        const sink = streams.open(reply.raw, stream.formOf?.(call.query));
         reauthorise({ authenticator: options.authenticator, credentials: credentialsOf(request), principal, sink });
         await following(sink).catch((error: unknown) => sink.fail(error, options.onError));
       } finally {

@@ -3,7 +3,7 @@
 import type { Principal } from '@tidemark/ports';
 import type { z } from 'zod';
 import type { Backend } from './backend.ts';
-import type { EventSink } from './events/sink.ts';
+import type { EventSink, SinkForm } from './events/sink.ts';
 import type { Streams } from './events/streams.ts';
 import type { Redaction } from './redaction.ts';
 import type { Listed, ParsedBy, RouteFacts } from './route.ts';
@@ -33,12 +33,15 @@ export interface StreamRoute<
   readonly events: Readonly<Record<string, { readonly schema: z.ZodType; readonly about: string }>>;
   /** It ends by itself, and says so with 204. */
   readonly mayEnd: boolean;
+  /** Another form than events of this API, if the query asks for one. */
+  readonly formOf?: ((query: ParsedBy<Q>) => SinkForm | undefined) | undefined;
   /** An error before the first event is answered as a problem. */
   readonly follow: (call: Follow<ParsedBy<P>, ParsedBy<Q>>) => Promise<Following>;
 }
 
 /** A stream of which only the declaration is known. */
-export interface AnyStream extends Omit<StreamRoute, 'follow'>, Listed {
+export interface AnyStream extends Omit<StreamRoute, 'follow' | 'formOf'>, Listed {
+  formOf?(query: never): SinkForm | undefined;
   follow(call: Follow<never, never>): Promise<Following>;
 }
 

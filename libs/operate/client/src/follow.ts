@@ -21,7 +21,7 @@ export interface FollowOptions {
 }
 
 /** Refusals that end a connection which had been accepted. The next one is judged by itself, with another token where there is one. */
-const REAUTHENTICATED: ReadonlySet<string> = new Set(['credentials-expired', 'rights-changed']);
+const MAY_RETURN: ReadonlySet<string> = new Set(['credentials-expired', 'rights-changed', 'reader-slow']);
 
 interface Asked {
   readonly params?: Readonly<Record<string, unknown>> | undefined;
@@ -34,7 +34,7 @@ export async function* follow<E extends StreamEndpoint>(
   endpoint: E,
   { params, query }: Asked,
   { signal, onLost }: FollowOptions,
-): AsyncGenerator<EventOf<E>> {
+): AsyncGenerator<EventOf<E> & { readonly id?: string }> {
   const address = wire.address(endpoint.replace('GET ', ''), params, query);
   let lastId: string | undefined;
   const isOver = (): boolean => signal?.aborted === true;
@@ -49,11 +49,11 @@ export async function* follow<E extends StreamEndpoint>(
         if (name === 'end') return;
         if (name === 'problem') {
           const problem = new TidemarkApiError(JSON.parse(data) as TidemarkApiError & { readonly detail: string });
-          if (!REAUTHENTICATED.has(problem.code)) throw problem;
+          if (!MAY_RETURN.has(problem.code)) throw problem;
           lost = problem;
           break;
         }
-        yield { name, data: JSON.parse(data) as unknown } as EventOf<E>;
+        yield { name, data: JSON.parse(data) as unknown, ...(id !== undefined && { id }) } as EventOf<E>;
         if (id !== undefined) lastId = id;
       }
     } catch (error) {

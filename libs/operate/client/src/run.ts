@@ -81,14 +81,22 @@ export class Run {
 
   /**
    * Yields its accepted events from position `from` on (1 when absent), each once and in order, over as many connections as it takes; ends
-   * when the workflow has ended. With `deltas` it also yields what models answer, as it comes.
+   * when the workflow has ended.
    */
-  events(
-    options: FollowOptions & { readonly from?: number; readonly deltas?: boolean } = {},
-  ): AsyncGenerator<EventOf<`GET ${One}/events`>> {
-    const { from = 1, deltas = false, ...how } = options;
-    const query = { from, deltas: deltas ? ('true' as const) : ('false' as const) };
-    return follow(this.#wire, 'GET /v1/workflows/{workflow}/events', { params: this.#params, query }, how);
+  events(options: FollowOptions & { readonly from?: number } = {}): AsyncGenerator<EventOf<`GET ${One}/events`>> {
+    const { from = 1, ...how } = options;
+    return follow(this.#wire, 'GET /v1/workflows/{workflow}/events', { params: this.#params, query: { from } }, how);
+  }
+
+  /**
+   * Yields what its streamed model calls say, as it comes, over as many connections as it takes: a `reset` voids what came of the call
+   * before, and an `answer` stands for all of it. `from`: an id of an earlier item, after which to continue. Ends when the workflow has.
+   */
+  stream(
+    options: FollowOptions & { readonly from?: string } = {},
+  ): AsyncGenerator<EventOf<`GET ${One}/stream`> & { readonly id?: string }> {
+    const { from, ...how } = options;
+    return follow(this.#wire, 'GET /v1/workflows/{workflow}/stream', { params: this.#params, query: { from } }, how);
   }
 
   /** Counts once for its key. Without one it gets a random key, so that the client can repeat a lost attempt. */

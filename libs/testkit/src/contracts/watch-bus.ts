@@ -1,7 +1,7 @@
 /** Owns the contract suite of WatchBus: the same tests for every adapter. `another` opens one in what stands for a second process. */
 
 import type { WorkflowId } from '@tidemark/core';
-import type { WatchBus } from '@tidemark/ports';
+import { WATCH_KEPT_MAX_BYTES, type WatchBus } from '@tidemark/ports';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 
@@ -24,7 +24,7 @@ export function watchBusContract(name: string, open: () => Promise<OpenedWatchBu
     /** Repeats it until it is heard: the first messages may be lost while connections are made. */
     const heard = (bus: WatchBus, messages: readonly string[]) =>
       eventually(() => {
-        if (messages.length === 0) bus.publish(W1, 'hello');
+        if (messages.length === 0) bus.publish(W1, 'hello', 'none');
         return messages.length > 0;
       });
 
@@ -36,10 +36,46 @@ export function watchBusContract(name: string, open: () => Promise<OpenedWatchBu
       await other.subscribe(W2, (message) => elsewhere.push(message));
       await heard(opened.bus, reported);
       const texts = Array.from({ length: 100 }, (_, at) => `piece ${at}`);
-      for (const text of texts) opened.bus.publish(W1, text);
+      for (const text of texts) opened.bus.publish(W1, text, 'none');
       await eventually(() => reported.at(-1) === 'piece 99');
       expect(reported.filter((text) => text !== 'hello')).toEqual(texts);
       expect(elsewhere).toEqual([]);
+    });
+
+    test('what is kept reaches who comes later, before what comes; a new beginning and the bound of bytes drop the oldest', async () => {
+      const later = async (): Promise<string[]> => {
+        const other = await opened.another();
+        const reported: string[] = [];
+        await other.subscribe(W1, (message) => reported.push(message));
+        return reported;
+      };
+      const first: string[] = [];
+      await opened.bus.subscribe(W1, (message) => first.push(message));
+      await heard(opened.bus, first);
+      for (const text of ['a', 'b']) opened.bus.publish(W1, text, 'more');
+      opened.bus.publish(W1, 'for now', 'none');
+      await eventually(() => first.includes('for now'));
+      const second = await later();
+      opened.bus.publish(W1, 'c', 'more');
+      await eventually(() => second.includes('c'));
+      expect(second).toEqual(['a', 'b', 'c']);
+      opened.bus.publish(W1, 'd', 'anew');
+      await eventually(() => second.includes('d'));
+      const third = await later();
+      opened.bus.publish(W1, 'e', 'more');
+      await eventually(() => third.includes('e'));
+      expect(third).toEqual(['d', 'e']);
+      const large = 'x'.repeat(60_000);
+      for (let bytes = 0; bytes <= WATCH_KEPT_MAX_BYTES; bytes += large.length) {
+        opened.bus.publish(W1, large, 'more');
+        await eventually(() => third.at(-1) === large);
+      }
+      opened.bus.publish(W1, 'f', 'more');
+      await eventually(() => third.at(-1) === 'f');
+      const fourth = await later();
+      await eventually(() => fourth.at(-1) === 'f');
+      expect(fourth).not.toContain('e');
+      expect(fourth.length).toBeGreaterThan(10);
     });
 
     test('a subscription that has ended hears nothing more; another of the same workflow does', async () => {
@@ -49,15 +85,15 @@ export function watchBusContract(name: string, open: () => Promise<OpenedWatchBu
       await heard(opened.bus, reported);
       await end();
       const before = ended.length;
-      opened.bus.publish(W1, 'after');
+      opened.bus.publish(W1, 'after', 'none');
       await eventually(() => reported.includes('after'));
       expect(ended.slice(before)).not.toContain('after');
     });
 
     test('what nobody watches is dropped without a word, also once it is closed', async () => {
-      opened.bus.publish(W1, 'nobody');
+      opened.bus.publish(W1, 'nobody', 'more');
       await opened.bus.close();
-      opened.bus.publish(W1, 'nobody');
+      opened.bus.publish(W1, 'nobody', 'more');
     });
   });
 }

@@ -82,7 +82,7 @@ export async function claimedRun(
       input: () => content.input,
       state: () => stream.speculative,
       applied: async () => {},
-      onDelta: () => {},
+      onStream: () => ({ onDelta: () => {}, end: () => {} }),
     }),
     recovery: options.recovery,
     readHead: async () => ({ step: 'a', effects: options.head ?? [] }),

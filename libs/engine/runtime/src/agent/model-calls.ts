@@ -23,6 +23,7 @@ import type {
   EffectDefinition,
   Model,
   ModelAnswer,
+  ModelDelta,
   ModelPrompt,
   ModelRequest,
   PreparedCall,
@@ -348,7 +349,7 @@ class ModelCall {
   }
 
   async #call(context: EffectContext): Promise<Json> {
-    const { ports, onDelta } = this.#dependencies;
+    const { ports, state, onStream } = this.#dependencies;
     const { model, tools = [], responseSchema = null, settings = null, rawPrompt, isStreamed = false } = this.#request;
     const prompt: ModelPrompt = {
       messages: [...(this.#bundle?.messages ?? []), ...(this.#request.messages ?? [])],
@@ -358,22 +359,18 @@ class ModelCall {
       settings,
     };
     const startedMs = ports.clock.monotonicMs();
-    const answer = await model.answer(
-      prompt,
-      {
-        key: context.key,
-        signal: context.signal,
-        onDelta: (delta) => {
-          context.heartbeat();
-          onDelta(this.#task, delta);
-        },
-      },
-      isStreamed,
-    );
+    const stream = isStreamed ? onStream(this.#task, context.key, state().position) : undefined;
+    const onDelta = (delta: ModelDelta): void => {
+      context.heartbeat();
+      stream?.onDelta(delta);
+    };
+    const { key, signal } = context;
+    const answer = await model.answer(prompt, { key, signal, onDelta }, isStreamed).finally(stream?.end);
     const { usage } = answer;
     const latencyMs = Math.round(ports.clock.monotonicMs() - startedMs);
     const costMicros = model.costMicros(usage) ?? 0;
-    return toJson({ ...answer, costMicros, latencyMs }, `answer of ${describe(model)}`);
+    const recorded = { ...answer, costMicros, latencyMs, ...(isStreamed && { isStreamed }) };
+    return toJson(recorded, `answer of ${describe(model)}`);
   }
 }
 

@@ -13,7 +13,7 @@ import {
   type TaskId,
 } from '@tidemark/core';
 import type { ProjectionStore } from '@tidemark/ports';
-import type { Definition, ModelDelta } from '../definition/index.ts';
+import type { CallStream, Definition } from '../definition/index.ts';
 import { ContendedError, type ModelRequest, NotDoneError, ParkError, type Usage } from '../definition/index.ts';
 import type { WorkflowContext } from '../history/index.ts';
 import type { Ports } from '../kernel/index.ts';
@@ -40,8 +40,8 @@ export interface ModelDependencies {
   readonly state: () => StreamState;
   /** Resolves once rows have everything that this holder has written. */
   readonly applied: () => Promise<void>;
-  /** Reports pieces of answers to those who watch. */
-  readonly onDelta: (task: TaskId, delta: ModelDelta) => void;
+  /** Begins an attempt at a streamed call, for those who watch. */
+  readonly onStream: (task: TaskId, call: EffectKey, attempt: number) => CallStream;
 }
 
 export class ModelReservation {

@@ -1,8 +1,9 @@
-/** Owns what is sent to those who watch a workflow while a step runs. Nothing of it is stored. */
+/** Owns what is sent to those who watch a workflow while a step runs. Nothing of it is in the log. */
 
-import type { TaskId, WorkflowId } from '@tidemark/core';
+import type { EffectKey, Epoch, TaskId, WorkflowId } from '@tidemark/core';
+import type { Keeping } from '@tidemark/ports';
 import type { Progress } from './definition.ts';
-import type { ModelDelta } from './model.ts';
+import type { ModelDelta, ModelToolCall } from './model.ts';
 
 /**
  * Shortest time between two reports of one task's progress, in milliseconds; longest text of a report, in characters; and tasks whose
@@ -11,6 +12,8 @@ import type { ModelDelta } from './model.ts';
 export const PROGRESS_PERIOD_MS = 100;
 export const PROGRESS_TEXT_MAX_CHARS = 500;
 export const PROGRESS_TASKS_MAX_COUNT = 1_000;
+/** Most characters of one piece of a streamed call. */
+const PIECE_MAX_CHARS = 16_384;
 
 /** The progress of a step. */
 export type ProgressDelta = Progress & { readonly kind: 'progress'; readonly step: string };
@@ -21,12 +24,76 @@ export interface WaitDelta {
   readonly text: string;
 }
 
+/** A piece of a streamed model call, and its place: whoever has all pieces of an attempt in order has what the model said. */
+export interface CallDelta {
+  readonly kind: 'reset' | ModelDelta['kind'];
+  readonly call: EffectKey;
+  /** The run's position as this attempt at the call began: a later attempt has a greater one. */
+  readonly attempt: number;
+  /** 0, 1, 2 … within the attempt, which begins with a `reset`: what earlier attempts said no longer counts. */
+  readonly index: number;
+  /** Orders all pieces of the run: the lease under which it came, and 1, 2, 3 … within it. */
+  readonly epoch: Epoch;
+  readonly number: number;
+  readonly text?: string;
+  readonly toolCall?: ModelToolCall;
+}
+
 /** A piece of a model's answer as it arrives, a step's progress, or a wait. */
 export interface ModelChunk {
   readonly workflow: WorkflowId;
   /** Null: the workflow itself waits, before a step continues. */
   readonly task: TaskId | null;
-  readonly delta: ModelDelta | ProgressDelta | WaitDelta;
+  readonly delta: CallDelta | ProgressDelta | WaitDelta;
+}
+
+/** Where the pieces of one attempt at a call go. What comes after its end is dropped: a call that was given up may still speak. */
+export interface CallStream {
+  readonly onDelta: (delta: ModelDelta) => void;
+  readonly end: () => void;
+}
+
+/** Numbers the pieces of the streamed calls under one lease. */
+export class CallPieces {
+  readonly #epoch: Epoch;
+  readonly #report: (task: TaskId, delta: CallDelta, keeping: Keeping) => void;
+  #number = 0;
+  #openCount = 0;
+
+  constructor(epoch: Epoch, report: (task: TaskId, delta: CallDelta, keeping: Keeping) => void) {
+    this.#epoch = epoch;
+    this.#report = report;
+  }
+
+  begin(task: TaskId, call: EffectKey, attempt: number): CallStream {
+    let [index, isOver] = [0, false];
+    const report = (piece: Pick<CallDelta, 'kind' | 'text' | 'toolCall'>, keeping: Keeping): void => {
+      const place = { call, attempt, index: index++, epoch: this.#epoch, number: ++this.#number };
+      this.#report(task, { ...piece, ...place }, keeping);
+    };
+    // Those who come later need nothing of before when no other call is open.
+    report({ kind: 'reset' }, this.#openCount++ === 0 ? 'anew' : 'more');
+    return {
+      onDelta: (delta) => {
+        if (!isOver) for (const piece of piecesOf(delta)) report(piece, 'more');
+      },
+      end: () => {
+        if (!isOver) this.#openCount--;
+        isOver = true;
+      },
+    };
+  }
+}
+
+/** In pieces of bounded size; a tool call that is too large for one comes with the recorded answer alone. */
+function* piecesOf(delta: ModelDelta): Generator<Pick<CallDelta, 'kind' | 'text' | 'toolCall'>> {
+  const { kind } = delta;
+  if (delta.kind === 'tool-call') {
+    if (JSON.stringify(delta.call).length <= PIECE_MAX_CHARS) yield { kind, toolCall: delta.call };
+    return;
+  }
+  const { text } = delta;
+  for (let at = 0; at < text.length; at += PIECE_MAX_CHARS) yield { kind, text: text.slice(at, at + PIECE_MAX_CHARS) };
 }
 
 /** Limits reports of progress: each is well formed and short, and a task has no more of them than a person could read. */

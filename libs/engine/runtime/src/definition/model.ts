@@ -38,6 +38,8 @@ export interface ModelAnswer {
   readonly latencyMs: number;
   /** What else the provider's answer has (reasoning, sources, its own ids), in the provider's form, for the next request to it. */
   readonly detail: Json;
+  /** It was asked for as a stream, which people may follow. */
+  readonly isStreamed?: true | undefined;
 }
 
 /** A tool that the model may call. */
@@ -66,7 +68,7 @@ export interface ModelContext {
   readonly key: EffectKey;
   /** Aborts on time-out and when the lease is lost. */
   readonly signal: AbortSignal;
-  /** Sends each piece of the answer to those who watch. Pieces are not stored: the whole answer is. */
+  /** Sends each piece of the answer to those who watch. Pieces are kept for minutes: the whole answer is recorded. */
   readonly onDelta: (delta: ModelDelta) => void;
 }
 
@@ -93,7 +95,7 @@ export interface Model {
     prompt: ModelPrompt,
     context: ModelContext,
     isStreamed: boolean,
-  ) => Promise<Omit<ModelAnswer, 'latencyMs' | 'costMicros'>>;
+  ) => Promise<Omit<ModelAnswer, 'latencyMs' | 'costMicros' | 'isStreamed'>>;
 }
 
 /** One call by a step. Everything but the bundle's content identifies the question: a retry gets the recorded bundle. */

@@ -46,7 +46,7 @@ it.each([true, false])(
     const watch = new SealedWatch(wire, keys(isAtHand));
     const reported: string[] = [];
     await watch.subscribe(W, (message) => reported.push(message));
-    for (const part of parts) watch.publish(W, part);
+    for (const part of parts) watch.publish(W, part, 'more');
     await eventually(async () => reported.length === parts.length);
     expect(reported).toEqual(parts);
     expect(sent).toHaveLength(parts.length);
@@ -56,12 +56,12 @@ it.each([true, false])(
 
 it('is not sent without a key, and not told where it can’t be opened, was moved, or came in the clear', async () => {
   const watch = new SealedWatch(wire, keys(false, false));
-  watch.publish(W, 'never');
+  watch.publish(W, 'never', 'none');
   const reported: string[] = [];
   const able = new SealedWatch(wire, keys(true));
   await able.subscribe(W, (message) => reported.push(message));
-  for (const message of ['plain', sealText('of another', 'watch/v', KEY)]) wire.publish(W, message);
-  able.publish(W, 'last');
+  for (const message of ['plain', sealText('of another', 'watch/v', KEY)]) wire.publish(W, message, 'none');
+  able.publish(W, 'last', 'none');
   await eventually(async () => reported.length > 0);
   expect(reported).toEqual(['last']);
   expect(sent.join()).not.toContain('never');

@@ -6,11 +6,16 @@
 import { KeyObject } from 'node:crypto';
 import { openText, type SealingKey, sealText, textSealedWith } from '@tidemark/codec';
 import type { WorkflowId } from '@tidemark/core';
-import type { WatchBus } from '@tidemark/ports';
+import type { Keeping, WatchBus } from '@tidemark/ports';
 import { isKeyOf } from './key-owner.ts';
 import type { WorkflowKeys } from './workflow-keys.ts';
 
 type Keys = Pick<WorkflowKeys, 'peek' | 'inUse' | 'opening'>;
+
+interface Sending {
+  readonly message: string;
+  readonly keeping: Keeping;
+}
 
 export class SealedWatch implements WatchBus {
   readonly #inner: WatchBus;
@@ -23,17 +28,17 @@ export class SealedWatch implements WatchBus {
     this.#keys = keys;
   }
 
-  publish(workflow: WorkflowId, message: string): void {
+  publish(workflow: WorkflowId, message: string, keeping: Keeping): void {
     const before = this.#waiting.get(workflow);
     const key = before === undefined ? this.#keys.peek({ workflow }) : undefined;
-    if (key === undefined) this.#sendLater(workflow, message, before ?? Promise.resolve());
-    else this.#send(workflow, message, key);
+    if (key === undefined) this.#sendLater(workflow, before ?? Promise.resolve(), { message, keeping });
+    else this.#send(workflow, { message, keeping }, key);
   }
 
-  #sendLater(workflow: WorkflowId, message: string, before: Promise<void>): void {
+  #sendLater(workflow: WorkflowId, before: Promise<void>, sending: Sending): void {
     const sent = before
       .then(() => this.#keys.inUse(workflow))
-      .then((found) => found && this.#send(workflow, message, found))
+      .then((found) => found && this.#send(workflow, sending, found))
       .catch(() => {})
       .then(() => {
         if (this.#waiting.get(workflow) === sent) this.#waiting.delete(workflow);
@@ -41,8 +46,8 @@ export class SealedWatch implements WatchBus {
     this.#waiting.set(workflow, sent);
   }
 
-  #send(workflow: WorkflowId, message: string, key: SealingKey): void {
-    this.#inner.publish(workflow, sealText(message, placeOf(workflow), key));
+  #send(workflow: WorkflowId, { message, keeping }: Sending, key: SealingKey): void {
+    this.#inner.publish(workflow, sealText(message, placeOf(workflow), key), keeping);
   }
 
   /** Delivers messages one after the other, in their order. */

@@ -17,7 +17,15 @@ import {
   uuidv7,
   type WorkflowId,
 } from '@tidemark/core';
-import { type Announcement, type Consumer, type Job, type Route, routeKey, type StreamSnapshot } from '@tidemark/ports';
+import {
+  type Announcement,
+  type Consumer,
+  type Job,
+  type Keeping,
+  type Route,
+  routeKey,
+  type StreamSnapshot,
+} from '@tidemark/ports';
 import { ModelCalls } from '../agent/index.ts';
 import {
   type BulkHost,
@@ -27,7 +35,7 @@ import {
   type ScheduleHost,
   scheduleDefinition,
 } from '../control/index.ts';
-import { type Definition, type ModelChunk, ProgressGate } from '../definition/index.ts';
+import { CallPieces, type Definition, type ModelChunk, ProgressGate } from '../definition/index.ts';
 import { type CallEffect, Drain } from '../effects/index.ts';
 import { checkSecrets, ownerOf, withSealedFields, withSecrets } from '../encryption/index.ts';
 import { Applied, definitionFor, routesOf, StreamContent } from '../history/index.ts';
@@ -317,11 +325,12 @@ export class Worker {
     const leased = new LeasedReads({ ...dependencies, applied: this.#applied, partition, fork: content.fork });
     const applied = (): Promise<void> => leased.settled();
     const progressed = new ProgressGate();
-    const report = (task: TaskId | null, delta: ModelChunk['delta']): void => {
+    const report = (task: TaskId | null, delta: ModelChunk['delta'], keeping: Keeping = 'none'): void => {
       const reported = { workflow: state.workflow, task, delta };
       this.#options.onDelta?.(reported);
-      ports.watch?.publish(state.workflow, JSON.stringify(reported));
+      ports.watch?.publish(state.workflow, JSON.stringify(reported), keeping);
     };
+    const pieces = new CallPieces(stream.confirmed.epoch, report);
     runner = new WorkflowRunner({
       ports,
       definition,
@@ -346,7 +355,7 @@ export class Worker {
         input: () => content.input,
         state: () => stream.speculative,
         applied,
-        onDelta: report,
+        onStream: (...call) => pieces.begin(...call),
       }),
       recovery: ports.recovery,
       readHead: () => leased.head(),

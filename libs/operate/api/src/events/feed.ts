@@ -7,9 +7,25 @@
  */
 
 import { maskSecretsIn, payloadText } from '@tidemark/codec';
-import { isClosed, isoTime, type Offset, type Position, type StreamState, type WorkflowId } from '@tidemark/core';
+import {
+  type Epoch,
+  type EventType,
+  isClosed,
+  isOpen,
+  isoTime,
+  type Offset,
+  type Position,
+  type StreamState,
+  type WorkflowId,
+} from '@tidemark/core';
 import type { StoredRecord } from '@tidemark/ports';
-import { type AcceptedEvent, StreamFold, type StreamPlacement } from '@tidemark/runtime';
+import {
+  type AcceptedEvent,
+  MODEL_OPERATION,
+  type ModelAnswer,
+  StreamFold,
+  type StreamPlacement,
+} from '@tidemark/runtime';
 import type { Redaction } from '../redaction.ts';
 import { reportedControl } from '../shapes/control.ts';
 import { type EventSink, eventBytes } from './sink.ts';
@@ -20,6 +36,15 @@ const STREAMED_PAYLOAD_MAX_CHARS = 128 * 1_024;
 const FEED_KEPT_MAX_COUNT = 64;
 const FEED_KEPT_MAX_CHARS = 64 * 1_024;
 
+/** The outcome of a model call. */
+export interface SettledCall {
+  readonly call: string;
+  readonly task: string;
+  readonly position: number;
+  /** Undefined: the call failed. */
+  readonly answer?: Pick<ModelAnswer, 'text' | 'toolCalls' | 'finishReason'>;
+}
+
 /** An event as it is sent, encoded once for all followers. */
 export class SentEvent {
   readonly position: Position;
@@ -27,11 +52,22 @@ export class SentEvent {
   readonly #event: AcceptedEvent;
   /** By what its readers may see. */
   readonly #bytes = new Map<string, Buffer>();
+  #settled: { readonly call: SettledCall | undefined } | undefined;
 
   constructor(event: AcceptedEvent) {
     this.#event = event;
     this.position = event.position;
     this.chars = event.payload.length;
+  }
+
+  get type(): EventType {
+    return this.#event.envelope.type;
+  }
+
+  /** The streamed model call that it gives its outcome; undefined: it does not. */
+  get settled(): SettledCall | undefined {
+    this.#settled ??= { call: settledBy(this.#event) };
+    return this.#settled.call;
   }
 
   bytes(redaction: Redaction): Buffer {
@@ -65,20 +101,64 @@ function contentOf(payload: Uint8Array): object {
   return { payload: JSON.parse(maskSecretsIn(payloadText(payload))) as unknown };
 }
 
+/** Whether a call that failed was streamed isn't recorded, and makes no difference to those who have seen nothing of it. */
+function settledBy({ position, envelope, payload }: AcceptedEvent): SettledCall | undefined {
+  if (envelope.type !== 'EffectResolved') return undefined;
+  const { operation, outcome, key: call, task } = envelope.control;
+  if (operation !== MODEL_OPERATION) return undefined;
+  if (outcome === 'failed') return { call, task, position };
+  const { response } = JSON.parse(maskSecretsIn(payloadText(payload))) as { readonly response?: Partial<ModelAnswer> };
+  if (response?.isStreamed !== true) return undefined;
+  const { text = '', toolCalls = [], finishReason = 'other' } = response;
+  return { call, task, position, answer: { text, toolCalls, finishReason } };
+}
+
+/** A reader of a workflow's events, in whichever form it gets them. */
 export interface Follower {
   readonly sink: EventSink;
-  readonly redaction: Redaction;
   /** Whose share of the memory for content the reading of its history takes. */
   readonly whose: string | null;
   /** The position that it is to receive next. */
   next: number;
+  event(event: SentEvent): void;
+  /** It has received all that the feed has. */
+  onLive?(feed: Feed): void;
+  /** Nothing more will come. */
+  end(position: number): void;
+}
+
+/** Receives the events as they are. */
+export class EventFollower implements Follower {
+  readonly sink: EventSink;
+  readonly whose: string | null;
+  next: number;
+  readonly #redaction: Redaction;
+
+  constructor(
+    sink: EventSink,
+    { whose, next, redaction }: Pick<Follower, 'whose' | 'next'> & { redaction: Redaction },
+  ) {
+    this.sink = sink;
+    this.whose = whose;
+    this.next = next;
+    this.#redaction = redaction;
+  }
+
+  event(event: SentEvent): void {
+    this.sink.write(event.bytes(this.#redaction));
+  }
+
+  end(position: number): void {
+    this.sink.write(eventBytes('end', JSON.stringify({ position })));
+    this.sink.end();
+  }
 }
 
 /** Sends it the event of that position, and nothing else. */
 export function report(follower: Follower, event: SentEvent): void {
   if (event.position !== follower.next) return;
   follower.next = event.position + 1;
-  follower.sink.write(event.bytes(follower.redaction));
+  follower.event(event);
 }
 
 export class Feed {
@@ -90,6 +170,7 @@ export class Feed {
   /** Includes those that catch up. */
   readonly #followers = new Set<Follower>();
   readonly #failed = new AbortController();
+  #open: { readonly position: Position; readonly keys: ReadonlySet<string> } | undefined;
   #kept: SentEvent[] = [];
   #keptChars = 0;
   /** When its last follower left, by the caller's clock; undefined: it has some. */
@@ -109,8 +190,22 @@ export class Feed {
     return this.#fold.stream!.position;
   }
 
+  get epoch(): Epoch {
+    return this.#fold.stream!.epoch;
+  }
+
   get isOver(): boolean {
     return isClosed(this.#fold.stream!);
+  }
+
+  /** Keys of the calls that have begun and have no outcome. */
+  get openCalls(): ReadonlySet<string> {
+    const { frontier, position } = this.#fold.stream!;
+    if (this.#open?.position !== position) {
+      const effects = [...frontier.tasks].flatMap((task) => task.effects);
+      this.#open = { position, keys: new Set(effects.filter(isOpen).map(({ key }) => key)) };
+    }
+    return this.#open.keys;
   }
 
   /** Aborts, with the error, when the next event can't be read: its followers receive nothing more. */
@@ -162,18 +257,15 @@ export class Feed {
     if (follower.next < first) return false;
     for (const event of this.#kept) report(follower, event);
     if (this.isOver) this.#end(follower);
-    else this.#live.add(follower);
+    else {
+      this.#live.add(follower);
+      follower.onLive?.(this);
+    }
     return true;
   }
 
   #end(follower: Follower): void {
     this.#live.delete(follower);
-    endOf(follower, this.position);
+    follower.end(this.position);
   }
-}
-
-/** Nothing more will come. */
-export function endOf({ sink }: Follower, position: number): void {
-  sink.write(eventBytes('end', JSON.stringify({ position })));
-  sink.end();
 }

@@ -15,7 +15,9 @@ import {
 import type { ReadRequest, WorkflowSummary } from '@tidemark/ports';
 import { systemClock } from '@tidemark/runtime';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { EventFollower } from './feed.ts';
 import { Feeds } from './feeds.ts';
+import type { EventSink } from './sink.ts';
 
 const recordOf = (partition: number, offset: number, type: string, control: object, payload = '{}') => {
   const envelope = {
@@ -86,22 +88,18 @@ beforeEach(() => {
 
 afterEach(() => feeds.close());
 
+const eventsTo = (sink: object, how: { readonly whose: string | null; readonly next: number }): EventFollower =>
+  new EventFollower(sink as EventSink, { ...how, redaction: { content: true, words: true, tokens: true } });
+
 function follow(partition: number) {
   const written: string[] = [];
   const gone = new AbortController();
   const sink = { closed: gone.signal, write: (bytes: Uint8Array) => written.push(`${bytes}`), end: () => {} };
   const row = { workflow: `w${partition}`, partition, generation: 1, position: 1, closedInGeneration: null };
-  const outcome = feeds
-    .follow(row as unknown as WorkflowSummary, {
-      sink: sink as never,
-      redaction: { content: true, words: true, tokens: true },
-      whose: null,
-      next: 2,
-    })
-    .then(
-      () => 'left' as unknown,
-      (error: unknown) => error,
-    );
+  const outcome = feeds.follow(row as unknown as WorkflowSummary, eventsTo(sink, { whose: null, next: 2 })).then(
+    () => 'left' as unknown,
+    (error: unknown) => error,
+  );
   return { written, outcome, leave: () => gone.abort() };
 }
 
@@ -171,9 +169,7 @@ it('tells all of one that closed after its row was read, and then of its end', a
     unreadBytes: 0,
     end: () => {},
   };
-  await late.follow(stale as unknown as WorkflowSummary, {
-    ...{ sink: sink as never, redaction: { content: true, tokens: true, words: true }, whose: null, next: 1 },
-  });
+  await late.follow(stale as unknown as WorkflowSummary, eventsTo(sink, { whose: null, next: 1 }));
   expect(written.map((text) => /WorkflowOpened|WorkflowTerminated|event: end/.exec(text)?.[0])).toEqual([
     'WorkflowOpened',
     'WorkflowTerminated',
@@ -216,14 +212,17 @@ it('a history that nobody reads is in memory a piece at a time, counted, and is 
         this.all++;
         this.unreadBytes += bytes.length;
       },
+      get isFull() {
+        return this.unreadBytes >= 128 * 1_024;
+      },
       async drained() {
         await read.promise;
         this.unreadBytes = 0;
       },
       end: () => {},
     };
-    const follower = { redaction: { content: true, tokens: true, words: true }, whose: 'tenant acme', next: 1 };
-    return { sink, done: late.follow(row as unknown as WorkflowSummary, { ...follower, sink: sink as never }) };
+    const follower = eventsTo(sink, { whose: 'tenant acme', next: 1 });
+    return { sink, done: late.follow(row as unknown as WorkflowSummary, follower) };
   });
   const unread = () => followers.reduce((sum, { sink }) => sum + sink.unreadBytes, 0);
   await expect.poll(() => followers.every(({ sink }) => sink.all > 1)).toBe(true);

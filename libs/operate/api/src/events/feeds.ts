@@ -24,18 +24,17 @@ import {
 } from '@tidemark/ports';
 import { historyPage, openingOffset, type Ports, StreamFold, type StreamPlacement } from '@tidemark/runtime';
 import { FEED_LINGER_MS } from '../limits.ts';
-import { endOf, Feed, type Follower, report, SentEvent } from './feed.ts';
-import { aborted, type EventSink } from './sink.ts';
+import { Feed, type Follower, report, SentEvent } from './feed.ts';
+import { aborted } from './sink.ts';
 
 /** Pause between two polls of the log, and the period of polls without a hint, in milliseconds. */
 const FEED_PAUSE_MS = 5;
 const FEED_SWEEP_PERIOD_MS = 2_000;
 /** Bytes of one read of the log. */
 const FEED_READ_MAX_BYTES = 4 * 1_024 * 1_024;
-/** Bytes of one read of a follower's history, at first and while little of it is the workflow's; and unread bytes at which sending it pauses. */
+/** Bytes of one read of a follower's history, at first and while little of it is the workflow's. */
 const REPLAY_READ_MIN_BYTES = 128 * 1_024;
 const REPLAY_READ_MAX_BYTES = 1_024 * 1_024;
-const REPLAY_UNREAD_MAX_BYTES = 128 * 1_024;
 /** Followers whose history is read at once; others wait. */
 const REPLAYS_AT_ONCE = 4;
 /** Workflows whose state is fetched with one statement. */
@@ -72,7 +71,7 @@ export class Feeds {
       // It may have continued, and ended, since the row was read.
       const { position } = (await this.#ports.store.workflow(row.workflow)) ?? row;
       await this.#replay(row, follower, () => position);
-      endOf(follower, position);
+      follower.end(position);
       return;
     }
     feed.join(follower);
@@ -140,7 +139,7 @@ export class Feeds {
       } finally {
         giveBack();
       }
-      maxBytes = isFull(sink) ? REPLAY_READ_MIN_BYTES : Math.min(2 * maxBytes, REPLAY_READ_MAX_BYTES);
+      maxBytes = sink.isFull ? REPLAY_READ_MIN_BYTES : Math.min(2 * maxBytes, REPLAY_READ_MAX_BYTES);
       await sink.drained().finally(unread);
     }
   }
@@ -284,12 +283,10 @@ function sent(
     if (event === undefined) continue;
     if (event.position > last) return undefined;
     report(follower, new SentEvent(event));
-    if (isFull(follower.sink)) return (record.offset + 1) as Offset;
+    if (follower.sink.isFull) return (record.offset + 1) as Offset;
   }
   return records.length === 0 ? undefined : ((records.at(-1)!.offset + 1) as Offset);
 }
-
-const isFull = ({ unreadBytes }: EventSink): boolean => unreadBytes >= REPLAY_UNREAD_MAX_BYTES;
 
 function feedIn(loaded: readonly FoldedPartition[], row: WorkflowSummary): Feed | undefined {
   const partition = loaded.find((each) => each.partition === row.partition);

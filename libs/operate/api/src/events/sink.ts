@@ -4,7 +4,7 @@
  */
 
 import type { ServerResponse } from 'node:http';
-import { reportedOf } from '../problem.ts';
+import { type Problem, reportedOf } from '../problem.ts';
 import { SAFE_HEADERS } from '../safe-headers.ts';
 
 /** Bytes that wait for one follower; one that reads more slowly is cut off, and may reconnect for the rest. */
@@ -12,8 +12,11 @@ const FOLLOWER_BUFFER_MAX_BYTES = 512 * 1_024;
 /** Time after which a follower that was cut off reconnects, in milliseconds; the stream says so. */
 const FOLLOWER_RETRY_MS = 500;
 
+/** Unread bytes at which what a follower may take later is not written yet. */
+const FOLLOWER_FULL_BYTES = 128 * 1_024;
+
 /** One event as bytes. A follower that reconnects names the last `id` it has. */
-export const eventBytes = (name: string, data: string, id?: number): Buffer =>
+export const eventBytes = (name: string, data: string, id?: number | string): Buffer =>
   Buffer.from(`${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${data}\n\n`);
 
 const HEADERS = {
@@ -26,19 +29,27 @@ const HEADERS = {
 
 const HEARTBEAT = Buffer.from(':\n\n');
 
+/** How a stream differs from events of this API. */
+export interface SinkForm {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly problem: (problem: Problem) => Buffer;
+}
+
 export class EventSink {
   readonly #response: ServerResponse;
+  readonly #form: SinkForm | undefined;
   readonly #closed = new AbortController();
   #sentBytes = -1;
 
-  constructor(response: ServerResponse) {
+  constructor(response: ServerResponse, form?: SinkForm) {
     this.#response = response;
+    this.#form = form;
     response.once('close', () => this.#closed.abort());
     // The caller left while its stream was looked up: `close` came before anybody listened.
     if (response.destroyed || response.closed) this.#closed.abort();
     // The peer is gone; `close` follows.
     response.on('error', () => {});
-    response.writeHead(200, HEADERS);
+    response.writeHead(200, { ...HEADERS, ...form?.headers });
     response.write(`retry: ${FOLLOWER_RETRY_MS}\n\n`);
   }
 
@@ -51,8 +62,13 @@ export class EventSink {
   write(bytes: Uint8Array): void {
     const response = this.#response;
     if (response.destroyed || response.writableEnded) return;
-    response.write(bytes);
+    // A single event may be larger than that.
     if (response.writableLength > FOLLOWER_BUFFER_MAX_BYTES) response.destroy();
+    else response.write(bytes);
+  }
+
+  get isFull(): boolean {
+    return this.unreadBytes >= FOLLOWER_FULL_BYTES;
   }
 
   /** What waits to be read. */
@@ -95,12 +111,19 @@ export class EventSink {
     if (error === this.closed.reason) return;
     const reported = reportedOf(error);
     if (reported.isFault) onError?.('follow', error);
-    this.write(eventBytes('problem', JSON.stringify(reported.problem)));
+    const { problem } = reported;
+    this.write(this.#form?.problem(problem) ?? eventBytes('problem', JSON.stringify(problem)));
     this.end();
   }
 
   end(): void {
     this.#response.end();
+  }
+
+  /** Ends it where it is to be continued. In another form a proper end would say that it is whole. */
+  interrupt(): void {
+    if (this.#form === undefined) this.end();
+    else this.#response.destroy();
   }
 }
 

@@ -7,8 +7,8 @@ import { type Principal, Room } from '@tidemark/ports';
 import type { ServingProcess } from '../backend.ts';
 import { Changes } from './changes.ts';
 import { Feeds } from './feeds.ts';
-import { EventSink } from './sink.ts';
-import { Watches } from './watches.ts';
+import { Pieces } from './pieces.ts';
+import { EventSink, type SinkForm } from './sink.ts';
 
 /** Streams of server-sent events: of one principal, and in all; one tenant has as many as are still free (`Room`). */
 export const STREAMS_OF_PRINCIPAL_MAX = 2_000;
@@ -21,7 +21,7 @@ const STREAM_LIFE_MAX_MS = 3_600_000;
 export class Streams {
   readonly feeds: Feeds;
   readonly changes: Changes;
-  readonly watches: Watches;
+  readonly pieces: Pieces;
   readonly #sinks = new Map<EventSink, number>();
   /** By caller. */
   readonly #counts = new Map<string, number>();
@@ -31,7 +31,7 @@ export class Streams {
   constructor({ ports, client }: ServingProcess, room: ContentRoom, onError: (where: string, error: unknown) => void) {
     this.feeds = new Feeds(ports, room, onError);
     this.changes = new Changes(ports, onError);
-    this.watches = new Watches(client);
+    this.pieces = new Pieces(client);
     this.#heart = setInterval(() => this.#beat(performance.now()), HEARTBEAT_PERIOD_MS);
     this.#heart.unref();
   }
@@ -57,8 +57,8 @@ export class Streams {
   }
 
   /** Begins the answer. */
-  open(response: ServerResponse): EventSink {
-    const sink = new EventSink(response);
+  open(response: ServerResponse, form?: SinkForm): EventSink {
+    const sink = new EventSink(response, form);
     if (sink.closed.aborted) return sink;
     this.#sinks.set(sink, performance.now());
     sink.closed.addEventListener('abort', () => this.#sinks.delete(sink), { once: true });
@@ -67,14 +67,14 @@ export class Streams {
 
   #beat(nowMs: number): void {
     for (const [sink, sinceMs] of this.#sinks) {
-      if (nowMs - sinceMs > STREAM_LIFE_MAX_MS) sink.end();
+      if (nowMs - sinceMs > STREAM_LIFE_MAX_MS) sink.interrupt();
       else sink.heartbeat();
     }
   }
 
   async close(): Promise<void> {
     clearInterval(this.#heart);
-    for (const sink of this.#sinks.keys()) sink.end();
+    for (const sink of this.#sinks.keys()) sink.interrupt();
     await this.changes.close();
     await this.feeds.close();
   }

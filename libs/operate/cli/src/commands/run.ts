@@ -306,9 +306,9 @@ async function follow(current: Run, opened: Opened, id: string, isNew: boolean):
   const narrator = new Narrator(terminal.paintNote, { showsWorkflow: false });
   const spoken = new Spoken(terminal);
   const onLost = failIfHolderGone(opened.place, opened.held);
-  const onDelta = terminal.json ? undefined : heardBy(terminal, spoken, id);
+  const onSaid = terminal.json ? undefined : heardBy(terminal, spoken, id);
   try {
-    for await (const change of followOne(id, followed, { client, signal, onLost, onDelta, crowds: true })) {
+    for await (const change of followOne(id, followed, { client, signal, onLost, onSaid, crowds: true })) {
       spoken.end(id);
       if (isEnd(change)) {
         if (signal.aborted) break;

@@ -138,11 +138,11 @@ async function watchOne(current: Watch, target: Target, id: string): Promise<num
   if (first !== undefined) return first;
   const crowds = !terminal.json;
   const spoken = new Spoken(terminal);
-  const onDelta = heardBy(terminal, spoken, id);
+  const onSaid = heardBy(terminal, spoken, id);
   const work = async (place: Place): Promise<number | undefined> => {
     const { client } = place;
     const onLost = failIfHolderGone(place);
-    for await (const change of followOne(id, followed!, { client, signal, crowds, onDelta, onLost })) {
+    for await (const change of followOne(id, followed!, { client, signal, crowds, onSaid, onLost })) {
       report(current, spoken, id, change);
       if (isEnd(change) && !signal.aborted) return endCode(current, place, await client.run(id).get());
     }

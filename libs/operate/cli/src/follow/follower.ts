@@ -18,7 +18,7 @@ import { count, counted } from '../text/units.ts';
 import { taskWords } from '../views/frontier.ts';
 import { type Change, changeOf, isEnd, withCounts } from './change.ts';
 import { Gathered } from './gathered.ts';
-import type { Delta } from './spoken.ts';
+import type { Said } from './spoken.ts';
 
 /** Open workflows, and newest of any status, that are followed at once. */
 const FOLLOW_OPEN_MAX = 1_000;
@@ -45,7 +45,7 @@ export interface FollowOptions {
   /** Many changes are reported as a number. */
   readonly crowds?: boolean | undefined;
   /** What models answer, and the progress of steps: for one followed workflow. */
-  readonly onDelta?: ((delta: Delta) => void) | undefined;
+  readonly onSaid?: ((said: Said) => void) | undefined;
 }
 
 /** No run lasts longer than this, in milliseconds. */
@@ -118,14 +118,15 @@ export class Followed {
 export async function* followOne(
   id: string,
   followed: Followed,
-  { client, signal: asked, onLost, onDelta, crowds }: FollowOptions,
+  { client, signal: asked, onLost, onSaid, crowds }: FollowOptions,
 ): AsyncGenerator<Change> {
   const run = client.run(id);
   const left = new AbortController();
   const signal = AbortSignal.any([asked, left.signal]);
   const fetchView = (): Promise<WorkflowView | undefined> =>
     patiently(signal, onLost, () => run.get({ content: false, signal }));
-  const gathered = new Gathered(eventsOf(run, followed.position + 1, onDelta, { signal, onLost }));
+  const gathered = new Gathered(eventsOf(run, followed.position + 1, { signal, onLost }));
+  if (onSaid !== undefined) void hear(run, followed.position, onSaid, signal);
   let undoReported = '';
   let wasCompensating = (await fetchView())?.status === 'compensating';
   try {
@@ -187,15 +188,16 @@ export async function patiently<T>(
   return undefined;
 }
 
-async function* eventsOf(
-  run: Run,
-  from: number,
-  onDelta: FollowOptions['onDelta'],
-  how: Pick<FollowOptions, 'signal' | 'onLost'>,
-): AsyncGenerator<Event> {
-  for await (const { name, data } of run.events({ from, deltas: onDelta !== undefined, ...how })) {
-    if (name === 'event') yield data;
-    else onDelta?.(data);
+async function* eventsOf(run: Run, from: number, how: Pick<FollowOptions, 'signal' | 'onLost'>): AsyncGenerator<Event> {
+  for await (const { data } of run.events({ from, ...how })) yield data;
+}
+
+/** Without the right to content nothing is heard; a lost connection is the follower's to report. */
+async function hear(run: Run, position: number, onSaid: (said: Said) => void, signal: AbortSignal): Promise<void> {
+  try {
+    for await (const said of run.stream({ from: `${position}.0.0`, signal })) onSaid(said);
+  } catch (error) {
+    if (!(error instanceof TidemarkApiError)) throw error;
   }
 }
 
@@ -368,7 +370,7 @@ export class FleetFollower {
       },
     };
     try {
-      for await (const event of eventsOf(run, from, undefined, how)) {
+      for await (const event of eventsOf(run, from, how)) {
         events.push(event);
         if (event.position >= position) break;
       }

@@ -11,7 +11,8 @@ import { printable } from '../text/width.ts';
 /** Characters after which a longer line is printed in parts. */
 const LINE_MAX_CHARS = 2_000;
 
-export type Delta = Extract<EventOf<'GET /v1/workflows/{workflow}/events'>, { name: 'delta' }>['data'];
+export type Said = EventOf<'GET /v1/workflows/{workflow}/stream'>;
+type Delta = Extract<Said, { name: 'delta' }>['data'];
 
 export class Spoken {
   readonly #terminal: Pick<Terminal, 'note' | 'paintNote' | 'record' | 'status'>;
@@ -35,6 +36,12 @@ export class Spoken {
     else if (open !== '') this.#terminal.status(`… ${printable(open)}`);
   }
 
+  /** Another attempt at the call: its line begins anew, and what was printed stands above it. */
+  reset(workflow: string, { task }: Pick<Delta, 'task'>): void {
+    this.#terminal.record({ type: 'model_reset', workflow_id: workflow, task_id: task });
+    this.#lines.delete(`${workflow}\0${task}`);
+  }
+
   /** The step has committed: prints the rest of its last line. */
   end(workflow: string): void {
     for (const [key, line] of this.#lines) {
@@ -52,9 +59,9 @@ export class Spoken {
 /** Prints pieces of answers through `spoken`, the progress of steps as the terminal's status, and what it waits for. */
 export const heardBy =
   (terminal: Pick<Terminal, 'status' | 'note'>, spoken: Spoken, workflow: string) =>
-  (delta: Delta): void => {
-    const { kind, step = '', done = 0, total = 0, text } = delta;
-    if (kind === 'progress') terminal.status(progressBar({ step, done, total, text }));
-    else if (kind === 'wait') terminal.note(`${printable(workflow)} ${printable(text ?? '')}`);
-    else spoken.hear(workflow, delta);
+  ({ name, data }: Said): void => {
+    if (name === 'progress') terminal.status(progressBar(data));
+    else if (name === 'wait') terminal.note(`${printable(workflow)} ${printable(data.text)}`);
+    else if (name === 'reset') spoken.reset(workflow, data);
+    else if (name === 'delta') spoken.hear(workflow, data);
   };
