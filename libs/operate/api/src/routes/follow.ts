@@ -23,7 +23,7 @@ const resetSchema = z
     index: z.literal(0),
   })
   .meta({
-    id: 'Reset',
+    id: 'CallReset',
     description: 'An attempt at a call begins, or ended without an answer: what was sent of the call before is void.',
   });
 
@@ -125,7 +125,7 @@ export const followAnswers = streamRoute({
     format: z.enum(['events', 'ui-message']).default('events'),
   }),
   events: {
-    reset: { schema: resetSchema, about: 'an attempt at a call begins (Reset)' },
+    reset: { schema: resetSchema, about: 'an attempt at a call begins (CallReset)' },
     delta: { schema: deltaSchema, about: "a piece of a model's answer (Delta)" },
     answer: { schema: answerSchema, about: 'a recorded answer (StreamedAnswer)' },
     progress: { schema: progressSchema, about: 'how far a step is, without an id' },
