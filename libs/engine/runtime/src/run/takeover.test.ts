@@ -144,7 +144,7 @@ describe('after a crash', () => {
   });
 
   it.each<[string, Partial<RecoveryPolicy> | undefined, RecoveryPolicy | undefined, number]>([
-    ['the definition says', { attempts: 1 }, { attempts: 9, windowMs: 1, delayMs: 0 }, 2],
+    ['the definition says', { attempts: 1 }, { attempts: 9, windowMs: 3_600_000, delayMs: 0 }, 2],
     ['the fleet says', undefined, { attempts: 5, windowMs: 3_600_000, delayMs: 0 }, 6],
     ['neither says (control)', undefined, undefined, 4],
   ])('a person is asked after as many as %s', async (_, recovery, fleet, count) => {
