@@ -23,7 +23,10 @@ function randomOf(seed: number): () => number {
 const SCOPES: readonly (readonly CallScope[])[] = [
   [{ key: 'open' }, { key: 'narrow', isAsked: true }],
   [{ key: 'open' }, { key: 'rate', rate: { count: 40, perMs: 10_000 }, isAsked: true }],
-  [{ key: 'rate', rate: { count: 20, perMs: 10_000 } }, { key: 'slots', concurrency: 2 }],
+  [
+    { key: 'rate', rate: { count: 20, perMs: 10_000 } },
+    { key: 'slots', concurrency: 2 },
+  ],
   [{ key: 'tokens', tokens: { count: 1_000, perMs: 10_000 }, rate: { count: 100, perMs: 10_000 } }],
 ];
 
@@ -65,7 +68,11 @@ describeServers('redis calls', ['redis'], ({ redis: url }) => {
           underWay.push({ asked, calls: [one.call, two.call] });
         } else {
           expect({ ...one, waitMs: 0, faultMs: 0 }, `step ${step}`).toEqual({ ...two, waitMs: 0, faultMs: 0 });
-          if (one.kind === 'wait' && two.kind === 'wait') expect(Math.abs(one.waitMs - two.waitMs), `step ${step} ${JSON.stringify([asked,one,two])}`).toBeLessThanOrEqual(1);
+          if (one.kind === 'wait' && two.kind === 'wait')
+            expect(
+              Math.abs(one.waitMs - two.waitMs),
+              `step ${step} ${JSON.stringify([asked, one, two])}`,
+            ).toBeLessThanOrEqual(1);
         }
       }
     } finally {
@@ -79,7 +86,9 @@ describeServers('redis calls', ['redis'], ({ redis: url }) => {
     const redis = new Redis(url);
     try {
       const scopes = [{ key: 'r', rate: { count: 1, perMs: 60_000 } }];
-      const kinds = [await limiter.ask(askedBy('a', scopes)), await limiter.ask(askedBy('b', scopes))].map(({ kind }) => kind);
+      const kinds = [await limiter.ask(askedBy('a', scopes)), await limiter.ask(askedBy('b', scopes))].map(
+        ({ kind }) => kind,
+      );
       expect(kinds).toEqual(['pass', 'wait']);
       await redis.del(...(await redis.keys(`${prefix}:calls:*`)));
       expect(await limiter.ask(askedBy('b', scopes))).toMatchObject({ kind: 'pass', inMs: 0 });
@@ -93,7 +102,8 @@ describeServers('redis calls', ['redis'], ({ redis: url }) => {
     const limiter = openRedisCalls({ url: 'redis://127.0.0.1:1', prefix: 'away' });
     try {
       const scopes = [{ key: 'r', rate: { count: 1, perMs: 60_000 } }];
-      for (let at = 0; at < 50; at++) expect(await limiter.ask(askedBy(`w${at}`, scopes))).toMatchObject({ kind: 'pass' });
+      for (let at = 0; at < 50; at++)
+        expect(await limiter.ask(askedBy(`w${at}`, scopes))).toMatchObject({ kind: 'pass' });
     } finally {
       await limiter.close();
     }

@@ -42,8 +42,7 @@ export interface RedisCallsOptions {
 /** Returns at once and connects in the background; throws `ConfigError` for an address that isn't one. */
 export const openRedisCalls = (options: RedisCallsOptions): CallLimiter => new RedisCalls(options);
 
-const isDeclared = ({ rate, tokens, concurrency }: CallScope): boolean =>
-  (rate ?? tokens ?? concurrency) !== undefined;
+const isDeclared = ({ rate, tokens, concurrency }: CallScope): boolean => (rate ?? tokens ?? concurrency) !== undefined;
 
 class RedisCalls implements CallLimiter {
   readonly #options: RedisCallsOptions;
@@ -114,7 +113,10 @@ class RedisCalls implements CallLimiter {
   #run(what: 'ask' | 'end', asked: AskedTurn, more: object): Promise<unknown> {
     const { scopes, who, tenant, tokens, waitMaxMs } = asked;
     const kinds = ['figures', 'turns', 'places', 'running'];
-    const keys = [...scopes.flatMap(({ key }) => kinds.map((kind) => this.#key(`${kind}:${key}`))), this.#key('troubled')];
+    const keys = [
+      ...scopes.flatMap(({ key }) => kinds.map((kind) => this.#key(`${kind}:${key}`))),
+      this.#key('troubled'),
+    ];
     return this.#send(what, keys, { scopes, who, tenant, tokens, waitMaxMs, ...more });
   }
 

@@ -34,6 +34,7 @@ export { type PausedQueue, PausedQueues, QueuePauses } from './control/paused-qu
 export { type PreflightGroup, PreflightReport, preflight } from './control/versions-preflight.ts';
 export { Coordinator } from './coordinator/coordinator.ts';
 export { Demand, type Pool, type PoolDemand } from './coordinator/demand.ts';
+export { type CallLimit, type CallRateOption, callLimitProblems, callScopes } from './definition/call-limits.ts';
 export type {
   ApprovalOptions,
   Beginning,
@@ -63,7 +64,6 @@ export type {
   Upcaster,
   WaitRequest,
 } from './definition/definition.ts';
-export { type CallLimit, type CallRateOption, callLimitProblems, callScopes } from './definition/call-limits.ts';
 export { PendingResult } from './definition/definition.ts';
 export type {
   Model,

@@ -178,7 +178,10 @@ describe('after a crash', () => {
     expect(await runner.run()).toBe('idle');
     const { frontier, crashCount } = await state();
     const [task] = [...frontier.tasks];
-    expect(task).toMatchObject({ retry: { delayMs: 120_000 }, outage: { why: 'its worker crashed', inLineMs: 120_000 } });
+    expect(task).toMatchObject({
+      retry: { delayMs: 120_000 },
+      outage: { why: 'its worker crashed', inLineMs: 120_000 },
+    });
     expect([under.length, crashCount, task!.failureCount - task!.passingCount!]).toEqual([0, 2, 0]);
     await ports.clock.run(120_000);
     for (const { retry } of (await state()).frontier.tasks) {
