@@ -31,7 +31,7 @@ export interface TurnDependencies {
 export type TakenTurn = Pick<CallTurn, 'begin' | 'end'>;
 
 /** Where there is no limiter. */
-const NO_TURN: TakenTurn = { begin: () => {}, end: async () => {} };
+export const NO_TURN: TakenTurn = { begin: () => {}, end: async () => {} };
 
 export class CallTurn {
   readonly #dependencies: TurnDependencies;
@@ -59,13 +59,12 @@ export class CallTurn {
     tokens: number,
   ): Promise<TakenTurn> {
     const { ports, tenant, signal } = dependencies;
-    if (ports.calls === undefined) return NO_TURN;
     const scopes = await scopesOf(effect, effect.asked ?? request);
     const asked = { who: key, tenant, scopes, tokens, timeoutMs: CALL_WINDOW_MS + effect.timeoutMs };
     const untilMs = ports.clock.monotonicMs() + TURN_WAIT_MAX_MS;
     for (;;) {
       const waitMaxMs = Math.max(0, untilMs - ports.clock.monotonicMs());
-      const turn = await ports.calls.ask({ ...asked, waitMaxMs });
+      const turn = await ports.calls!.ask({ ...asked, waitMaxMs });
       if (turn.kind === 'pass') {
         const taken = new CallTurn(dependencies, { ...asked, waitMaxMs }, turn.call, effect.retry);
         await taken.#waitFor(turn.inMs);
