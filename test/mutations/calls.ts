@@ -55,6 +55,13 @@ export const CALLS_MUTATIONS: Mutations = {
     test: KEPT_BY_RUNS,
     breaks: 'A step never takes the wait for a turn for an answer.',
   },
+  'a-turn-is-taken-between-intention-and-call': {
+    file: 'libs/engine/runtime/src/effects/journaled-call.ts',
+    edits: [['if (!mayCall) turn = undefined;', 'turn = undefined;']],
+    caughtBy: 'libs/engine/runtime/src/effects/effect-journal.test.ts',
+    test: 'keeps the turn that it took before, so no wait leaves an intention in doubt, and gives it back once',
+    breaks: 'No wait for a turn leaves a call in doubt.',
+  },
   'a-turn-uses-up-attempts': {
     file: 'libs/engine/runtime/src/lease/attempt-failure.ts',
     edits: [['patienceMs > 0 || isTurn', 'patienceMs > 0']],
