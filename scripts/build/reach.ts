@@ -11,6 +11,9 @@ import { entriesOf, type Published } from './published.ts';
 /** The one form in which source may name a module that it doesn't import: a worker thread's. The build writes `.js` there. */
 export const NAMED_MODULE = /(new URL\(\s*(['"]))(\.{1,2}\/[^'"]+)\.ts(\2,\s*import\.meta\.url\s*\))/g;
 
+/** A script of another language, which the package reads as it is. */
+const NAMED_SCRIPT = /new URL\(\s*(['"])(\.{1,2}\/[^'"]+\.lua)\1,\s*import\.meta\.url\s*\)/g;
+
 export interface Reached {
   /** From the package's folder, with forward slashes, sorted. */
   readonly files: readonly string[];
@@ -32,6 +35,7 @@ export function reachOf(root: string, published: Published): Reached {
     const source = readFileSync(full, 'utf8');
     const named = importsOf({ source, parsed: parseSync(full, source) }).map(({ specifier }) => specifier);
     for (const [, , , module] of source.matchAll(NAMED_MODULE)) named.push(`${module}.ts`);
+    for (const [, , file] of source.matchAll(NAMED_SCRIPT)) named.push(file!);
     for (const specifier of named) {
       if (specifier.startsWith('.')) open.push(path.posix.join(path.posix.dirname(file), specifier));
       else if (!specifier.startsWith('node:')) {

@@ -35,7 +35,9 @@ const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster|c
        ${SCALING_USAGE}`;
 
 // Suites with options of their own.
-const own = { load: measureLoad, outage: measureOutage, peers: peersCommand, scaling: printScaling }[process.argv[2] ?? ''];
+const own = { load: measureLoad, outage: measureOutage, peers: peersCommand, scaling: printScaling }[
+  process.argv[2] ?? ''
+];
 if (own !== undefined) {
   const report = new Report(process.argv.includes('--json'));
   const code = await own(process.argv.slice(3), report);

@@ -10,7 +10,15 @@ export const PROVIDER_RATE = { count: 500, per: '10s' } as const;
 /** A model that is asked over HTTP, as providers' are: its faults have the status of the answer. */
 const model = {
   ...testModel(() => ''),
-  retry: { ...testModel(() => '').retry, attempts: 5, patienceMs: 86_400_000, firstDelayMs: 1_000, factor: 2, maxDelayMs: 300_000, jitter: 1 },
+  retry: {
+    ...testModel(() => '').retry,
+    attempts: 5,
+    patienceMs: 86_400_000,
+    firstDelayMs: 1_000,
+    factor: 2,
+    maxDelayMs: 300_000,
+    jitter: 1,
+  },
   limits: [{ key: 'provider', rate: PROVIDER_RATE }],
   answer: async (_prompt: unknown, { signal }: { readonly signal: AbortSignal }) => {
     const answer = await fetch(process.env.BENCH_PROVIDER_URL!, { method: 'POST', signal });

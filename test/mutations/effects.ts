@@ -28,7 +28,7 @@ const RETRY_TEST = 'libs/engine/runtime/src/kernel/retry.test.ts';
 export const EFFECTS_MUTATIONS: Mutations = {
   'no-patience': {
     file: ATTEMPT_FAILURE,
-    edits: [["fault.kind === 'passing' && patienceMs > 0", 'false']],
+    edits: [['patienceMs > 0 || isTurn', 'false']],
     caughtBy: TAKEOVER_TEST,
     breaks: 'A fault that passes by itself is waited out, also by a probe at a take-over.',
   },

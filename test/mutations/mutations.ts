@@ -4,6 +4,7 @@ import { GUARDS } from '../simulation/guards.ts';
 import { ADAPTERS_MUTATIONS } from './adapters.ts';
 import { ARCHIVE_MUTATIONS } from './archive.ts';
 import { AROUND_MUTATIONS } from './around.ts';
+import { CALLS_MUTATIONS } from './calls.ts';
 import { DISPATCH_MUTATIONS } from './dispatch.ts';
 import { EDGE_MUTATIONS } from './edge.ts';
 import { EFFECTS_MUTATIONS } from './effects.ts';
@@ -33,6 +34,7 @@ export const MUTATIONS: Mutations = merged(
   FOLD_MUTATIONS,
   LEASE_MUTATIONS,
   EFFECTS_MUTATIONS,
+  CALLS_MUTATIONS,
   ROWS_MUTATIONS,
   ADAPTERS_MUTATIONS,
   SEALING_MUTATIONS,

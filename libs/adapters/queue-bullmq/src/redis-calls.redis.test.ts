@@ -98,7 +98,7 @@ describeServers('redis calls', ['redis'], ({ redis: url }) => {
     }
   });
 
-  test('while the server is away calls pass, and only one in a second waits for it', async () => {
+  test('while the server is away calls pass, and only the first waits for it', async () => {
     const limiter = openRedisCalls({ url: 'redis://127.0.0.1:1', prefix: 'away' });
     try {
       const scopes = [{ key: 'r', rate: { count: 1, perMs: 60_000 } }];

@@ -1,7 +1,7 @@
 /**
  * Owns limits of calls on Redis: the rules are in call-limits.lua. A call of scopes for which nothing is declared asks the server only
- * while one of them is known to be in trouble, which each process reads once a second while it calls. While the server is away calls pass,
- * after at most one short wait in a second.
+ * while one of them is known to be in trouble, which each process reads once a second while it calls. While the server is away calls pass;
+ * only the first of a process wait for it a little.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -15,11 +15,11 @@ import {
   FaultRows,
 } from '@tidemark/ports';
 import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
-import { scriptOf } from './script.ts';
+import { script } from './script.ts';
 
-/** Longest wait for an answer; then calls pass for a second without asking. */
-const ANSWER_MAX_MS = 500;
-const AWAY_MS = 1_000;
+/** Longest wait for the first connection, and for an answer. A busy process is late itself, and must not call past its limits for that. */
+const CONNECT_MAX_MS = 2_000;
+const ANSWER_MAX_MS = 5_000;
 /** Period at which a process that calls reads which scopes are in trouble. */
 const TROUBLED_READ_MS = 1_000;
 /** Time for which a call counts as under way after its process was last seen, and the period at which processes say so. */
@@ -28,7 +28,7 @@ const RENEW_MS = 10_000;
 /** What is known of a scope is forgotten after this without a call, in milliseconds. */
 const KEPT_MS = 90_000_000;
 
-const calls = scriptOf(new URL('./call-limits.lua', import.meta.url));
+const calls = script(new URL('./lua/call-limits.lua', import.meta.url));
 
 export interface RedisCallsOptions {
   readonly url: string;
@@ -54,13 +54,15 @@ class RedisCalls implements CallLimiter {
   #troubled: ReadonlySet<string> = new Set();
   #readMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
-  #awayMs = Number.NEGATIVE_INFINITY;
+  /** Or has tried to for as long as is waited for that. */
+  #hasConnected = false;
   #callCount = 0;
+  #connecting: Promise<void> | undefined;
 
   constructor(options: RedisCallsOptions) {
     this.#options = options;
     const { url, tls } = options;
-    this.#connection = openConnection({ url, tls, patience: 'briefly', silenceMs: AWAY_MS });
+    this.#connection = openConnection({ url, tls, patience: 'briefly', silenceMs: ANSWER_MAX_MS });
     this.#renewing = setInterval(() => void this.#renew(), RENEW_MS).unref();
   }
 
@@ -125,14 +127,24 @@ class RedisCalls implements CallLimiter {
   }
 
   async #asked<T>(work: (redis: Connection['redis']) => Promise<T>): Promise<T | undefined> {
-    if (performance.now() - this.#awayMs < AWAY_MS) return undefined;
+    const { redis } = this.#connection;
+    // It connects again by itself.
+    if (this.#hasConnected && redis.status !== 'ready') return undefined;
     try {
-      await this.#connection.whenReady(ANSWER_MAX_MS);
-      return await this.#connection.bounded(ANSWER_MAX_MS, () => work(this.#connection.redis));
+      await this.#ready();
+      return await this.#connection.bounded(ANSWER_MAX_MS, () => work(redis));
     } catch {
-      this.#awayMs = performance.now();
       return undefined;
     }
+  }
+
+  /** Many may wait for it at once. */
+  #ready(): Promise<void> {
+    this.#connecting ??= this.#connection.whenReady(CONNECT_MAX_MS).finally(() => {
+      this.#hasConnected = true;
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
   }
 
   /** Waits only where nothing was read yet, or trouble was just reported. */

@@ -9,8 +9,7 @@ import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseAdverts } from './judge.ts';
 import { type PresenceAdvert, PresenceClient } from './presence-client.ts';
-import { openRedisLiveness, type RedisLiveness } from './redis-liveness.ts';
-import { beatScript } from './redis-liveness-scripts.ts';
+import { beatScript, openRedisLiveness, type RedisLiveness } from './redis-liveness.ts';
 
 const AGE_MS = 1_000;
 

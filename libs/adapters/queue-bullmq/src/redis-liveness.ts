@@ -34,7 +34,10 @@ import {
 } from './judge.ts';
 import { PresenceClient } from './presence-client.ts';
 import { PresenceServer, type PresenceTls } from './presence-server.ts';
-import { beatScript, viewScript } from './redis-liveness-scripts.ts';
+import { script } from './script.ts';
+
+export const beatScript = script(new URL('./lua/beat.lua', import.meta.url));
+const viewScript = script(new URL('./lua/view.lua', import.meta.url));
 
 /** Longest wait of a beat or a view for an answer before it counts as failed. */
 const LIVENESS_TIMEOUT_MS = 2_000;

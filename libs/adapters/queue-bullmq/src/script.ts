@@ -1,4 +1,4 @@
-/** Owns sending a Lua script: by digest, and whole when the server doesn't know it (new, restarted, flushed). */
+/** Owns sending a Lua script of a file: by digest, and whole when the server doesn't know it (new, restarted, flushed). */
 
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -8,7 +8,9 @@ export interface Script {
   run(redis: Redis, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
 }
 
-export function script(lua: string): Script {
+/** The script that the files make, one after the other: those before the last one have functions that several scripts share. */
+export function script(...files: readonly URL[]): Script {
+  const lua = files.map((file) => readFileSync(file, 'utf8')).join('\n');
   const sha = hash('sha1', lua);
   return {
     async run(redis, keys, args) {
@@ -21,7 +23,3 @@ export function script(lua: string): Script {
     },
   };
 }
-
-/** The script that these files make, one after the other: those before the last one have functions that scripts share. */
-export const scriptOf = (...files: readonly URL[]): Script =>
-  script(files.map((file) => readFileSync(file, 'utf8')).join('\n'));

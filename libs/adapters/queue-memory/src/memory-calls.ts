@@ -5,13 +5,13 @@
 
 import {
   type AskedTurn,
-  CALL_RULES as RULES,
   type CallEnd,
   type CallLimiter,
   type CallScope,
   type CallTurn,
   type Clock,
   FaultRows,
+  CALL_RULES as RULES,
 } from '@tidemark/ports';
 
 /** Scopes that are known at once, and calls that wait in line of one; the least used is forgotten, or the first. */
@@ -161,7 +161,8 @@ function advance(known: Known, nowMs: number): void {
 function costOf({ learnedMs, meanMs }: Known, { rate, tokens, concurrency }: CallScope, tokenCount: number): Cost {
   const callMs = rate === undefined ? 0 : rate.perMs / rate.count;
   const rateMs = Math.max(callMs, tokens === undefined ? 0 : (tokenCount * tokens.perMs) / tokens.count);
-  const burstMs = rate === undefined ? Number.POSITIVE_INFINITY : Math.max(0, Math.floor(rate.count * RULES.burstShare) - 1) * callMs;
+  const burstMs =
+    rate === undefined ? Number.POSITIVE_INFINITY : Math.max(0, Math.floor(rate.count * RULES.burstShare) - 1) * callMs;
   const tokenBurstMs = tokens === undefined ? Number.POSITIVE_INFINITY : tokens.perMs * RULES.burstShare;
   const isPaced = rateMs > 0 || learnedMs > 0;
   const slackMs = learnedMs > rateMs || !isPaced ? 0 : Math.min(burstMs, tokenBurstMs);
@@ -169,7 +170,11 @@ function costOf({ learnedMs, meanMs }: Known, { rate, tokens, concurrency }: Cal
     rateMs,
     slackMs,
     spaceMs: Math.max(rateMs, learnedMs),
-    planMs: Math.max(rateMs, concurrency === undefined ? 0 : meanMs / concurrency, Math.min(learnedMs, RULES.learnedPlanMaxMs)),
+    planMs: Math.max(
+      rateMs,
+      concurrency === undefined ? 0 : meanMs / concurrency,
+      Math.min(learnedMs, RULES.learnedPlanMaxMs),
+    ),
     planSlackMs: isPaced ? slackMs : meanMs,
   };
 }
@@ -199,7 +204,8 @@ function say(known: Known, scope: CallScope, { who, tenant, tokens }: AskedTurn,
 /** How long the circuit stays open for a call that comes now; 0: it is closed, or lets this call through as its trial. */
 function faultMsOf({ openCount, openMs, sinceMs, trial, running, meanMs }: Known, nowMs: number): number {
   if (openCount === 0) return 0;
-  if (nowMs < openMs) return Math.max(openMs - nowMs, Math.min(RULES.askedMaxMs, (nowMs - sinceMs) * RULES.outageShare));
+  if (nowMs < openMs)
+    return Math.max(openMs - nowMs, Math.min(RULES.askedMaxMs, (nowMs - sinceMs) * RULES.outageShare));
   return running.has(trial) ? Math.min(Math.max(RULES.openFirstMs, meanMs), RULES.trialWaitMaxMs) : 0;
 }
 
@@ -255,18 +261,15 @@ function endCall(known: Known, { scope, asked, call, end, isTrip }: Ended, nowMs
   if (end.kind === 'answered') {
     known.openCount = 0;
     known.meanMs += (end.tookMs - known.meanMs) * (known.meanMs === 0 ? 1 : RULES.meanWeight);
-    if (end.tokens !== undefined && scope.tokens !== undefined) settle(known, costOf(known, scope, end.tokens).rateMs - rateMs);
+    if (end.tokens !== undefined && scope.tokens !== undefined)
+      settle(known, costOf(known, scope, end.tokens).rateMs - rateMs);
     known.learnedMs *= known.isSlow ? RULES.slowStartFactor : RULES.fasterFactor;
     if (known.learnedMs <= Math.max(rateMs, RULES.learnedMinMs)) known.learnedMs = 0;
   }
   if (end.kind === 'fault') failed(known, { scope, end, isTrip, isTrial, rateMs }, nowMs);
 }
 
-function failed(
-  known: Known,
-  { scope, end, isTrip, isTrial, rateMs }: Failed,
-  nowMs: number,
-): void {
+function failed(known: Known, { scope, end, isTrip, isTrial, rateMs }: Failed, nowMs: number): void {
   known.why = end.why;
   known.troubledMs = nowMs + RULES.troubleMs;
   const isAsked = end.askedMs !== undefined && scope.isAsked === true;
@@ -276,7 +279,9 @@ function failed(
       Object.assign(known, { learnedMs: RULES.learnedFirstMs, isSlow: true });
     }
     if (!isAsked || known.openCount === 0) known.openCount++;
-    const openMs = isAsked ? Math.min(end.askedMs, RULES.askedMaxMs) : RULES.openFirstMs * 2 ** Math.min(known.openCount - 1, 10);
+    const openMs = isAsked
+      ? Math.min(end.askedMs, RULES.askedMaxMs)
+      : RULES.openFirstMs * 2 ** Math.min(known.openCount - 1, 10);
     known.openMs = Math.max(known.openMs, nowMs + (isAsked ? openMs : Math.min(openMs, RULES.openMaxMs)));
     known.troubledMs = Math.max(known.troubledMs, known.openMs + RULES.troubleMs);
   }

@@ -1,7 +1,14 @@
 /** Owns a model that steps may call, over any provider of the AI SDK. Must not record, count or retry anything: the runtime does. */
 
 import type { Tokenizer } from '@tidemark/core';
-import { type CallLimit, callLimitProblems, DEFAULT_RETRY, type Model, type RetryOptions, retryPolicy } from '@tidemark/runtime';
+import {
+  type CallLimit,
+  callLimitProblems,
+  DEFAULT_RETRY,
+  type Model,
+  type RetryOptions,
+  retryPolicy,
+} from '@tidemark/runtime';
 import { tokenizerFor } from '@tidemark/tokenizer';
 import { z } from 'zod';
 import { ask } from './ask.ts';
@@ -80,7 +87,14 @@ export function traitsOf(languageModel: SupportedModel, options: ModelOptions): 
     what: `options of the model ${provider} ${modelId}`,
     remedy: 'See ModelOptions.',
   });
-  const { tokenizer = tokenizerFor(modelId), prices = defaultPrices(), maxOutputTokens, timeoutMs, retry, limits } = options;
+  const {
+    tokenizer = tokenizerFor(modelId),
+    prices = defaultPrices(),
+    maxOutputTokens,
+    timeoutMs,
+    retry,
+    limits,
+  } = options;
   return {
     provider,
     modelId,

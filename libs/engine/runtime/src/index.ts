@@ -35,6 +35,7 @@ export { type PausedQueue, PausedQueues, QueuePauses } from './control/paused-qu
 export { type PreflightGroup, PreflightReport, preflight } from './control/versions-preflight.ts';
 export { Coordinator } from './coordinator/coordinator.ts';
 export { Demand, type Pool, type PoolDemand } from './coordinator/demand.ts';
+export { type CallLimit, type CallRateOption, callLimitProblems, callScopes } from './definition/call-limits.ts';
 export type {
   ApprovalOptions,
   Beginning,
@@ -64,7 +65,6 @@ export type {
   Upcaster,
   WaitRequest,
 } from './definition/definition.ts';
-export { type CallLimit, type CallRateOption, callLimitProblems, callScopes } from './definition/call-limits.ts';
 export { PendingResult } from './definition/definition.ts';
 export type {
   Model,

@@ -161,11 +161,11 @@ export {
   crashVerdict,
   DEFAULT_RECOVERY,
   type ProbeAnswer,
+  type RecoveryAction,
   type RecoveryOptions,
   type RecoveryPolicy,
-  recoveryPolicy,
-  type RecoveryAction,
   recoveryAction,
+  recoveryPolicy,
   runsAlone,
 } from './recovery.ts';
 export { REFUSED_STATUSES, RETRY_AFTER_MAX_MS, retryAfterMs } from './retry-after.ts';
@@ -178,8 +178,8 @@ export {
   taskToJson,
 } from './serialise.ts';
 export {
-  CRASH_TIMES_MAX,
   type Cause,
+  CRASH_TIMES_MAX,
   type EffectState,
   EMPTY_FRONTIER,
   emptyPartition,

@@ -87,6 +87,23 @@ describe('crashes', () => {
     expect(crashVerdict(at(0, 30, 60, DEFAULT_RECOVERY.windowMs / 60_000 + 1))).toBeNull();
   });
 
+  test.each([
+    [at(10), 0, 10, 0],
+    [at(10), 60_000, 10, 60_000],
+    [at(10), 60_000, 10.5, 30_000],
+    [at(9, 10), 60_000, 10, 120_000],
+    [at(10), 60_000, 12, 0],
+    // The clock of who saw it is ahead.
+    [at(10), 60_000, 0, 60_000],
+    [at(...Array.from({ length: 40 }, () => 10)), 60_000, 10, 3_600_000],
+    [at(), 60_000, 10, 0],
+  ])(
+    'after crashes %o a rest of %i ms from the first lasts, at minute %i, %i ms more',
+    (crashes, delayMs, minute, restMs) => {
+      expect(crashRestMs(crashes, { ...DEFAULT_RECOVERY, delayMs }, minute * 60_000)).toBe(restMs);
+    },
+  );
+
   test('many, however far apart, make the task poison', () => {
     const times = Array.from({ length: 2 * DEFAULT_RECOVERY.attempts }, (_, index) => index * 120);
     expect(crashVerdict(at(...times.slice(1)))).toBeNull();

@@ -140,7 +140,10 @@ const settings = {
    * How workflows are run again after crashes, where their definition doesn't say: so many crashes within that time are survived, with a
    * wait after the first that doubles with each.
    */
-  TIDEMARK_RECOVERY: z.string().regex(RECOVERY, 'expected CRASHES/WINDOW[/WAIT], such as 3/1h or 5/2h/10s').default('3/1h'),
+  TIDEMARK_RECOVERY: z
+    .string()
+    .regex(RECOVERY, 'expected CRASHES/WINDOW[/WAIT], such as 3/1h or 5/2h/10s')
+    .default('3/1h'),
   /** What happens to secrets in what workflows store, where their definition doesn't say: `report`, `mask` or `refuse`. */
   TIDEMARK_ON_SECRET: z.enum(['report', 'mask', 'refuse']).default('report'),
   /** The key of fields that schemas mark as secret, in the same forms: a process with it may read them. */

@@ -50,7 +50,10 @@ interface Over extends Omit<HostOptions, 'tiers' | 'keys' | 'secrets'> {
 }
 
 /** The host closes what is opened. */
-export function hostOver({ below, ports: own, telemetry, onSecret, recovery, onWarning, ...rest }: Over, opened: Opened): Host {
+export function hostOver(
+  { below, ports: own, telemetry, onSecret, recovery, onWarning, ...rest }: Over,
+  opened: Opened,
+): Host {
   const { log, store, tiers } = viewsOver(below);
   const { keys, secrets } = below;
   const ports = {

@@ -4,7 +4,14 @@
  */
 
 import { type TenantId, tenantId } from '@tidemark/core';
-import { type AskedTurn, CALL_RULES, type CallEnd, type CallLimiter, type CallScope, type CallTurn } from '@tidemark/ports';
+import {
+  type AskedTurn,
+  CALL_RULES,
+  type CallEnd,
+  type CallLimiter,
+  type CallScope,
+  type CallTurn,
+} from '@tidemark/ports';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Scheduler } from '../simulation/scheduler.ts';
 
@@ -103,7 +110,11 @@ export function callLimiterContract(name: string, open: (nowMs: () => number) =>
     };
     const end = (who: string, scopes: readonly CallScope[], call: string, how: CallEnd, more?: Partial<AskedTurn>) =>
       opened.limiter.end(askedBy(who, scopes, more), call, how);
-    const failing = async (scopes: readonly CallScope[], count = CALL_RULES.faultsInRow, how: CallEnd = FAULT): Promise<void> => {
+    const failing = async (
+      scopes: readonly CallScope[],
+      count = CALL_RULES.faultsInRow,
+      how: CallEnd = FAULT,
+    ): Promise<void> => {
       for (let at = 0; at < count; at++) await end(`f${at}`, scopes, await pass(`f${at}`, scopes), how);
     };
     beforeEach(async () => {
@@ -114,11 +125,17 @@ export function callLimiterContract(name: string, open: (nowMs: () => number) =>
 
     test('calls of a scope without limits pass, also beside one that fails now and then', async () => {
       const scopes = [{ key: 'free' }];
-      for (let at = 0; at < 40; at++) await end(`w${at}`, scopes, await pass(`w${at}`, scopes), at % 3 === 0 ? ANSWERED : FAULT);
+      for (let at = 0; at < 40; at++)
+        await end(`w${at}`, scopes, await pass(`w${at}`, scopes), at % 3 === 0 ? ANSWERED : FAULT);
     });
 
     test('a rate is kept, spread over its period, by who comes in turn', async () => {
-      const fleet = new Fleet(opened.limiter, time, [{ key: 'r', rate: { count: 100, perMs: 10_000 } }], () => ANSWERED);
+      const fleet = new Fleet(
+        opened.limiter,
+        time,
+        [{ key: 'r', rate: { count: 100, perMs: 10_000 } }],
+        () => ANSWERED,
+      );
       for (let at = 0; at < 60; at++) fleet.come(`w${at}`, ana, at);
       await fleet.run(20_000);
       expect(fleet.seen.map(({ who }) => who)).toEqual(Array.from({ length: 60 }, (_, at) => `w${at}`));

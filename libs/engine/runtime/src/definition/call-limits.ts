@@ -49,11 +49,14 @@ function limitProblems(limit: CallLimit, mayCountTokens: boolean): readonly stri
     ...(tokens !== undefined && !mayCountTokens ? ['.tokens is for models: an effect has none'] : []),
     ...rateProblems('rate', rate),
     ...rateProblems('tokens', tokens),
-    ...(concurrency === undefined || isCount(concurrency) ? [] : [`.concurrency must be a whole number up to ${CALLS_MAX_COUNT}`]),
+    ...(concurrency === undefined || isCount(concurrency)
+      ? []
+      : [`.concurrency must be a whole number up to ${CALLS_MAX_COUNT}`]),
   ];
 }
 
-const isCount = (count: unknown): boolean => Number.isInteger(count) && Number(count) >= 1 && Number(count) <= CALLS_MAX_COUNT;
+const isCount = (count: unknown): boolean =>
+  Number.isInteger(count) && Number(count) >= 1 && Number(count) <= CALLS_MAX_COUNT;
 
 function rateProblems(name: string, rate: CallRateOption | undefined): readonly string[] {
   if (rate === undefined) return [];
@@ -61,7 +64,9 @@ function rateProblems(name: string, rate: CallRateOption | undefined): readonly 
   const perMs = perMsOf(per);
   return [
     ...(isCount(count) ? [] : [`.${name}.count must be a whole number up to ${CALLS_MAX_COUNT}`]),
-    ...(perMs >= 1 && perMs <= CALL_PERIOD_MAX_MS ? [] : [`.${name}.per must be '90s', '15m', '36h', up to '7d', or milliseconds`]),
+    ...(perMs >= 1 && perMs <= CALL_PERIOD_MAX_MS
+      ? []
+      : [`.${name}.per must be '90s', '15m', '36h', up to '7d', or milliseconds`]),
   ];
 }
 
@@ -76,12 +81,23 @@ const rateOf = (rate: CallRateOption | undefined): CallRate | undefined =>
  */
 export function callScopes(own: readonly string[], limits: readonly CallLimit[] = []): readonly CallScope[] {
   const declared = limits.map(({ key, rate, tokens, concurrency }) => ({
-    ...{ key: key === undefined ? own.at(-1)! : `limit ${key}`, rate: rateOf(rate), tokens: rateOf(tokens), concurrency },
+    ...{
+      key: key === undefined ? own.at(-1)! : `limit ${key}`,
+      rate: rateOf(rate),
+      tokens: rateOf(tokens),
+      concurrency,
+    },
   }));
-  const [isOwn, others] = [declared.filter(({ key }) => own.includes(key)), declared.filter(({ key }) => !own.includes(key))];
+  const [isOwn, others] = [
+    declared.filter(({ key }) => own.includes(key)),
+    declared.filter(({ key }) => !own.includes(key)),
+  ];
   const scopes = own.map((key, at): CallScope => {
     const mine = isOwn.filter((limit) => limit.key === key);
-    return Object.assign({ key, ...(at === own.length - 1 && { isAsked: true }) }, ...mine.map(withoutGaps)) as CallScope;
+    return Object.assign(
+      { key, ...(at === own.length - 1 && { isAsked: true }) },
+      ...mine.map(withoutGaps),
+    ) as CallScope;
   });
   return [...scopes, ...others.map(withoutGaps)];
 }

@@ -8,7 +8,14 @@
 
 import type { Json, Spend, TenantId } from '@tidemark/core';
 import type { AskedTurn, CallEnd, CallScope } from '@tidemark/ports';
-import { type CallLimit, CallWaitError, callScopes, type EffectDefinition, faultOf, limitWords } from '../definition/index.ts';
+import {
+  type CallLimit,
+  CallWaitError,
+  callScopes,
+  type EffectDefinition,
+  faultOf,
+  limitWords,
+} from '../definition/index.ts';
 import type { Ports } from '../kernel/index.ts';
 import type { AskedCall } from './effect-drafts.ts';
 import { CALL_WINDOW_MS, TURN_WAIT_MAX_MS } from './limits.ts';
@@ -24,7 +31,7 @@ export interface TurnDependencies {
 export type TakenTurn = Pick<CallTurn, 'begin' | 'end'>;
 
 /** Where there is no limiter. */
-const NO_TURN: TakenTurn = { begin: () => {}, end: async () => {} };
+export const NO_TURN: TakenTurn = { begin: () => {}, end: async () => {} };
 
 export class CallTurn {
   readonly #dependencies: TurnDependencies;
@@ -33,7 +40,12 @@ export class CallTurn {
   readonly #policy: EffectDefinition['retry'];
   #beganMs: number | undefined;
 
-  private constructor(dependencies: TurnDependencies, asked: AskedTurn, call: string, policy: EffectDefinition['retry']) {
+  private constructor(
+    dependencies: TurnDependencies,
+    asked: AskedTurn,
+    call: string,
+    policy: EffectDefinition['retry'],
+  ) {
     this.#dependencies = dependencies;
     this.#asked = asked;
     this.#call = call;
@@ -47,13 +59,12 @@ export class CallTurn {
     tokens: number,
   ): Promise<TakenTurn> {
     const { ports, tenant, signal } = dependencies;
-    if (ports.calls === undefined) return NO_TURN;
     const scopes = await scopesOf(effect, effect.asked ?? request);
     const asked = { who: key, tenant, scopes, tokens, timeoutMs: CALL_WINDOW_MS + effect.timeoutMs };
     const untilMs = ports.clock.monotonicMs() + TURN_WAIT_MAX_MS;
     for (;;) {
       const waitMaxMs = Math.max(0, untilMs - ports.clock.monotonicMs());
-      const turn = await ports.calls.ask({ ...asked, waitMaxMs });
+      const turn = await ports.calls!.ask({ ...asked, waitMaxMs });
       if (turn.kind === 'pass') {
         const taken = new CallTurn(dependencies, { ...asked, waitMaxMs }, turn.call, effect.retry);
         await taken.#waitFor(turn.inMs);
@@ -80,7 +91,9 @@ export class CallTurn {
   }
 
   /** `error`: what the call failed with; otherwise it was answered, at the cost of `spent`. */
-  async end(how: { readonly kind: 'unmade' } | { readonly error: unknown } | { readonly spent: Spend | undefined }): Promise<void> {
+  async end(
+    how: { readonly kind: 'unmade' } | { readonly error: unknown } | { readonly spent: Spend | undefined },
+  ): Promise<void> {
     await this.#dependencies.ports.calls!.end(this.#asked, this.#call, this.#endOf(how));
   }
 
@@ -102,18 +115,23 @@ async function pause({ ports, signal, onWait }: TurnDependencies, ms: number, sc
   await ports.clock.sleep(ms, signal);
 }
 
-function waiting(turn: { readonly waitMs: number; readonly faultMs: number; readonly why?: string | undefined; readonly scope: CallScope }) {
+function waiting(turn: {
+  readonly waitMs: number;
+  readonly faultMs: number;
+  readonly why?: string | undefined;
+  readonly scope: CallScope;
+}) {
   const { waitMs, faultMs, why, scope } = turn;
   return new CallWaitError(why ?? `its turn (${limitWords(scope)})`, waitMs, Math.max(0, waitMs - faultMs));
 }
 
 /** Without its own scopes an effect shares its operation. What can't be told is left to the call itself, which meets the same error. */
 async function scopesOf({ operation, scopesOf: own }: EffectDefinition, request: Json): Promise<readonly CallScope[]> {
-  const byOperation = (limits?: readonly CallLimit[]): readonly CallScope[] => callScopes([`effect ${operation}`], limits);
+  const byOperation = (limits?: readonly CallLimit[]): readonly CallScope[] =>
+    callScopes([`effect ${operation}`], limits);
   try {
     return (await own?.(request)) ?? byOperation();
   } catch {
     return byOperation();
   }
 }
-

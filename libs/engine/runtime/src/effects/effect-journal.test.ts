@@ -4,6 +4,7 @@
  */
 
 import { FencedError, InvalidError, type Json } from '@tidemark/core';
+import type { CallEnd, CallLimiter } from '@tidemark/ports';
 import {
   controlsOf,
   definitionOf,
@@ -250,11 +251,12 @@ describe('an effect', () => {
 
   describe('the call window', () => {
     /** The process stands still while the log's answer is on its way to it. */
-    const stopped = async (forMs: number): Promise<{ run: unknown; intentions: number }> => {
+    const stopped = async (forMs: number, limiter?: CallLimiter): Promise<{ run: unknown; intentions: number }> => {
       const pay = paying({ call: async () => ports.clock.monotonicMs() });
       const { runner, ports } = await heldRun(
         log,
         one(async (context) => ({ done: await context.effect(pay, null) })),
+        { ports: { ...simulatedPorts(log), calls: limiter } },
       );
       const append = log.append.bind(log);
       let isFirst = true;
@@ -272,6 +274,20 @@ describe('an effect', () => {
       expect(await stopped(CALL_WINDOW_MS + 1)).toEqual({ run: 'closed', intentions: 2 });
       expect(calls).toHaveLength(1);
       expect((await foldLog(log)).rejected).toEqual([]);
+    });
+
+    it('keeps the turn that it took before, so no wait leaves an intention in doubt, and gives it back once', async () => {
+      const said: string[] = [];
+      const limiter = {
+        ask: async () => {
+          said.push('ask');
+          return { kind: 'pass', call: 'c', inMs: 0 } as const;
+        },
+        end: async (_asked: unknown, _call: string, { kind }: CallEnd) => void said.push(kind),
+        close: async () => {},
+      };
+      expect(await stopped(CALL_WINDOW_MS + 1, limiter)).toEqual({ run: 'closed', intentions: 2 });
+      expect(said).toEqual(['ask', 'answered']);
     });
 
     it('calls at once within the window (control)', async () => {

@@ -26,7 +26,7 @@ import {
   type PreparedCall,
   SuspendedError,
 } from '../definition/index.ts';
-import { CallTurn, type TakenTurn } from './call-turn.ts';
+import { CallTurn, NO_TURN, type TakenTurn } from './call-turn.ts';
 import { answerInTime } from './effect-call.ts';
 import { type AskedCall, type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './effect-pending.ts';
@@ -175,7 +175,8 @@ export class JournaledCall implements AskedCall, UseInTurn {
 
   async #pure(): Promise<Json> {
     const startedAtMs = this.#parts.ports.clock.nowMs();
-    const response = await this.#made(await this.#turn(undefined));
+    const turn = this.#parts.ports.calls === undefined ? NO_TURN : await this.#turn(undefined);
+    const response = await this.#made(turn);
     if (response instanceof PendingResult) {
       throw new InvalidError(
         'pending-pure',
@@ -194,27 +195,30 @@ export class JournaledCall implements AskedCall, UseInTurn {
     const { clock } = this.#parts.ports;
     // A key that can't be made is known before anything is intended.
     sentKey(this);
+    let turn: TakenTurn | undefined;
     for (;;) {
       const prepared = await this.#prepare();
-      const turn = await this.#turn(prepared);
+      // Taken before the first intention, and kept until the call: a wait between them would leave it in doubt.
+      turn ??= this.#parts.ports.calls === undefined ? NO_TURN : await this.#turn(prepared);
       // The window counts from before the log accepts the intention: a process that is suspended in between must not call late.
       const sentMs = clock.monotonicMs();
-      const mayCall = await this.#intend(prepared).catch((error: unknown) => {
-        void turn.end({ kind: 'unmade' });
-        throw error;
-      });
-      // This check is the last step before the call.
-      if (!mayCall || clock.monotonicMs() - sentMs > CALL_WINDOW_MS) {
-        void turn.end({ kind: 'unmade' });
-        continue;
+      let mayCall = false;
+      try {
+        mayCall = await this.#intend(prepared);
+      } finally {
+        if (!mayCall) void turn.end({ kind: 'unmade' });
       }
-      const answer = await this.#answered(turn);
-      await this.#resolve(answer);
-      return answer;
+      // This check is the last step before the call.
+      if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;
+      // Of what was intended and given up it is recorded that it was not done.
+      if (!mayCall) turn = undefined;
     }
+    const answer = await this.#answered(turn);
+    await this.#resolve(answer);
+    return answer;
   }
 
-  /** The call's turn under what it shares with others. Nothing is recorded before it, so a wait leaves nothing in doubt. */
+  /** The call's turn under what it shares with others. */
   async #turn(prepared: PreparedCall | undefined): Promise<TakenTurn> {
     const { ports, onWait, stream } = this.#parts;
     const dependencies = { ports, onWait, tenant: stream.confirmed.tenant, signal: this.#signal };
@@ -227,7 +231,11 @@ export class JournaledCall implements AskedCall, UseInTurn {
   }
 
   /** Its end is reported while the outcome is recorded: nothing waits for that. */
-  async #made(turn: TakenTurn): Promise<Json | PendingResult> {
+  #made(turn: TakenTurn): Promise<Json | PendingResult> {
+    return turn === NO_TURN ? this.#attempt() : this.#reporting(turn);
+  }
+
+  async #reporting(turn: TakenTurn): Promise<Json | PendingResult> {
     turn.begin();
     try {
       const answer = await this.#attempt();

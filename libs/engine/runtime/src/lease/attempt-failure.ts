@@ -148,7 +148,12 @@ function outageOf({ outage }: TaskState, of: string, why: string, nowMs: number)
 }
 
 /** The same with a wait for a call that was not made: it is no further fault, and no patience is used up in line. */
-function heldOutage(task: TaskState, of: string, { why, turnMs }: Pick<CallWaitError, 'why' | 'turnMs'>, nowMs: number): Outage {
+function heldOutage(
+  task: TaskState,
+  of: string,
+  { why, turnMs }: Pick<CallWaitError, 'why' | 'turnMs'>,
+  nowMs: number,
+): Outage {
   const { sinceMs = nowMs, count = 1, inLineMs = 0 } = task.outage ?? {};
   return { of, why, sinceMs, count, inLineMs: inLineMs + turnMs };
 }
@@ -161,7 +166,10 @@ export function verdictOf(task: TaskState, error: unknown, policy: RetryPolicy, 
   const isTurn = wait instanceof CallWaitError && wait.isTurn;
   if (fault.kind === 'passing' && (patienceMs > 0 || isTurn)) {
     const of = error instanceof EffectError ? error.receiver : task.step;
-    const outage = wait instanceof CallWaitError ? heldOutage(task, of, { turnMs: wait.turnMs, why: fault.why }, nowMs) : outageOf(task, of, fault.why, nowMs);
+    const outage =
+      wait instanceof CallWaitError
+        ? heldOutage(task, of, { turnMs: wait.turnMs, why: fault.why }, nowMs)
+        : outageOf(task, of, fault.why, nowMs);
     const hasPatience = nowMs - outage.sinceMs - (task.outage?.inLineMs ?? 0) < patienceMs;
     const isWaitedFor = hasPatience && (askedMsOf(task, error, fault) ?? 0) <= patienceMs;
     return { isRetried: isTurn || isWaitedFor, isPoison: false, fault, outage };

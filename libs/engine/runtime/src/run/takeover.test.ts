@@ -144,7 +144,7 @@ describe('after a crash', () => {
   });
 
   it.each<[string, Partial<RecoveryPolicy> | undefined, RecoveryPolicy | undefined, number]>([
-    ['the definition says', { attempts: 1 }, { attempts: 9, windowMs: 1, delayMs: 0 }, 2],
+    ['the definition says', { attempts: 1 }, { attempts: 9, windowMs: 3_600_000, delayMs: 0 }, 2],
     ['the fleet says', undefined, { attempts: 5, windowMs: 3_600_000, delayMs: 0 }, 6],
     ['neither says (control)', undefined, undefined, 4],
   ])('a person is asked after as many as %s', async (_, recovery, fleet, count) => {
@@ -178,7 +178,10 @@ describe('after a crash', () => {
     expect(await runner.run()).toBe('idle');
     const { frontier, crashCount } = await state();
     const [task] = [...frontier.tasks];
-    expect(task).toMatchObject({ retry: { delayMs: 120_000 }, outage: { why: 'its worker crashed', inLineMs: 120_000 } });
+    expect(task).toMatchObject({
+      retry: { delayMs: 120_000 },
+      outage: { why: 'its worker crashed', inLineMs: 120_000 },
+    });
     expect([under.length, crashCount, task!.failureCount - task!.passingCount!]).toEqual([0, 2, 0]);
     await ports.clock.run(120_000);
     for (const { retry } of (await state()).frontier.tasks) {

@@ -58,7 +58,11 @@ export async function takeOver(state: StreamState, given: TakeOver): Promise<Dra
   if (state.ruling === 'compensate') return ruledUndo(state);
   if (state.ruling === 'cancel') return cancelDraft(state, given.definition);
   if (given.content.isForgotten) return forgottenDraft(state);
-  return crashDraft(state, recoveryPolicy(given.definition.recovery, given.recovery)) ?? budgetDraft(state, given.definition) ?? phantomDraft(state, given);
+  return (
+    crashDraft(state, recoveryPolicy(given.definition.recovery, given.recovery)) ??
+    budgetDraft(state, given.definition) ??
+    phantomDraft(state, given)
+  );
 }
 
 function rejectedDraft(): Draft {
@@ -89,7 +93,13 @@ function crashDraft(state: StreamState, recovery: RecoveryPolicy): Draft | undef
     code === 'recovery-limit'
       ? `More than ${attempts} workers crashed within ${Math.round(windowMs / 60_000)} minutes while they ran this workflow alone, without progress in between.`
       : `${state.crashCount} workers crashed while they ran this workflow alone, without progress in between.`;
-  const evidence: Json = { limit: attempts, window_ms: windowMs, crash_count: state.crashCount, crashes: times, step: suspect?.step ?? null };
+  const evidence: Json = {
+    limit: attempts,
+    window_ms: windowMs,
+    crash_count: state.crashCount,
+    crashes: times,
+    step: suspect?.step ?? null,
+  };
   return parkDraft(
     new ParkError(
       code,

@@ -48,7 +48,15 @@ import {
 } from '../effects/index.ts';
 import { type ContextReads, canRun, contentDraft, type ResolvedTask, resolveTask } from '../history/index.ts';
 import { type Ports, RunGate } from '../kernel/index.ts';
-import { type Draft, crashRestDraft, Flushing, failureDrafts, type LeasedStream, parkDraft, waitDraft } from '../lease/index.ts';
+import {
+  crashRestDraft,
+  type Draft,
+  Flushing,
+  failureDrafts,
+  type LeasedStream,
+  parkDraft,
+  waitDraft,
+} from '../lease/index.ts';
 import { commitDrafts, followStaged, lastingCall } from './commit.ts';
 import { cancelDraft, mustBeDecided, onceDecided, releaseDraft, undoDraft } from './ending.ts';
 import { nextTask } from './next-task.ts';
@@ -232,7 +240,9 @@ export class WorkflowRunner {
   /** Each is an append of its own, since there may be more of them than one holds; they leave with one flush. */
   async #stageEach(draftOf: (task: TaskState) => Draft): Promise<void> {
     const { stream } = this.#options;
-    const accepted = [...stream.speculative.frontier.tasks].filter(isUnblocked).map((task) => stream.stage([draftOf(task)]));
+    const accepted = [...stream.speculative.frontier.tasks]
+      .filter(isUnblocked)
+      .map((task) => stream.stage([draftOf(task)]));
     await this.#flushing.durable(Promise.all(accepted).then(() => {}));
   }
 

@@ -49,7 +49,7 @@ export const missingUndo = (operation: string, outcome: 'done' | 'unknown'): Eff
   });
 
 type Undo = (given: Json, context: Parameters<EffectDefinition['call']>[1]) => Promise<void>;
-type Limits = Pick<EffectDefinition, 'scopesOf' | 'retry' | 'timeoutMs' | 'confirm' | 'heartbeatTimeoutMs'>;
+type Limits = Pick<EffectDefinition, 'retry' | 'timeoutMs' | 'confirm' | 'heartbeatTimeoutMs'>;
 
 /** A compensation is done when it returns; none is confirmed later. */
 const NO_CONFIRMATION: EffectDefinition['confirm'] = {

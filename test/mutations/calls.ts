@@ -1,0 +1,95 @@
+/** Owns the mutations of what calls share, and of what follows from crashes of workers. */
+
+import type { Mutations } from './mutation.ts';
+
+const MEMORY_CALLS = 'libs/adapters/queue-memory/src/memory-calls.ts';
+const MEMORY_CALLS_TEST = 'libs/adapters/queue-memory/src/memory-calls.test.ts';
+const CALL_LIMITS_TEST = 'libs/testkit/src/call-limits.test.ts';
+const KEPT_BY_RUNS =
+  'is kept by runs that wait for their turn off the worker, whatever their step catches and however often it may fail';
+const TAKEOVER_TEST = 'libs/engine/runtime/src/run/takeover.test.ts';
+
+export const CALLS_MUTATIONS: Mutations = {
+  'places-in-line-are-lost': {
+    file: MEMORY_CALLS,
+    edits: [['known.places.set(who, place);', '']],
+    caughtBy: MEMORY_CALLS_TEST,
+    breaks: 'A call that comes back has the place that it had.',
+  },
+  'tenants-in-one-line': {
+    file: MEMORY_CALLS,
+    edits: [
+      ['own ?? Math.max(known.turns.get(tenant) ?? 0, known.v)', 'own ?? Math.max(known.v, ...known.turns.values())'],
+    ],
+    caughtBy: MEMORY_CALLS_TEST,
+    breaks: 'A few calls of a tenant do not wait behind the backlog of another.',
+  },
+  'late-calls-come-together': {
+    file: MEMORY_CALLS,
+    edits: [['if (cost.spaceMs > 0) known.tatMs', 'if (cost.spaceMs > 1e9) known.tatMs']],
+    caughtBy: MEMORY_CALLS_TEST,
+    breaks: 'A rate is kept, however late those come whose turn it was.',
+  },
+  'many-trials-at-once': {
+    file: MEMORY_CALLS,
+    edits: [['running.has(trial) ?', "running.has('') ?"]],
+    caughtBy: MEMORY_CALLS_TEST,
+    breaks: 'One trial at a time tells whether a receiver is back.',
+  },
+  'one-receiver-silences-all-for-a-day': {
+    file: MEMORY_CALLS,
+    edits: [['Math.min(end.askedMs, RULES.askedMaxMs)', 'end.askedMs']],
+    caughtBy: MEMORY_CALLS_TEST,
+    breaks: 'Of the wait that one receiver asks for, others wait 5 minutes at most.',
+  },
+  'tokens-are-not-settled': {
+    file: MEMORY_CALLS,
+    edits: [['end.tokens !== undefined && scope.tokens !== undefined', 'false']],
+    caughtBy: MEMORY_CALLS_TEST,
+    breaks: 'What a call did not use of a limit of tokens is given back.',
+  },
+  'a-step-catches-its-turn': {
+    file: 'libs/engine/runtime/src/run/step-attempt.ts',
+    edits: [['if (isStop(error)) this', 'if (error instanceof ParkError && isStop(error)) this']],
+    caughtBy: CALL_LIMITS_TEST,
+    test: KEPT_BY_RUNS,
+    breaks: 'A step never takes the wait for a turn for an answer.',
+  },
+  'a-turn-is-taken-between-intention-and-call': {
+    file: 'libs/engine/runtime/src/effects/journaled-call.ts',
+    edits: [['if (!mayCall) turn = undefined;', 'turn = undefined;']],
+    caughtBy: 'libs/engine/runtime/src/effects/effect-journal.test.ts',
+    test: 'keeps the turn that it took before, so no wait leaves an intention in doubt, and gives it back once',
+    breaks: 'No wait for a turn leaves a call in doubt.',
+  },
+  'a-turn-uses-up-attempts': {
+    file: 'libs/engine/runtime/src/lease/attempt-failure.ts',
+    edits: [['patienceMs > 0 || isTurn', 'patienceMs > 0']],
+    caughtBy: CALL_LIMITS_TEST,
+    test: KEPT_BY_RUNS,
+    failsWith: 'waits for a person',
+    breaks: 'Who waits for a turn has not failed.',
+  },
+  'receivers-share-one-circuit': {
+    file: 'libs/author/sdk/src/effect.ts',
+    edits: [["receiver === undefined ? ''", "receiver !== undefined ? ''"]],
+    caughtBy: CALL_LIMITS_TEST,
+    test: 'is learned from faults: once a receiver is down others wait for it without a call, and those of another receiver do not',
+    failsWith: 'not within',
+    breaks: 'A receiver that is down keeps no calls of another waiting.',
+  },
+  'recovery-of-the-definition-is-ignored': {
+    file: 'libs/model/core/src/recovery.ts',
+    edits: [['own?.attempts ?? fleet.attempts', 'fleet.attempts']],
+    caughtBy: TAKEOVER_TEST,
+    test: 'a person is asked after as many as the definition says',
+    breaks: 'A definition says how many crashes its workflows survive.',
+  },
+  'no-rest-after-a-crash': {
+    file: 'libs/engine/runtime/src/run/workflow-runner.ts',
+    edits: [['if (restMs > 0) return', 'if (restMs < 0) return']],
+    caughtBy: TAKEOVER_TEST,
+    test: 'it rests for as long as it is told, longer after each, without a worker, and uses up no attempt by that',
+    breaks: 'A workflow rests after crashes as its definition says.',
+  },
+};
