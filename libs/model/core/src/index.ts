@@ -183,6 +183,7 @@ export {
   FAILED_BUILDS_MAX,
   type FailedOn,
   type Frontier,
+  INBOX_DEDUPE_MAX,
   isAwaited,
   isClosed,
   isOpen,
