@@ -46,7 +46,7 @@ const ACMES: Record<string, string> = {
   },
   ...{ schedule: 'acmes-plan', queue: 'acmes-own', tenant: 'initech', key: '', pool: 'default', hold: 'acmes-hold' },
   ...{ definition: 'acmes-agent', subject: 'pipeline:acmes' },
-  ...{ sequence: '1', call: '1', task: '9.9' },
+  ...{ sequence: '1', call: '1', task: '9.9', event: 'signal:none' },
 };
 const NOBODYS: Readonly<Record<string, string>> = {
   ...{
@@ -66,7 +66,7 @@ const NOBODYS: Readonly<Record<string, string>> = {
     hold: 'no-such',
     definition: 'no-such',
   },
-  ...{ subject: 'pipeline:no-such', sequence: '1', call: '1', task: '9.9' },
+  ...{ subject: 'pipeline:no-such', sequence: '1', call: '1', task: '9.9', event: 'signal:none' },
 };
 const filled = (path: string, names: Readonly<Record<string, string>>): string =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => names[name]!);
@@ -85,6 +85,8 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   listEffects: { right: 'read' },
   listTasks: { right: 'read' },
   listUnreadSignals: { right: 'read' },
+  amendSignal: { right: 'operate', body: { value: 1, ...WHY }, letIn: ['signal-read', 'workflow-closed'] },
+  discardSignal: { right: 'operate', body: WHY, letIn: ['signal-read', 'workflow-closed'] },
   listNotes: { right: 'read', showsContent: true },
   listPhaseHandovers: { right: 'read' },
   getTimeline: { right: 'read' },
@@ -108,6 +110,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   compareCalls: { right: 'content', query: '?to=1', letIn: ['no-model-call'] },
   compareWorkflows: { right: 'content' },
   forkWorkflow: { right: 'operate', body: { at: 1, effects: 'live' } },
+  resetWorkflow: { right: 'operate', body: { at: 0, effects: 'keep', dry_run: true, ...WHY } },
   getTrace: { right: 'read' },
   getRecovery: { right: 'content' },
   getWorkflowSpend: { right: 'read' },

@@ -15,6 +15,7 @@ import { measurePartitions } from './partitions.ts';
 import { PEERS_USAGE, peersCommand } from './peers/command.ts';
 import { rawLoopNs } from './raw.ts';
 import { Report } from './report.ts';
+import { measureReset } from './reset.ts';
 import { measureResume } from './resume.ts';
 import { printScaling, SCALING_USAGE } from './scaling/scaling.ts';
 import { clusterSteps, embeddedSteps } from './steps.ts';
@@ -25,6 +26,7 @@ const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster|c
        npm run bench -- looks [--json] [--counts 1000,10000,100000]
        npm run bench -- console [--json]
        npm run bench -- path [--json]
+       npm run bench -- reset [--json]
        npm run bench -- resume [--json] [--only overhead|kills|history|memory|orphans|deploys]
        npm run bench -- context [--json] [--only assemble|session|recall|use]
        npm run bench -- control [--json] [--only ${controlParts.join('|')}]
@@ -66,6 +68,9 @@ if (positionals[0] === 'steps') {
 } else if (positionals[0] === 'console') {
   report.add('machine.loop_ns', rawLoopNs(), 'ns');
   await measureConsole(report);
+} else if (positionals[0] === 'reset') {
+  report.add('machine.loop_ns', rawLoopNs(), 'ns');
+  await measureReset(report);
 } else if (positionals[0] === 'path') {
   await measureEffectPath(report);
 } else if (positionals[0] === 'resume') {

@@ -115,6 +115,60 @@ describe('a task that waits for a person', () => {
     expect(await run.result()).toBe('5 by ana');
   });
 
+  it('is answered with others by a job, with the form’s defaults, unless somebody was first', async () => {
+    const asks = defineWorkflow({
+      ...{
+        name: 'asks',
+        version: 1,
+        input: z.object({}),
+        belief: z.object({}),
+        output: z.object({ cents: z.number() }),
+      },
+      tasks: { ask: z.object({}), decide: z.object({}) },
+      flow: { ask: ['decide'], decide: [] },
+      approvals: { amount: z.object({ cents: z.int().default(5), note: z.string().optional() }) },
+      begin: () => ({ belief: {}, next: [task('ask', {})] }),
+      steps: {
+        ask: () => ({ next: [task('decide', {}, { when: approval('amount', {}) })] }),
+        decide: ({ cause }) => ({
+          done: { cents: cause?.kind === 'approval' && cause.approved ? cause.value.cents : 0 },
+        }),
+      },
+    });
+    const world = await open({ workflows: [asks] });
+    const runs = [];
+    for (const id of ['a1', 'a2', 'a3']) runs.push(await world.start(asks, {}, { id }));
+    await expect.poll(() => asked(world)).toHaveLength(3);
+    await world.client.approve('a2', '1.0', { approved: true, by: 'bob', value: { cents: 7 } });
+    const job = { id: 'j', act: 'answer', by: 'ana', why: 'all are fine', signal: null } as const;
+    const answer = { approved: true, name: 'amount', names: ['ana'] };
+    await world.client.bulk.start({ ...job, filter: { definition: 'asks', status: 'open' }, answer });
+    await world.fastForward(expect.poll(async () => (await world.client.bulk.get('j'))?.status).toBe('completed'));
+    const results = [];
+    for (const run of runs) results.push(await run.result());
+    expect(results).toEqual([{ cents: 5 }, { cents: 7 }, { cents: 5 }]);
+    // The same answer is no other one, though it leaves out what the form fills in.
+    expect(await world.client.approve('a1', '1.0', { approved: true, by: 'ana' })).toEqual({ changed: false });
+    const both = await Promise.allSettled(
+      ['ana', 'bob'].map((by) => world.client.approve('a3', '1.0', { approved: false, by })),
+    );
+    expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(both[1]).toMatchObject({ reason: { code: 'already-answered', details: { by: 'ana' } } });
+  });
+
+  it('takes one of two answers that come at once, and tells the other whose it was', async () => {
+    const world = await open({ workflows: [refund] });
+    const run = await world.start(refund, { cents: 700 });
+    await waiting(world);
+    const said = await Promise.allSettled(
+      ['ana', 'bob'].map((by) => world.client.approve(run.id, '1.0', { approved: true, by, value: { cents: 5 } })),
+    );
+    const won = said.findIndex(({ status }) => status === 'fulfilled');
+    const { by } = (await run.result()) as { by: string };
+    expect(by).toBe(['ana', 'bob'][won]);
+    expect(said[1 - won]).toMatchObject({ status: 'rejected', reason: { code: 'already-answered', details: { by } } });
+  });
+
   it('is told why it was rejected', async () => {
     const world = await open({ workflows: [refund] });
     const run = await world.start(refund, { cents: 700 });

@@ -291,3 +291,24 @@ describe('a workflow that runs', () => {
     await eventually(async () => expect(await statusOf('r3~2')).toBe('parked effect-done-before'));
   });
 });
+
+describe('many workflows', () => {
+  it('are reset by a job, each once: what was superseded, and what refuses, is named', async () => {
+    for (const id of ['m1', 'm2', 'm3']) await completed(id);
+    await reset('m3', { at: 1, by: 'bob' });
+    await resultOf('m3');
+    world.crash({ after: 'WorkflowOpened' });
+    const filter = { definition: 'order', status: 'completed', text: 'm' } as const;
+    const job = { id: 'mend', act: 'reset', filter, by: 'ana', why: 'a test', signal: null } as const;
+    await world.client.bulk.start({ ...job, reset: { effects: 'keep', before: 'second' } });
+    await world.fastForward(eventually(async () => (await world.client.bulk.get('mend'))?.status === 'completed'));
+    const done = (await world.client.bulk.get('mend'))!;
+    expect(done).toMatchObject({ doneCount: 3, refusedCount: 1 });
+    expect(done.refused).toMatchObject([{ workflow: 'm3', code: 'workflow-reset' }]);
+    for (const id of ['m1', 'm2', 'm3']) await resultOf(id);
+    expect(['m1', 'm2', 'm3'].flatMap(calls)).toHaveLength(9);
+    expect(await row('m1~2')).toMatchObject({ fork: { workflow: 'm1', sequence: 2 } });
+    expect(await world.ports.store.workflow('m1~3' as WorkflowId)).toBeUndefined();
+    expect(await row('m3~3')).toMatchObject({ fork: { workflow: 'm3~2' } });
+  });
+});

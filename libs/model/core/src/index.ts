@@ -187,6 +187,7 @@ export {
   type FailedOn,
   type Failure,
   type Frontier,
+  INBOX_DEDUPE_MAX,
   isAwaited,
   isClosed,
   isOpen,

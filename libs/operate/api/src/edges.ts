@@ -64,7 +64,7 @@ export interface FormEdge {
   /** The view that has its button. */
   readonly on: 'workflow' | 'queue';
   /** Where several of the view's forms are one operation. */
-  readonly sends?: Readonly<Record<string, string | boolean>>;
+  readonly sends?: Readonly<Record<string, boolean>>;
   readonly title: string;
   readonly verb: string;
   readonly follows?: string;

@@ -25,6 +25,7 @@ import {
   taskId,
   type WorkflowId,
 } from '@tidemark/core';
+import type { WorkflowSummary } from '@tidemark/ports';
 import { sessionFor } from '../agent/index.ts';
 import { ownerOf, withSecrets } from '../encryption/index.ts';
 import { type PastWorkflow, placeOf, workflowAt } from '../history/index.ts';
@@ -85,7 +86,7 @@ export async function drawUpFork(
   const id = options.id === undefined ? undefined : checkedWorkflowId(options.id);
   const past = await workflowAt(ports, workflow, checkedSequence(workflow, options.at));
   const { state } = past;
-  await checkBase(ports, past);
+  checkBase(await ports.store.workflow(workflow), past);
   await admitted(ports, past, options);
   const drawn = await drawUpContent(dependencies, past, options);
   // Its parsers hold a belief of the caller's own to the policy; all other content is the base's.
@@ -225,11 +226,11 @@ export function checkedSequence(workflow: WorkflowId, at: number): Sequence {
 }
 
 /** Throws `InvalidError`, which says why nothing can continue from there. */
-export async function checkBase(
-  { store }: Pick<Ports, 'store'>,
+export function checkBase(
+  row: Pick<WorkflowSummary, 'status' | 'sequence'> | undefined,
   { state, content }: PastWorkflow,
   verb: 'forked' | 'reset' = 'forked',
-): Promise<void> {
+): void {
   const { workflow, definition, head, frontier } = state;
   const refuse = (code: string, why: string): never => {
     throw new InvalidError(code, `${workflow} can't be ${verb}: ${why}`, { workflow, sequence: head.sequence });
@@ -254,7 +255,6 @@ export async function checkBase(
   if (frontier.tasks.find(({ when }) => when.some(({ kind }) => kind === 'child')) !== undefined) {
     refuse('fork-of-parent', 'a task waits for a child there, and a child has one parent. Choose another checkpoint.');
   }
-  const row = await store.workflow(workflow);
   const isLast = row?.status === 'completed' && row.sequence === head.sequence;
   if (isLast || frontier.tasks.size === 0) {
     refuse('fork-nothing-left', `no task was pending at checkpoint ${head.sequence}. Choose an earlier one.`);

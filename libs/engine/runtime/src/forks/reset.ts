@@ -77,6 +77,8 @@ export interface ResetDone extends ResetPlan {
   readonly undo: WorkflowId | null;
 }
 
+const NOTHING_PLANNED: ResetPlan = { calls: [], callCount: 0, children: [] };
+
 /** Outcomes that one reset discards. */
 const DISCARDED_MAX_COUNT = 100;
 
@@ -139,7 +141,7 @@ export class Resets {
     const at = await this.#placeIn(row, options);
     if (state.undo !== null && (row.status !== 'compensated' || at > 0)) throw wasUndone(row, state.undo);
     const past = await workflowAt(ports, row.workflow, at);
-    await checkBase(ports, past, 'reset');
+    checkBase(row, past, 'reset');
     await admitted(ports, past, { ...options, effects: 'live' });
     const undoes = options.effects === 'undo' && state.undo === null;
     const undo = undoes ? undoId(row.workflow) : null;
@@ -154,7 +156,9 @@ export class Resets {
     const how = { effects: options.effects, isUndone: state.undo !== null, discard: new Set(options.discard) };
     const { fork } = next.control as unknown as Controls['WorkflowOpened'];
     const as = { workflow: row.workflow, run: continuationId(row.workflow), at: past.state.head.sequence };
-    const plan = await resetPlan(ports, row, past, how);
+    // A job over thousands tells nobody.
+    const isTold = options.isExact !== true || options.dryRun === true;
+    const plan = isTold ? await resetPlan(ports, row, past, how) : NOTHING_PLANNED;
     const done = { ...as, ...plan, effects: fork!.effects, created: options.dryRun !== true, undo };
     return { row, state, next, done };
   }
@@ -301,9 +305,8 @@ export class Resets {
     const reset = (await this.#originOf(row))?.reset;
     if (reset?.id !== id) return undefined;
     const { workflow, sequence, effects } = row.fork!;
-    const nothing = { calls: [], callCount: 0, children: [] };
     const undo = reset.undoes ? undoId(workflow) : null;
-    return { workflow, run: row.workflow, at: sequence, effects, created: false, undo, ...nothing };
+    return { workflow, run: row.workflow, at: sequence, effects, created: false, undo, ...NOTHING_PLANNED };
   }
 }
 

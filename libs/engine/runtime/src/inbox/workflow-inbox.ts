@@ -19,7 +19,7 @@ import {
 } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import type { Definition } from '../definition/index.ts';
-import { Applied, continuedAs, currentOf } from '../history/index.ts';
+import { Applied, continuedAs, currentOf, isContinued, lastOf } from '../history/index.ts';
 import {
   type Guarded,
   guardOf,
@@ -106,8 +106,9 @@ export class WorkflowInbox {
     const { ports } = this.#options;
     const found = await this.exactly(id);
     if (!isClosed(found.state)) return found;
+    const last = await whileUnavailable(ports.clock, this.#options.closing, () => lastOf(ports.store, found.row));
+    if (last.workflow === found.row.workflow && !isContinued(last)) return found;
     const current = await this.pollFor(CONTINUATION_GRACE_MS, () => currentOf(ports.store, found.row.workflow));
-    if (current?.workflow === found.row.workflow) return found;
     // Another run may have continued it since.
     if (current !== undefined) return this.find(current.workflow);
     const message = `Workflow ${id} continues as a new run, which has not begun yet. Try again.`;

@@ -9,6 +9,7 @@ import {
   ConflictError,
   CorruptError,
   continuationId,
+  INBOX_DEDUPE_MAX,
   type StreamState,
   streamFromJson,
   type WorkflowId,
@@ -139,7 +140,12 @@ export async function openingOfReset(
 ): Promise<Omit<Opening, 'lamport'>> {
   const { continues } = next.control as unknown as Opening['control'];
   const unread = { signals: continues?.signals ?? [], values: next.signals ?? {} };
-  const signals = await inheritedSignals({ log, store }, row, next.fork!.shares[0]!.position, unread);
+  // Ids of what it received: while none was forgotten, they say whether there is anything to look for.
+  const hasNone =
+    state.inbox.length < INBOX_DEDUPE_MAX && !state.inbox.some((id) => /^(?:signal|amend|discard):/.test(id));
+  const signals = hasNone
+    ? unread
+    : await inheritedSignals({ log, store }, row, next.fork!.shares[0]!.position, unread);
   return completedReset(next, state, signals, clock.nowMs());
 }
 

@@ -76,8 +76,19 @@ export class LeasedReads {
   #replayOf(content: StreamContent, fork: Fork, origin: ReplayOrigin, spent?: ReadonlySet<EffectKey>): Replay {
     const { workflow, position } = this.#options.stream.confirmed;
     const since = origin.shares[0]!.position;
+    const read = (task?: TaskId) => this.#effects(fork.workflow, { since, ...(task !== undefined && { task }) });
+    // What was superseded doesn't change any more.
+    const known = new Map<TaskId | undefined, ReturnType<typeof read>>();
+    const kept = (task?: TaskId) => {
+      const found = known.get(task);
+      if (found !== undefined) return found;
+      const reading = read(task);
+      known.set(task, reading);
+      reading.catch(() => known.delete(task));
+      return reading;
+    };
     return new Replay(workflow, fork, origin, {
-      base: (task) => this.#effects(fork.workflow, { since, ...(task !== undefined && { task }) }),
+      base: fork.effects === 'replay' ? read : kept,
       own: async () => {
         await this.settled();
         return this.#effects(workflow, { since: position });

@@ -93,17 +93,6 @@ export const resetWorkflow = route({
         },
       },
     ],
-    forms: [
-      {
-        on: 'workflow',
-        sends: { last: true, effects: 'keep' },
-        title: 'Begin again at its newest checkpoint?',
-        verb: 'Reset',
-        isDangerous: true,
-        follows:
-          'Its history ends here, and a new run answers for its id. What it did is kept: the same calls get the recorded outcomes. At another checkpoint, open that one.',
-      },
-    ],
   },
   async handle({ params, body, principal, backend }) {
     const workflow = await backend.check(principal, params.workflow);

@@ -3,7 +3,9 @@
 import { canonicalJson, decodePayload, SECRET_MASK } from '@tidemark/codec';
 import {
   AccessError,
+  continuationId,
   DEFAULT_TENANT,
+  isClosed,
   isSystemDefinition,
   PRIORITIES,
   PRIORITY_DEFAULT,
@@ -16,6 +18,7 @@ import {
   type Definition,
   isEndForgotten,
   lastOf,
+  supersedes,
   TAGS_MAX_COUNT,
   type UndoOutput,
 } from '@tidemark/runtime';
@@ -223,6 +226,7 @@ async function viewOf(backend: Backend, row: WorkflowSummary, seesContent: boole
   const [listed] = await listedJson(backend, [row], seesContent);
   return {
     ...listed!,
+    ...(await supersededJson(backend, row)),
     pinned: row.pinned,
     forgotten: isOpeningForgotten(opening),
     input_state_hash: opening?.sequence === 0 ? opening.inputDigest : null,
@@ -238,6 +242,13 @@ async function viewOf(backend: Backend, row: WorkflowSummary, seesContent: boole
     undo: await undoOf(backend, row, seesContent),
     flow: card === undefined ? null : { starts: card.starts, steps: { ...card.flow } },
   };
+}
+
+/** The run that supersedes one which had ended before it was reset; its own row doesn't say that. */
+async function supersededJson({ reads }: Backend, row: WorkflowSummary) {
+  if (!isClosed(row) || continuedAs(row) !== undefined) return {};
+  const next = await reads.workflow(continuationId(row.workflow));
+  return next?.tenant === row.tenant && supersedes(next) === row.workflow ? { continued_as: next.workflow } : {};
 }
 
 /** By the form of its id, as children are found. */

@@ -47,7 +47,8 @@ export const workflowSchema = z
     fork: forkSchema.optional(),
     continues: z.string().optional().meta({ description: 'The workflow that this one continues, as a new run.' }),
     continued_as: z.string().optional().meta({
-      description: 'The workflow that continues this one, which is `completed` for the reason `continued`.',
+      description:
+        'The workflow that continues this one, which is `completed` for the reason `continued`; or that supersedes it since it was reset, for the reason `superseded` where it was live. Of one that had ended before, only its own view says so.',
     }),
     waits_for: waitSchema
       .nullable()

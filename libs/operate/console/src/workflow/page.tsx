@@ -128,6 +128,7 @@ function Content(props: {
 function Head({ view, watched }: { readonly view: WorkflowView; readonly watched: WatchedTimeline }) {
   const { workflow, definition, definition_version: version, fork, parent } = view;
   const { continues, continued_as: continuedAs } = view;
+  const isReset = fork !== undefined && fork.workflow === continues;
   return (
     <div className="head">
       <header>
@@ -143,11 +144,11 @@ function Head({ view, watched }: { readonly view: WorkflowView; readonly watched
           {view.pinned ? ', pinned' : ''}
           {fork === undefined ? null : (
             <>
-              {' · fork of '}
+              {isReset ? ' · supersedes ' : ' · fork of '}
               <Link to={workflowAddress(fork.workflow)} className="body-link">
                 {plain(fork.workflow)}
               </Link>{' '}
-              at {fork.sequence_number}
+              {isReset ? `from ${fork.sequence_number} on` : `at ${fork.sequence_number}`}
             </>
           )}
           {parent === null ? null : (
@@ -159,8 +160,8 @@ function Head({ view, watched }: { readonly view: WorkflowView; readonly watched
               , task {plain(parent.task)}
             </>
           )}
-          <Chained said="continues" id={continues} />
-          <Chained said="continued as" id={continuedAs} />
+          <Chained said="continues" id={isReset ? undefined : continues} />
+          <Chained said={view.reason === 'continued' ? 'continued as' : 'superseded by'} id={continuedAs} />
         </span>
         <Actions view={view} />
       </header>
