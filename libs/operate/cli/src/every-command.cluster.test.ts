@@ -64,6 +64,7 @@ const LINES: readonly Line[] = [
   reads('watch g1'),
   reads('children g1'),
   reads('signals g1'),
+  reads('errors'),
   reads('questions'),
   reads('rejected'),
   reads('definitions'),
