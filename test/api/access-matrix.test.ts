@@ -178,6 +178,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   promoteShadow: { right: 'operate', body: { to: 1 }, letIn: ['right-missing', 'rollout-changed'], theirs: null },
   getFleet: { right: 'read' },
   whoAmI: { right: 'read' },
+  listErrors: { right: 'read' },
   listQuestions: { right: 'read' },
   listRejected: { right: 'read' },
   listSegments: { right: 'read' },

@@ -49,6 +49,7 @@ it('writes down nothing of the same without content, and shows none', async () =
   const query = { content: 'false' } as const;
   await operator.ask('GET /v1/jobs', { query });
   await operator.ask('GET /v1/schedules', { query });
+  await operator.ask('GET /v1/errors', { query });
   await operator.ask('GET /v1/questions', { query });
   await operator.ask('GET /v1/queues', { query });
   await operator.ask('GET /v1/rejected', { query });

@@ -131,6 +131,18 @@ describe('the fleet', () => {
     expect(questions).toMatchObject([{ workflow: { workflow: 'fleet-1' }, question: { code: 'effect-unknown' } }]);
     expect((await client('viewer').ask('GET /v1/questions', {})).questions[0]!.question).not.toHaveProperty('evidence');
     expect((await client('viewer other').ask('GET /v1/questions', {})).questions).toEqual([]);
+    const { errors } = await client().ask('GET /v1/errors', {});
+    expect(errors).toMatchObject([
+      { definition: 'asking', count: 1, parked_count: 1, failed_count: 0, newest: 'fleet-1', code: expect.any(String) },
+    ]);
+    const [{ fingerprint: error, message }] = errors as [(typeof errors)[number]];
+    expect([error, message]).toEqual([expect.stringMatching(/^[0-9a-f]{12}$/), expect.stringMatching(/./)]);
+    expect(await client().list({ error })).toMatchObject({ workflows: [{ workflow: 'fleet-1' }] });
+    expect((await client().list({ error: 'aaaaaaaaaaaa' })).workflows).toEqual([]);
+    const counted = client().ask('POST /v1/jobs/count', { body: { filter: { error } } });
+    expect(await counted).toMatchObject({ count: 1, newest: ['fleet-1'] });
+    expect((await client('viewer').ask('GET /v1/errors', {})).errors[0]).not.toHaveProperty('message');
+    expect((await client('viewer other').ask('GET /v1/errors', {})).errors).toEqual([]);
     const fleet = await client().ask('GET /v1/fleet', {});
     expect(fleet.workflows).toContainEqual({ status: 'parked', count: 1 });
     expect(fleet).toMatchObject({ rows_ready: true, workers: [{ alive: true }], running_count: expect.any(Number) });

@@ -2,6 +2,7 @@
 
 import type { Generation, Partition, TenantId } from '@tidemark/core';
 import type {
+  FailureCount,
   ParkedCount,
   QueueCount,
   SearchStore,
@@ -14,9 +15,11 @@ import { listingOf } from './sql/read-workflows.ts';
 import {
   boundParked,
   byBitmap,
+  countFailures,
   countParked,
   countQueues,
   countStatuses,
+  failureCountOf,
   generationOf,
   isScattered,
   parkedCountOf,
@@ -45,6 +48,13 @@ export abstract class SqlSearch extends SqlHistory implements SearchStore {
   async parkedCounts(limit: number): Promise<readonly ParkedCount[]> {
     const [, , rows = []] = await this.client.run([BEGIN, boundParked, countParked(limit), COMMIT]);
     return rows.map(parkedCountOf);
+  }
+
+  async failureCounts(
+    of: Pick<WorkflowSearch, 'tenant' | 'definition'>,
+    limit: number,
+  ): Promise<readonly FailureCount[]> {
+    return this.readAll(countFailures(of, limit), failureCountOf);
   }
 
   async queueCounts(tenant: TenantId | null, limit: number): Promise<readonly QueueCount[]> {

@@ -1,7 +1,20 @@
 /** Owns the proof that mistakes don't compile, one under each `@ts-expect-error`: checked by `tsc`, run by no one. */
 
 import { z } from 'zod';
-import { approval, child, defineEffect, defineWorkflow, done, pending, signal, task } from './index.ts';
+import {
+  anyOf,
+  approval,
+  child,
+  defineEffect,
+  defineWorkflow,
+  done,
+  pending,
+  signal,
+  task,
+  timer,
+  tool,
+} from './index.ts';
+import type { TaskOf } from './task.ts';
 
 const base = {
   name: 'x',
@@ -356,6 +369,82 @@ export const unknownChild = defineWorkflow({
     // @ts-expect-error amount is a signal, and no child
     async price() {
       return { next: [task('credit', { orderId: 'o', cents: 5 }, { when: child('amount', {}) })] };
+    },
+  },
+});
+
+const children = { refund: sound } as const;
+export const wrongChildInput = defineWorkflow({
+  ...base,
+  flow,
+  children,
+  begin,
+  steps: {
+    // The control: the child's own input.
+    async price() {
+      const when = anyOf(child('refund', { orderId: 'o' }), timer('2h'));
+      return { next: [task('credit', { orderId: 'o', cents: 5 }, { when })] };
+    },
+    // @ts-expect-error orderId must be a string
+    async credit() {
+      return { next: [task('confirm', { creditId: 'c' }, { when: child('refund', { orderId: 5 }) })] };
+    },
+    async confirm() {},
+  },
+});
+
+export const misspeltChildInput = defineWorkflow({
+  ...base,
+  flow,
+  children,
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error orderId is missing
+    async price() {
+      const when = anyOf(child('refund', { orderld: 'o' }), timer('2h'));
+      return { next: [task('credit', { orderId: 'o', cents: 5 }, { when })] };
+    },
+  },
+});
+
+// The controls: an input that is the request, one that is made a request, and one that calls nothing.
+const order = z.object({ orderId: z.string(), cents: z.number().int().positive() });
+export const tools = {
+  same: tool({ description: 'Credits.', input: order, effect: issueCredit }),
+  made: tool({
+    description: 'Credits.',
+    input: z.object({ order: z.string() }),
+    effect: issueCredit,
+    request: ({ order: orderId }) => ({ orderId, cents: 5 }),
+  }),
+  says: tool({ description: 'Says.', input: z.object({ word: z.string() }), run: ({ word }) => word }),
+};
+// @ts-expect-error the effect asks for cents, and no request makes them
+export const wrongTool = tool({ description: 'Credits.', input: z.object({ orderId: z.string() }), effect: issueCredit });
+export const wrongToolRequest = tool({
+  description: 'Credits.',
+  input: order,
+  effect: issueCredit,
+  // @ts-expect-error cents must be a number
+  request: ({ orderId }) => ({ orderId, cents: '5' }),
+});
+
+/** What a step that `flow` forgets reads in the last line of its error. */
+export const forgottenInFlow = defineWorkflow({
+  ...base,
+  flow: { price: ['credit'], credit: [], confirm: [] },
+  starts: ['price', 'confirm'],
+  begin,
+  steps: {
+    ...rest,
+    // @ts-expect-error flow lists no task that this step may add
+    async credit() {
+      return { next: [task('confirm', { creditId: 'c' })] };
+    },
+    async price() {
+      const none: TaskOf<typeof base.tasks, never> = 'flow lists no task that this step may add';
+      return { lastAction: none };
     },
   },
 });

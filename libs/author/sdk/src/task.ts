@@ -5,7 +5,7 @@
 
 import type { TaskId } from '@tidemark/core';
 import type { Given, Schemas } from './schema.ts';
-import type { SignalOf, Wait } from './wait.ts';
+import type { ChildName, InputsOf, SignalOf, Wait } from './wait.ts';
 
 /** Any task, of whatever name and input. */
 export interface AnyTask {
@@ -16,10 +16,10 @@ export interface AnyTask {
 }
 
 /** A task of one step, not yet added: it is added by returning it in `next`. */
-export interface Task<Name extends string, Input, Signal extends string = string> extends AnyTask {
+export interface Task<Name extends string, Input, Signal extends string = string, Inputs = unknown> extends AnyTask {
   readonly step: Name;
   readonly input: Input;
-  readonly when?: Wait<Signal> | undefined;
+  readonly when?: Wait<Signal, Inputs> | undefined;
 }
 
 export interface TaskOptions {
@@ -32,21 +32,39 @@ export interface TaskOptions {
   readonly when?: Wait | undefined;
 }
 
-/** The tasks of some steps of a definition, which may wait for its signals. */
-export type TaskOf<Tasks extends Schemas, Name extends keyof Tasks, Signals extends Schemas = Schemas> = {
-  [N in Name & string]: Task<N, Given<Tasks[N]>, keyof Signals & string>;
-}[Name & string];
+/** The tasks of some steps of a definition, which may wait for its signals. Of no step, it is what a compiler's error is to say. */
+export type TaskOf<Tasks extends Schemas, Name extends keyof Tasks, Signals extends Schemas = Schemas> = [
+  Name,
+] extends [never]
+  ? 'flow lists no task that this step may add'
+  : {
+      [N in Name & string]: Task<N, Given<Tasks[N]>, keyof Signals & string, ChildInputs<Signals>>;
+    }[Name & string];
+
+/** In what tasks may wait for, the input of a child beside the schema of its output. */
+export interface ChildInput<Input> {
+  readonly childInput?: Input;
+}
+
+type ChildInputs<Signals> = {
+  readonly [K in keyof Signals as K extends ChildName<infer Name> ? Name : never]?: Signals[K] extends ChildInput<
+    infer Input
+  >
+    ? Input
+    : never;
+};
 
 /** A task for a step: `task('credit', { orderId, cents })`, `task('merge', {}, { after: 'all' })`. */
 export function task<const Name extends string, const Input, const Options extends TaskOptions = Record<never, never>>(
   step: Name,
   input: Input,
   options?: Options,
-): Task<Name, Input, SignalIn<Options>> {
+): Task<Name, Input, SignalIn<Options>, InputsIn<Options>> {
   const { after, when }: TaskOptions = options ?? {};
-  const waits = when as Wait<SignalIn<Options>> | undefined;
+  const waits = when as Wait<SignalIn<Options>, InputsIn<Options>> | undefined;
   return { step, input, ...(after !== undefined && { after }), ...(waits !== undefined && { when: waits }) };
 }
 
 /** Signals that the options wait for. */
 type SignalIn<Options> = Options extends { readonly when: infer When } ? SignalOf<When> : never;
+type InputsIn<Options> = Options extends { readonly when: infer When } ? InputsOf<When> : never;

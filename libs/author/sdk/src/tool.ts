@@ -18,7 +18,7 @@ import { safeParse } from 'zod/v4/core';
 import { defineEffect, type Effect } from './effect.ts';
 import { pathText } from './parse.ts';
 import type { DefinitionProblem } from './problem.ts';
-import type { Parsed, Schema } from './schema.ts';
+import type { Given, Parsed, Schema } from './schema.ts';
 
 /** Of a tool call: characters of its id, and of the digest of its request, in its effect's key. */
 const CALL_ID_MAX_CHARS = 100;
@@ -29,14 +29,22 @@ const TOOL_TIMEOUT_MS = 600_000;
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** A user's tool; its name is its key in `tools`. */
-export interface ToolOptions<Input extends Schema> {
+export type ToolOptions<Input extends Schema, Request extends Schema = Schema> = ToolParts<Input, Request> &
+  (Parsed<NoInfer<Input>> extends Given<NoInfer<Request>> ? unknown : RequestOf<Input, Request>);
+
+/** Where the effect asks for something else than the tool's input. */
+interface RequestOf<Input extends Schema, Request extends Schema> {
+  readonly request: (input: Parsed<NoInfer<Input>>) => Given<NoInfer<Request>>;
+}
+
+interface ToolParts<Input extends Schema, Request extends Schema> {
   /** What it does and when to use it, for the model. */
   readonly description: string;
   readonly input: Input;
   /** Acts outside, under the guarantees of an effect. Either this or `run`. */
-  readonly effect?: Effect | undefined;
-  /** The effect's request from the tool's input; by default the input itself. */
-  readonly request?: ((input: Parsed<NoInfer<Input>>) => unknown) | undefined;
+  readonly effect?: Effect<Request> | undefined;
+  /** The effect's request from the tool's input; by default the input itself, where that fits. */
+  readonly request?: ((input: Parsed<NoInfer<Input>>) => Given<NoInfer<Request>>) | undefined;
   /** Answers without changing anything outside. */
   readonly run?: ((input: Parsed<NoInfer<Input>>, signal: AbortSignal) => unknown) | undefined;
 }
@@ -65,7 +73,8 @@ export interface ToolOutcome {
 }
 
 /** Types the tool's functions by its input. */
-export const tool = <Input extends Schema>(options: ToolOptions<Input>): Tool => options as unknown as Tool;
+export const tool = <Input extends Schema, Request extends Schema = Schema>(options: ToolOptions<Input, Request>): Tool =>
+  options as unknown as Tool;
 
 export type Tools = Readonly<Record<string, Tool>>;
 

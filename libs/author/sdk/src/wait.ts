@@ -8,12 +8,14 @@ import { InvalidError, parseDuration } from '@tidemark/core';
 import type { ApprovalOptions, WaitRequest } from '@tidemark/runtime';
 
 /** What a task waits for; any one of it is enough. */
-export interface Wait<Signal extends string = string> {
+export interface Wait<Signal extends string = string, Inputs = unknown> {
   readonly anyOf: readonly WaitRequest<Signal>[];
+  /** Of the children that it starts, by their names: in types alone. */
+  readonly inputs?: Inputs | undefined;
 }
 
 /** A signal of this name. One that came before anybody waited for it counts: each goes to one task, the oldest first. */
-export const signal = <const Signal extends string>(name: Signal): Wait<Signal> => ({
+export const signal = <const Signal extends string>(name: Signal): Wait<Signal, never> => ({
   anyOf: [{ kind: 'signal', name }],
 });
 
@@ -27,8 +29,8 @@ export type ApprovalName<Name extends string = string> = `approval ${Name}`;
 export const approval = <const Name extends string>(
   name: Name,
   options: ApprovalOptions = {},
-): Wait<ApprovalName<Name>> =>
-  ({ anyOf: [{ kind: 'approval', name, ...options }] }) as unknown as Wait<ApprovalName<Name>>;
+): Wait<ApprovalName<Name>, never> =>
+  ({ anyOf: [{ kind: 'approval', name, ...options }] }) as unknown as Wait<ApprovalName<Name>, never>;
 
 /** Distinguishes names of children from those of signals, in types alone. */
 export type ChildName<Name extends string = string> = `child ${Name}`;
@@ -42,19 +44,19 @@ export interface ChildOptions {
 
 /**
  * The end of another workflow, one of the definition's `children`, which is started for the task when that is added: its id is `{this
- * workflow}~{task}`. Its definition checks the input.
+ * workflow}~{task}`. Its definition checks the input, as the types do.
  */
-export const child = <const Name extends string>(
+export const child = <const Name extends string, const Input>(
   name: Name,
-  input: unknown,
+  input: Input,
   { onFailure, onParentClose = 'cancel' }: ChildOptions = {},
-): Wait<ChildName<Name>> =>
+): Wait<ChildName<Name>, { readonly [N in Name]: Input }> =>
   ({
     anyOf: [{ kind: 'child', name, input, onClose: onParentClose, ...(onFailure === 'fail' && { isVital: true }) }],
-  }) as unknown as Wait<ChildName<Name>>;
+  }) as unknown as Wait<ChildName<Name>, { readonly [N in Name]: Input }>;
 
 /** A time after the task was added: `90s`, `15m`, `36h`, `7d`, or milliseconds; at most ten years. Throws `InvalidError` (`duration-invalid`). */
-export function timer(duration: string | number): Wait<never> {
+export function timer(duration: string | number): Wait<never, never> {
   const delayMs = typeof duration === 'string' ? parseDuration(duration) : duration;
   if (typeof delayMs === 'number' && Number.isFinite(delayMs) && delayMs >= 0) {
     return { anyOf: [{ kind: 'timer', delayMs }] };
@@ -66,16 +68,20 @@ export function timer(duration: string | number): Wait<never> {
 }
 
 /** At that moment, or at once where it has passed. Throws `InvalidError` (`date-invalid`). */
-export function at(date: Date | string): Wait<never> {
+export function at(date: Date | string): Wait<never, never> {
   const atMs = new Date(date).getTime();
   if (Number.isFinite(atMs)) return { anyOf: [{ kind: 'at', atMs }] };
   throw new InvalidError('date-invalid', "at(…): give a Date, or a text such as '2026-03-01T09:00:00Z'.");
 }
 
 /** Whichever comes first: `anyOf(signal('approved'), timer('2h'))`. */
-export const anyOf = <const Waits extends readonly Wait[]>(...waits: Waits): Wait<SignalOf<Waits[number]>> => ({
+export const anyOf = <const Waits extends readonly Wait[]>(
+  ...waits: Waits
+): Wait<SignalOf<Waits[number]>, InputsOf<Waits[number]>> => ({
   anyOf: waits.flatMap((wait) => wait.anyOf) as readonly WaitRequest<SignalOf<Waits[number]>>[],
 });
 
 /** Names of the signals of a wait. */
 export type SignalOf<W> = W extends Wait<infer Signal> ? Signal : never;
+/** Inputs of the children of a wait, by their names. */
+export type InputsOf<W> = W extends Wait<string, infer Inputs> ? Inputs : never;

@@ -12,7 +12,7 @@ import type { DefinitionWarning } from './problem.ts';
 import type { Flow, Sources } from './reach.ts';
 import type { Frozen, Given, MemberOf, Parsed, ParsedOr, Schema, Schemas } from './schema.ts';
 import type { StepFunction, StepSettings } from './step.ts';
-import type { AnyTask, TaskOf } from './task.ts';
+import type { AnyTask, ChildInput, TaskOf } from './task.ts';
 import type { ApprovalName, ChildName } from './wait.ts';
 
 /** For each step, the steps whose tasks it may add. */
@@ -28,12 +28,13 @@ type Refused<Given, Known> = { readonly [K in Exclude<keyof Given, keyof Known>]
 export type Waited<Signals extends Schemas, Approvals extends Schemas, Children extends ChildDefinitions> = Signals & {
   readonly [Name in keyof Approvals & string as ApprovalName<Name>]: Approvals[Name];
 } & {
-  readonly [Name in keyof Children & string as ChildName<Name>]: Children[Name]['schemas']['output'];
+  readonly [Name in keyof Children & string as ChildName<Name>]: Children[Name]['schemas']['output'] &
+    ChildInput<Given<Children[Name]['schemas']['input']>>;
 };
 
 /** What a parent needs to know of its children. */
 export type ChildDefinitions = {
-  readonly [name: string]: Definition & { readonly schemas: { readonly output: Schema } };
+  readonly [name: string]: Definition & { readonly schemas: { readonly input: Schema; readonly output: Schema } };
 };
 
 /** What a user writes. */

@@ -29,7 +29,10 @@ const texts = [...stream.frontier.tasks].map(taskToJson);
 function reversed<T extends object>(value: T): T {
   const turned = Object.entries(value).map(([name, member]) => {
     if (name === 'effects') return [name, (member as object[]).map(reversed)];
-    return [name, name === 'failedOn' || name === 'failure' || name === 'unreadable' ? reversed(member as object) : member];
+    return [
+      name,
+      name === 'failedOn' || name === 'failure' || name === 'unreadable' ? reversed(member as object) : member,
+    ];
   });
   return Object.fromEntries(turned.reverse());
 }
@@ -51,7 +54,15 @@ describe('a stream as texts', () => {
     const unreadable = { offset: offset(3), type: 'T', v: 9, problem: 'p', judgement: 'take' } as const;
     const spend = { tokens: 1, costMicros: 2 };
     const task = [...stream.frontier.tasks].find(({ effects }) => effects.length > 0) as TaskState;
-    const full: StreamState = { ...stream, failedOn, failure, unreadable, hasChildren: true, sealed: true, raised: spend };
+    const full: StreamState = {
+      ...stream,
+      failedOn,
+      failure,
+      unreadable,
+      hasChildren: true,
+      sealed: true,
+      raised: spend,
+    };
     const called = { ...task, effects: task.effects.map((effect) => ({ ...effect, spend, wasted: spend })) };
     expect(streamToJson(reversed(full))).toBe(streamToJson(full));
     expect(taskToJson(reversed(called))).toBe(taskToJson(called));

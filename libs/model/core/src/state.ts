@@ -4,7 +4,17 @@
  */
 
 import type { Spend, UnconsumedSignal } from './continues.ts';
-import type { Compensates, Condition, Controls, EffectKind, Fingerprint, Outage, Parent, Retry, Sha256 } from './event.ts';
+import type {
+  Compensates,
+  Condition,
+  Controls,
+  EffectKind,
+  Fingerprint,
+  Outage,
+  Parent,
+  Retry,
+  Sha256,
+} from './event.ts';
 import type {
   CheckpointId,
   EffectKey,

@@ -152,6 +152,7 @@ export type {
   WorkflowSummary,
 } from './rows.ts';
 export {
+  type FailureCount,
   type ParkedCount,
   type QueueCount,
   type SearchStore,

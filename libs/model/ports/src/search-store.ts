@@ -4,7 +4,7 @@
  */
 
 import type { Generation, Partition, StreamStatus, TenantId, WorkflowId } from '@tidemark/core';
-import type { WorkflowListing, WorkflowQuery, WorkflowSummary } from './rows.ts';
+import type { JsonText, WorkflowListing, WorkflowQuery, WorkflowSummary } from './rows.ts';
 import type { StoreCounts } from './sweep-rows.ts';
 
 export interface WorkflowSearch {
@@ -13,6 +13,10 @@ export interface WorkflowSearch {
   readonly definition?: string | undefined;
   readonly status?: StreamStatus | undefined;
   readonly reason?: string | undefined;
+  /** The fingerprint of a failure that it has not got past. */
+  readonly failure?: string | undefined;
+  /** Without children and undos. */
+  readonly roots?: true | undefined;
   readonly session?: string | undefined;
   readonly user?: string | undefined;
   /** The workflow has all of them. */
@@ -36,6 +40,19 @@ export interface StatusCount {
 export interface ParkedCount {
   readonly reason: string | null;
   readonly count: number;
+}
+
+/** Failures that are alike, of workflows that have not got past them. */
+export interface FailureCount {
+  readonly fingerprint: string;
+  readonly count: number;
+  /** Of these: those that wait for a person, and those that have failed. */
+  readonly parkedCount: number;
+  readonly failedCount: number;
+  /** The one that was opened last, and its stream's state. */
+  readonly newest: WorkflowId;
+  readonly updatedAtMs: number;
+  readonly state: JsonText;
 }
 
 /** Work of one definition and tenant. */
@@ -65,6 +82,8 @@ export interface SearchStore {
    * `UnavailableError` when the count would keep the server busy.
    */
   parkedCounts(limit: number): Promise<readonly ParkedCount[]>;
+  /** The commonest first, at most `limit`; without the system's own. */
+  failureCounts(of: Pick<WorkflowSearch, 'tenant' | 'definition'>, limit: number): Promise<readonly FailureCount[]>;
   /** Workflows that run or could run, without the system's own; by definition and tenant, in that order. Null: of all tenants. */
   queueCounts(tenant: TenantId | null, limit: number): Promise<readonly QueueCount[]>;
   /** The generation of each partition. Absent: of all partitions. */

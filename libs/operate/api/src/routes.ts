@@ -5,6 +5,7 @@ import * as access from './routes/access.ts';
 import * as actions from './routes/actions.ts';
 import * as approvals from './routes/approvals.ts';
 import * as audit from './routes/audit.ts';
+import * as errors from './routes/errors.ts';
 import * as fleet from './routes/fleet.ts';
 import * as following from './routes/follow.ts';
 import * as handovers from './routes/handovers.ts';
@@ -44,7 +45,7 @@ const chapters = {
   Scaling: scaling,
   Schedules: schedules,
   Shadows: shadows,
-  Fleet: { ...fleet, ...me },
+  Fleet: { ...fleet, ...errors, ...me },
   Retention: retention,
   Access: { ...access, ...audit },
 };

@@ -22,17 +22,27 @@ export const filterFields = {
   reason: nameSchema
     .optional()
     .meta({ description: 'Why it is in that status, such as `budget_exceeded` or `paused`.' }),
+  error: z
+    .string()
+    .regex(/^[0-9a-f]{12}$/, 'expected the fingerprint of an error: 12 hexadecimal digits')
+    .optional()
+    .meta({ description: 'The fingerprint of its newest error, while it has not got past it.' }),
   opened_from: z.iso.datetime({ offset: true }).optional(),
   opened_to: z.iso.datetime({ offset: true }).optional().meta({ description: 'Opened before then.' }),
 } as const;
 
-type Filter = z.output<z.ZodObject<typeof filterFields>> & { readonly tags?: readonly string[] | undefined };
+type Filter = z.output<z.ZodObject<typeof filterFields>> & {
+  readonly tags?: readonly string[] | undefined;
+  readonly roots?: boolean | undefined;
+};
 
 /** R1: only workflows of the caller's tenant are searched, whatever the filters say. */
 export function searchOf(filter: Filter, principal: Principal): Omit<WorkflowSearch, 'limit' | 'after'> {
-  const { text, status, definition, session, user, tags, reason, opened_from: from, opened_to: to } = filter;
+  const { text, status, definition, session, user, tags, reason, error, opened_from: from, opened_to: to } = filter;
   return {
     ...{ text, status, definition, session, user, reason, tags },
+    failure: error,
+    roots: filter.roots === true ? true : undefined,
     tenant: tenantFor(principal, filter.tenant, undefined),
     openedFromMs: from === undefined ? undefined : Date.parse(from),
     openedToMs: to === undefined ? undefined : Date.parse(to),

@@ -153,7 +153,15 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
     expect((await call('queues', 'resume', 'greet', ...say)).out).toBe('greet of all tenants is resumed.\n');
     await call('resume', 'g2', ...say);
     await expect.poll(() => ids('--tag', 'held', '--status', 'completed')).toEqual(['g2']);
-    for (const style of ['children g2', 'questions', 'rejected', 'definitions', 'schedule list', 'approvals']) {
+    for (const style of [
+      'children g2',
+      'errors',
+      'questions',
+      'rejected',
+      'definitions',
+      'schedule list',
+      'approvals',
+    ]) {
       expect((await call(...style.split(' '))).code, style).toBe(0);
     }
   });

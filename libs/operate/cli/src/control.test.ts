@@ -148,13 +148,14 @@ it('lists the signals that no step has read, also after the end', async () => {
 it('lists children, questions, rejected events and definitions', async () => {
   expect(await json('children', 'p1')).toMatchObject({ children: [], next_cursor: null });
   expect((await call('children', 'nobody')).code).toBe(65);
+  expect(await json('errors')).toMatchObject({ errors: [] });
   expect(await json('questions')).toMatchObject({ questions: [] });
   expect(await json('rejected')).toHaveProperty('rejected');
   expect((await json('definitions')).definitions).toMatchObject([
     { name: 'patient', signals: { go: {} } },
     { name: 'quick', signals: {} },
   ]);
-  for (const name of ['children p1', 'questions', 'rejected', 'definitions']) {
+  for (const name of ['children p1', 'errors', 'questions', 'rejected', 'definitions']) {
     expect((await call(...name.split(' '))).code).toBe(0);
   }
 });

@@ -66,6 +66,7 @@ const LINES: readonly Line[] = [
   reads('signals list g1'),
   acts('signals amend p1 no-such --value 1 --why wrong', 65),
   acts('signals discard p1 no-such --why wrong', 65),
+  reads('errors'),
   reads('questions'),
   reads('rejected'),
   reads('definitions'),

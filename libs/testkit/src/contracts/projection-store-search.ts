@@ -51,6 +51,35 @@ export function testSearch(under: StoreUnderTest): void {
       expect(await found({ definition: 'tidemark.memory' })).toEqual(['hidden']);
     });
 
+    test('are found and counted by failures that are alike, and without children and undos', async () => {
+      const failing = (name: string, at: number, fingerprint: string, more: Partial<StreamRow> = {}) => ({
+        ...streamRow(workflowNamed(name), at),
+        ...{ openedAtMs: 100 + at, state: `{"failure":{"fingerprint":"${fingerprint}","code":"boom"}}`, ...more },
+      });
+      const [one, two] = ['0123456789ab', 'fedcba987654'] as const;
+      const rows = [
+        failing('f-1', 0, one, { status: 'parked' }),
+        failing('f-1~1.0', 1, one),
+        failing('f-1~undo', 2, two, { status: 'failed', tenant: OTHER }),
+        failing('f-1~1.0~2', 3, one, { status: 'failed' }),
+      ];
+      const from = rows.map((_, at) => advance(at, 1, 2));
+      const openings = rows.map((row, at) => opened(row.workflow, at, 1, row.tenant));
+      await under.store.apply(batch({ partitions: from, opened: openings, streams: rows }));
+      expect(await found({ failure: one })).toEqual(['f-1~1.0~2', 'f-1~1.0', 'f-1']);
+      expect(await found({ failure: one, roots: true })).toEqual(['f-1']);
+      expect(await found({ tenant, roots: true })).toEqual(['order-6', 'refund_Ä3', 'order-2', 'order-1', 'f-1']);
+      const counts = { count: 3, parkedCount: 1, failedCount: 1, newest: 'f-1~1.0~2' };
+      expect(await under.other.failureCounts({}, 9)).toMatchObject([
+        { fingerprint: one, ...counts },
+        { fingerprint: two, count: 1, newest: 'f-1~undo' },
+      ]);
+      expect(await under.store.failureCounts({ tenant: OTHER }, 9)).toMatchObject([{ fingerprint: two, count: 1 }]);
+      expect(await under.store.failureCounts({ tenant, definition: 'none' }, 9)).toEqual([]);
+      const [first] = await under.store.failureCounts({}, 1);
+      expect(JSON.parse(first!.state)).toMatchObject({ failure: { code: 'boom' } });
+    });
+
     test('are found by what they are, each and together', async () => {
       expect(await found({ tenant: OTHER })).toEqual(['order-4']);
       expect(await found({ definition: 'order', tenant })).toEqual(['order-6', 'order-2', 'order-1']);

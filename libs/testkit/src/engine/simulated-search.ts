@@ -12,6 +12,7 @@ import {
 import {
   type ChildQuery,
   type ChildWork,
+  type FailureCount,
   type ParkedCount,
   type QueueCount,
   type SpentHour,
@@ -22,7 +23,7 @@ import {
   type WorkflowSummary,
 } from '@tidemark/ports';
 import { childWorkIn } from './simulated-children.ts';
-import { summaryOf } from './simulated-rows.ts';
+import { type Rows, summaryOf } from './simulated-rows.ts';
 import { SimulatedTiers } from './simulated-tiers.ts';
 
 export abstract class SimulatedSearch extends SimulatedTiers {
@@ -31,7 +32,8 @@ export abstract class SimulatedSearch extends SimulatedTiers {
 
   async search(query: WorkflowSearch): Promise<readonly WorkflowListing[]> {
     await this.enter('search');
-    return searched(Array.from(this.rows.values(), summaryOf), query);
+    const found = searched(Array.from(this.rows.values(), withFailure), query) as readonly WithFailure[];
+    return found.map(({ failure: _, state: __, ...row }) => row);
   }
 
   async statusCounts(tenant: TenantId | null): Promise<readonly StatusCount[]> {
@@ -52,6 +54,31 @@ export abstract class SimulatedSearch extends SimulatedTiers {
     return [...Map.groupBy(parked, ({ reason }) => reason)]
       .map(([reason, of]) => ({ reason, count: of.length }))
       .sort((a, b) => b.count - a.count || byReason(a.reason, b.reason))
+      .slice(0, limit);
+  }
+
+  async failureCounts(
+    { tenant, definition }: Pick<WorkflowSearch, 'tenant' | 'definition'>,
+    limit: number,
+  ): Promise<readonly FailureCount[]> {
+    await this.enter('failureCounts');
+    const all = searched(Array.from(this.rows.values(), withFailure), {
+      ...{ tenant, definition },
+      limit: Number.POSITIVE_INFINITY,
+    }) as readonly WithFailure[];
+    return [
+      ...Map.groupBy(
+        all.filter(({ failure }) => failure !== undefined),
+        ({ failure }) => failure!,
+      ),
+    ]
+      .map(([fingerprint, rows]) => {
+        const { workflow: newest, updatedAtMs, state } = rows[0]!;
+        const of = (wanted: string): number => rows.filter(({ status }) => status === wanted).length;
+        const counts = { count: rows.length, parkedCount: of('parked'), failedCount: of('failed') };
+        return { fingerprint, ...counts, newest, updatedAtMs, state };
+      })
+      .sort((a, b) => b.count - a.count || (a.fingerprint < b.fingerprint ? -1 : 1))
       .slice(0, limit);
   }
 
@@ -123,6 +150,13 @@ export abstract class SimulatedSearch extends SimulatedTiers {
   }
 }
 
+type WithFailure = WorkflowSummary & { readonly failure: string | undefined; readonly state: string };
+
+const withFailure = (row: Rows): WithFailure => {
+  const { state } = row.stream;
+  return { ...summaryOf(row), state, failure: /"failure":\{"fingerprint":"([0-9a-f]{12})"/.exec(state)?.[1] };
+};
+
 /** Null comes last. */
 const byReason = (a: string | null, b: string | null): number =>
   a === b ? 0 : a === null || (b !== null && a > b) ? 1 : -1;
@@ -139,6 +173,8 @@ function searched(rows: readonly WorkflowSummary[], query: WorkflowSearch): read
   const words = searchWords(text);
   const isFound = (row: WorkflowSummary): boolean =>
     wanted.every((field) => query[field] === undefined || row[field] === query[field]) &&
+    (query.failure === undefined || (row as Partial<WithFailure>).failure === query.failure) &&
+    (query.roots !== true || !/~(\d+\.\d+(~\d+)?|undo)$/.test(row.workflow)) &&
     (query.definition === undefined ? !isSystemDefinition(row.definition) : row.definition === query.definition) &&
     tags.every((tag) => row.tags?.includes(tag)) &&
     row.openedAtMs >= openedFromMs &&

@@ -296,14 +296,21 @@ function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (bel
     const task = about?.task ?? choose([null, ...stream.tasks.map(({ id }) => id)], decide(97));
     // Few builds, so that a task fails on one again.
     const build = writer.entries.length % 3 === 0 ? {} : { build: `build ${writer.entries.length % 5}` };
-    return envelope(writer, stream, 'WorkflowParked', { code, task, key: about?.key ?? null, ...build, ...alike(writer) });
+    return envelope(writer, stream, 'WorkflowParked', {
+      code,
+      task,
+      key: about?.key ?? null,
+      ...build,
+      ...alike(writer),
+    });
   }
   if (act === 'compensate') {
     const key = inDoubt.length > 0 && decide(4) > 0 ? choose(inDoubt, decide(97)).key : null;
     const undo = `${stream.workflow}~undo`;
     return envelope(writer, stream, 'CompensationStarted', { undo, depth: 1, code: 'effect-unknown', key });
   }
-  if (act === 'break') return envelope(writer, stream, 'WorkflowFailed', { code: 'boom', task: null, ...alike(writer) });
+  if (act === 'break')
+    return envelope(writer, stream, 'WorkflowFailed', { code: 'boom', task: null, ...alike(writer) });
   if (act === 'complete' || task === undefined) {
     const continued = decide(3) === 0 ? { continued: `${stream.workflow}~2` } : {};
     return envelope(writer, stream, 'WorkflowCompleted', { outputDigest: digestOf('output'), ...continued });

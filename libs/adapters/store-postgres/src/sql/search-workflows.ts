@@ -6,8 +6,9 @@
  * ms to count 100,000; for what moved, two index reads for each partition, and at most `limit` rows.
  */
 
-import type { Generation, Partition, StreamStatus, TenantId } from '@tidemark/core';
+import type { Generation, Partition, StreamStatus, TenantId, WorkflowId } from '@tidemark/core';
 import {
+  type FailureCount,
   type ParkedCount,
   type QueueCount,
   type SpentHour,
@@ -30,6 +31,7 @@ const FILTERS = {
   definition: (at) => `definition = ${at}`,
   status: (at) => `status = ${at}`,
   reason: (at) => `reason = ${at}`,
+  failure: (at) => `failure is not null and failure = ${at}`,
   session: (at) => `session = ${at}`,
   user: (at) => `user_id = ${at}`,
   tags: (at) => `tags <> '{}' and tags @> string_to_array(${at}::text, E'\\x1f')`,
@@ -81,6 +83,10 @@ export function searchWorkflows(query: WorkflowSearch): Statement {
     if (filter === 'tenant') owner = condition;
   }
   if (query.definition === undefined) conditions.push(`not starts_with(definition, 'tidemark.')`);
+  if (query.roots === true) {
+    conditions.push('is_root');
+    filters += '-roots';
+  }
   if (query.after !== undefined) {
     const [at, id] = [place(String(query.after.openedAtMs)), place(storable(query.after.workflow))];
     conditions.push(`opened_at_ms <= ${at}::float8 and (opened_at_ms < ${at}::float8 or workflow > ${id} collate "C")`);
@@ -147,6 +153,43 @@ select reason, count(*) from workflows
 where status = 'parked' and not starts_with(definition, 'tidemark.')
 group by reason order by 2 desc, 1 limit $1`,
   values: [String(limit)],
+});
+
+/**
+ * Inputs: a tenant, a definition, the most fingerprints. Locks: none. Index: workflows_of_failure, alone, and the key of one workflow for
+ * each fingerprint. Cost: 1 ms for 1,000 workflows with failures.
+ */
+export const countFailures = (
+  { tenant, definition }: Pick<WorkflowSearch, 'tenant' | 'definition'>,
+  limit: number,
+): Statement => ({
+  name: 'count-failures',
+  text: `
+with counted as (
+  select failure, count(*) as total, count(*) filter (where status = 'parked') as parked,
+    count(*) filter (where status = 'failed') as failed
+  from workflows
+  where failure is not null and ($2::text is null or tenant = $2) and ($3::text is null or definition = $3)
+    and not starts_with(definition, 'tidemark.')
+  group by failure order by 2 desc, 1 limit $1
+)
+select failure, total, parked, failed, w.workflow, w.updated_at_ms, w.state from counted cross join lateral (
+  select workflow, updated_at_ms, state from workflows
+  where failure = counted.failure and ($2::text is null or tenant = $2) and ($3::text is null or definition = $3)
+  order by opened_at_ms desc, workflow limit 1
+) w
+order by total desc, failure`,
+  values: [String(limit), tenant ?? null, definition === undefined ? null : storable(definition)],
+});
+
+export const failureCountOf = (row: Row): FailureCount => ({
+  fingerprint: textAt(row, 0),
+  count: numberAt(row, 1),
+  parkedCount: numberAt(row, 2),
+  failedCount: numberAt(row, 3),
+  newest: textAt(row, 4) as WorkflowId,
+  updatedAtMs: numberAt(row, 5),
+  state: textAt(row, 6),
 });
 
 /** Bounds the statements of its transaction. */

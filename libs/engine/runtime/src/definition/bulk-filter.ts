@@ -11,7 +11,7 @@ export type BulkFilter = Omit<WorkflowSearch, 'after' | 'limit'>;
  * meant.
  */
 export function checkMeant(filter: BulkFilter, everything = false): void {
-  const { tenant: _, tags = [], text, ...others } = filter;
+  const { tenant: _, roots: __, tags = [], text, ...others } = filter;
   if (everything || tags.length > 0 || searchWords(text).length > 0) return;
   if (Object.values(others).some((value) => value !== undefined)) return;
   throw new InvalidError(

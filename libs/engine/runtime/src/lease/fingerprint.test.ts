@@ -30,7 +30,7 @@ describe('the form of a message', () => {
 });
 
 describe('what is stamped', () => {
-  const state = { definition: 'refund', frontier: { tasks: new Map([['1.0', { step: 'charge' }]]) } };
+  const state = { definition: 'refund', ruling: null, frontier: { tasks: new Map([['1.0', { step: 'charge' }]]) } };
   const failed = (message: string, code = 'boom', task: string | null = '1.0') =>
     ({ type: 'StepFailed', control: { task, code }, payload: { error: { message } } }) as unknown as Draft;
   const of = (draft: Draft, isSealing = false): unknown =>
@@ -40,7 +40,9 @@ describe('what is stamped', () => {
   test('equal failures have one fingerprint; another step, code or message has another', () => {
     expect(of(failed('order 1 is gone'))).toMatch(/^[0-9a-f]{12}$/);
     expect(of(failed('order 1 is gone'))).toBe(of(failed('order 2 is gone')));
-    const all = [failed('gone'), failed('full'), failed('gone', 'bang'), failed('gone', 'boom', null)].map((one) => of(one));
+    const all = [failed('gone'), failed('full'), failed('gone', 'bang'), failed('gone', 'boom', null)].map((one) =>
+      of(one),
+    );
     expect(new Set(all).size).toBe(4);
   });
 
@@ -54,5 +56,7 @@ describe('what is stamped', () => {
     const drafts = fingerprinted([failed('gone'), parked as never], state as unknown as StreamState, false);
     expect(drafts.map(({ control }) => 'fingerprint' in control)).toEqual([true, false]);
     expect(fingerprinted([], state as unknown as StreamState, false)).toEqual([]);
+    const cancelled = { ...state, ruling: 'cancel' } as unknown as StreamState;
+    expect(fingerprinted([failed('gone')], cancelled, false)[0]!.control).not.toHaveProperty('fingerprint');
   });
 });

@@ -17,7 +17,10 @@ export const messageForm = (message: string): string =>
   message
     .slice(0, MESSAGE_MAX_CHARS)
     .replaceAll(/'[^']*'|"[^"]*"|`[^`]*`/g, "''")
-    .replaceAll(/(?:http|status|code)[ :]{1,2}([1-5])(\d\d)\b/gi, (_, first: string, rest: string) => `http ${wordOf(first)}${wordOf(rest)}`)
+    .replaceAll(
+      /(?:http|status|code)[ :]{1,2}([1-5])(\d\d)\b/gi,
+      (_, first: string, rest: string) => `http ${wordOf(first)}${wordOf(rest)}`,
+    )
     .replaceAll(/[^\s,;()[\]{}=]+/g, (word) => (/\d|^[0-9a-f]{8,}$/i.test(word) ? '#' : word))
     .replaceAll(/\s+/g, ' ')
     .trim()
@@ -31,9 +34,9 @@ type Failed = Extract<Draft, { readonly type: 'StepFailed' | 'WorkflowParked' | 
 const isFailure = (draft: Draft): draft is Failed =>
   draft.type === 'StepFailed' || draft.type === 'WorkflowParked' || draft.type === 'WorkflowFailed';
 
-/** The drafts with the fingerprint in the first that says a failure: what follows from it is the same one. */
+/** The drafts with the fingerprint in the first that says a failure: what follows from it is the same one. That it is cancelled, or ended by a person, is none. */
 export function fingerprinted(drafts: readonly Draft[], state: StreamState, isSealing: boolean): readonly Draft[] {
-  const at = drafts.findIndex(isFailure);
+  const at = state.ruling === null ? drafts.findIndex(isFailure) : -1;
   const failed = drafts[at];
   if (failed === undefined || !isFailure(failed)) return drafts;
   const { task, code } = failed.control;

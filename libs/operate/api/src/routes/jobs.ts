@@ -48,7 +48,7 @@ const answerSchemaOfJob = z
 const JOB_COUNT_MAX_COUNT = 10_000;
 
 const filter = z
-  .strictObject({ ...filterFields, tags: tagsSchema.optional() })
+  .strictObject({ ...filterFields, tags: tagsSchema.optional(), roots: z.literal(true).optional() })
   .meta({ id: 'JobFilter', description: 'As for listing workflows; a workflow must fit all filters.' });
 
 const jobSchema = z

@@ -29,6 +29,7 @@ import { ok, route } from '../route.ts';
 import {
   contentQuerySchema,
   cursorSchema,
+  flagSchema,
   inputSchema,
   jsonSchema,
   limitSchema,
@@ -142,6 +143,7 @@ function checkPriority({ tenant }: Principal, definition: Definition, input: unk
 const listQuery = z.object({
   ...filterFields,
   tag: z.union([tagSchema, tagsSchema]).optional().meta({ description: 'It has this tag; several: all of them.' }),
+  roots: flagSchema.meta({ description: 'Without children and undos of others.' }),
   limit: limitSchema,
   cursor: cursorSchema.optional(),
 });

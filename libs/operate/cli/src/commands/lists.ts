@@ -29,6 +29,7 @@ export function addLists(kit: ProgramKit): void {
         await list(asked, 'children', limit, ask, { columns: CHILDREN, none });
       }),
     );
+  addDeclared(kit, 'errors');
   addDeclared(kit, 'questions');
   addDeclared(kit, 'rejected');
   modules(kit, places(command('definitions', 'workflows that can be started here'))).action(

@@ -17,8 +17,9 @@ type Workflow = Answer<'GET /v1/workflows'>['workflows'][number];
 
 export async function ls(session: Session, options: RunningOptions['ls']): Promise<number> {
   const { terminal } = session;
-  const { limit, state } = options;
+  const { limit, state, children } = options;
   const query = queryOf(options);
+  const roots = children === true ? {} : { roots: 'true' as const };
   const shown = await nothingKept(session, options);
   // A named folder takes precedence.
   if (shown !== undefined && state !== undefined) throw noState(shown);
@@ -28,20 +29,27 @@ export async function ls(session: Session, options: RunningOptions['ls']): Promi
       : await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
           firstOf(
             limit,
-            (page) => client.list({ ...query, ...page }),
+            (page) => client.list({ ...query, ...roots, ...page }),
             ({ workflows }) => workflows,
           ),
         );
   const { items, next_cursor } = found;
   terminal.answer({ workflows: items, next_cursor });
   if (shown !== undefined) terminal.line(`No workflows: nothing is kept in ${shown} yet.`);
-  else if (items.length === 0) terminal.line(Object.keys(query).length > 0 ? 'No workflow fits.' : 'No workflows yet.');
+  else if (items.length === 0) terminal.line(noneWords(Object.keys(query).length > 0, children));
   else terminal.lines(workflowTable(items, terminal, Date.now()));
   if (next_cursor !== null) {
     terminal.note(terminal.paintNote('dim', `The newest ${counted(limit, 'workflow')}; --limit shows more.`));
   }
   return EXIT.ok;
 }
+
+const noneWords = (isSearch: boolean, hasChildren = false): string =>
+  !isSearch
+    ? 'No workflows yet.'
+    : hasChildren
+      ? 'No workflow fits.'
+      : 'No workflow fits that was started by itself; --children searches those that others have started, too.';
 
 /** Leaves out columns that are the same in every row; never cuts an id, which people copy. */
 function workflowTable(rows: readonly Workflow[], { paint, width }: Terminal, nowMs: number): readonly string[] {

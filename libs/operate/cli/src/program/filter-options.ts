@@ -24,6 +24,7 @@ export type FilterOptions = {
   readonly user?: string | undefined;
   readonly tag?: readonly string[] | undefined;
   readonly reason?: string | undefined;
+  readonly error?: string | undefined;
   readonly openedFrom?: number | undefined;
   readonly openedTo?: number | undefined;
 };
@@ -44,14 +45,15 @@ export const withFilters = <A extends unknown[], O extends OptionValues>(
     .option('--user <name>', 'runs of this user only', nameText)
     .option('--tag <name>', 'runs with this tag; several: with all of them', nameTexts)
     .option('--reason <code>', 'why it is in that status, such as paused or budget_exceeded', nameText)
+    .option('--error <fingerprint>', 'with this error, as tidemark errors names it', nameText)
     .option('--opened-from <time>', 'opened then or later: 2026-11-23, or 2026-11-23T09:00:00Z', moment)
     .option('--opened-to <time>', 'opened before then', moment) as unknown as Command<A, O & FilterOptions>;
 
 /** The same as a query of the API. */
 export function queryOf(options: FilterOptions) {
-  const { tag, openedFrom, openedTo, text, status, definition, tenant, session, user, reason } = options;
+  const { tag, openedFrom, openedTo, text, status, definition, tenant, session, user, reason, error } = options;
   const all = {
-    ...{ text, status, definition, tenant, session, user, reason, tag },
+    ...{ text, status, definition, tenant, session, user, reason, error, tag },
     opened_from: openedFrom === undefined ? undefined : isoTime(openedFrom),
     opened_to: openedTo === undefined ? undefined : isoTime(openedTo),
   };

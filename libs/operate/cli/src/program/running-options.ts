@@ -38,12 +38,9 @@ export function runningCommands(kit: ProgramKit) {
     .option('--priority <number>', '1 is served first, 5 last (default: its definition says)', wholeNumber(1, 5))
     .option('--detach', 'start it, print its id, and do not wait');
 
-  const ls = places(withFilters(command('ls', 'list and search workflows, newest first').alias('list'))).option(
-    '--limit <count>',
-    'at most this many',
-    wholeNumber(1, LIST_MAX_COUNT),
-    LIST_DEFAULT_COUNT,
-  );
+  const ls = places(withFilters(command('ls', 'list and search workflows, newest first').alias('list')))
+    .option('--children', 'also those that others have started, and undos')
+    .option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT);
 
   const show = modules(
     kit,

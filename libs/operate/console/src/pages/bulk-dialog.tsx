@@ -40,7 +40,11 @@ function useCounted(filter: Filter): { readonly counted: Counted | undefined; re
   return { counted: data, error };
 }
 
-const jobFilterOf = ({ tag, ...fits }: Filter) => ({ ...fits, ...(tag !== undefined && { tags: [tag] }) });
+const jobFilterOf = ({ tag, children, ...fits }: Filter) => ({
+  ...fits,
+  ...(tag !== undefined && { tags: [tag] }),
+  ...(children === undefined && { roots: true as const }),
+});
 
 export function BulkDialog({ filter, onClose }: { readonly filter: Filter; readonly onClose: () => void }) {
   const may = useMay();
@@ -50,7 +54,7 @@ export function BulkDialog({ filter, onClose }: { readonly filter: Filter; reado
   const [isMeant, setMeant] = useState(false);
   const [id] = useState(() => crypto.randomUUID());
   const { counted: found, error } = useCounted(filter);
-  const isEverything = Object.keys(filter).every((key) => key === 'tenant');
+  const isEverything = Object.keys(filter).every((key) => key === 'tenant' || key === 'children');
   const [verb, follows] = ACTS[act];
   const many = found === undefined ? '…' : sayingOf(found);
   const begin = async (why: string): Promise<void> => {

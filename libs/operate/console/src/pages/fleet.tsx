@@ -19,6 +19,7 @@ const ENDING = ['compensating', 'completed', 'failed', 'compensated'] as const;
 const RECENT_COUNT = 15;
 const WORKERS_SHOWN_COUNT = 12;
 const QUEUES_SHOWN_COUNT = 8;
+const ERRORS_SHOWN_COUNT = 8;
 
 const useFleet = () =>
   useQuery({
@@ -46,10 +47,41 @@ export function FleetPage() {
             <Workers fleet={fleet.data} />
             <Pace fleet={fleet.data} />
             <Queues />
+            <Errors />
           </div>
         )}
       </div>
     </div>
+  );
+}
+
+/** Errors that are alike; the list of their workflows tries all of them again. */
+function Errors() {
+  const errors = useQuery({
+    queryKey: ['errors'],
+    queryFn: ({ signal }) =>
+      api.ask('GET /v1/errors', { query: { content: 'false', limit: ERRORS_SHOWN_COUNT } }, { signal }),
+    refetchInterval: LIST_PERIOD_MS,
+  });
+  if (errors.data === undefined || errors.data.errors.length === 0) return null;
+  return (
+    <Card title="Errors">
+      <table>
+        <tbody>
+          {errors.data.errors.map(({ fingerprint, definition, step, code, count: of }) => (
+            <tr key={fingerprint}>
+              <td className="num">{count(of)}</td>
+              <td>
+                <Link to={addressOf(['workflows'], { error: fingerprint, children: 'true' })} className="body-link">
+                  {plain(`${definition} ${step}`)}
+                </Link>
+              </td>
+              <td className="mono">{plain(code)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Card>
   );
 }
 

@@ -5,10 +5,14 @@ export type Status = (typeof STATUSES)[number];
 /** Statuses of closed workflows. */
 export const OVER: readonly Status[] = ['completed', 'failed', 'compensated'];
 
-const NAMES = ['text', 'definition', 'reason', 'tenant', 'session', 'user', 'tag'] as const;
+const NAMES = ['text', 'definition', 'reason', 'error', 'tenant', 'session', 'user', 'tag'] as const;
 export type Named = (typeof NAMES)[number];
 
-export type Filter = { readonly [N in Named]?: string } & { readonly status?: Status };
+export type Filter = { readonly [N in Named]?: string } & {
+  readonly status?: Status;
+  /** Also those that others have started. */
+  readonly children?: 'true';
+};
 
 export function filterOf(query: URLSearchParams): Filter {
   const status = STATUSES.find((each) => each === query.get('status'));
@@ -16,8 +20,15 @@ export function filterOf(query: URLSearchParams): Filter {
     const value = query.get(name)?.trim() ?? '';
     return value === '' ? [] : [[name, value] as const];
   });
-  return { ...Object.fromEntries(named), ...(status !== undefined && { status }) };
+  const children = query.get('children') === 'true' && { children: 'true' as const };
+  return { ...Object.fromEntries(named), ...(status !== undefined && { status }), ...children };
 }
+
+/** As the list asks: without what others have started, unless that is asked for. */
+export const searchOf = ({ children, ...filter }: Filter) => ({
+  ...filter,
+  ...(children === undefined && { roots: 'true' as const }),
+});
 
 /** `billing user:ana tag:q3`: words, and filters by name. */
 export function parsedSearch(given: string): Readonly<Partial<Record<Named, string>>> {

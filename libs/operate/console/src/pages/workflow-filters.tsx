@@ -16,7 +16,7 @@ function goWith(filter: Readonly<Record<string, string | undefined>>): void {
 export function Filters({ query }: { readonly query: URLSearchParams }) {
   const field = useRef<HTMLInputElement>(null);
   const filter = filterOf(query);
-  const { status } = filter;
+  const { status, children } = filter;
   const given = searchText(filter);
   const [text, setText] = useState(given);
   const typed = useRef(given);
@@ -30,16 +30,16 @@ export function Filters({ query }: { readonly query: URLSearchParams }) {
     if (next === typed.current) return;
     const timer = window.setTimeout(() => {
       typed.current = next;
-      goWith({ ...parsedSearch(text), status });
+      goWith({ ...parsedSearch(text), status, children });
     }, TYPED_PAUSE_MS);
     return () => window.clearTimeout(timer);
-  }, [text, status]);
+  }, [text, status, children]);
   const focus = (): void => {
     field.current?.focus();
     field.current?.select();
   };
   useShortcuts('Search', [{ keys: '/', what: 'Search', run: focus }]);
-  const withStatus = (next: Status | undefined): void => goWith({ ...parsedSearch(text), status: next });
+  const withStatus = (next: Status | undefined): void => goWith({ ...parsedSearch(text), status: next, children });
   return (
     <search className="filters">
       <div className="search">
@@ -47,7 +47,7 @@ export function Filters({ query }: { readonly query: URLSearchParams }) {
           ref={field}
           type="search"
           aria-label="Search workflows"
-          placeholder="Words, or definition: session: user: tag: reason:"
+          placeholder="Words, or definition: session: user: tag: reason: error:"
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
@@ -68,6 +68,16 @@ export function Filters({ query }: { readonly query: URLSearchParams }) {
           </button>
         ))}
       </fieldset>
+      <label>
+        <input
+          type="checkbox"
+          checked={children === 'true'}
+          onChange={({ target }) =>
+            goWith({ ...parsedSearch(text), status, children: target.checked ? 'true' : undefined })
+          }
+        />{' '}
+        Children
+      </label>
     </search>
   );
 }

@@ -14,7 +14,7 @@ import { addressOf, go, workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { money, plain, short } from '../text/format.ts';
 import { useFleetChanges } from './fleet-changes.ts';
-import { filterOf } from './search-text.ts';
+import { filterOf, searchOf } from './search-text.ts';
 import { Filters } from './workflow-filters.tsx';
 
 const StartDialog = lazy(() => import('./start-dialog.tsx').then((loaded) => ({ default: loaded.StartDialog })));
@@ -36,7 +36,8 @@ export function WorkflowsPage({ query }: { readonly query: URLSearchParams }) {
   useFleetChanges();
   const { found, pages } = usePages(
     ['workflows', filter],
-    (signal, cursor) => api.ask('GET /v1/workflows', { query: { ...filter, limit: PAGE_COUNT, cursor } }, { signal }),
+    (signal, cursor) =>
+      api.ask('GET /v1/workflows', { query: { ...searchOf(filter), limit: PAGE_COUNT, cursor } }, { signal }),
     () => LIST_PERIOD_MS,
   );
   const rows = pages.flatMap(({ workflows }) => workflows);

@@ -95,7 +95,7 @@ const COMPARED: readonly Compared[] = [
   {
     table: 'workflows',
     key: ['workflow'],
-    ignored: ['has_rows', 'restored_at_ms', 'state', 'words', 'is_continued'],
+    ignored: ['has_rows', 'restored_at_ms', 'state', 'failure', 'words', 'is_continued'],
     texts: ['result'],
   },
   {
