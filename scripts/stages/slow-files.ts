@@ -144,6 +144,7 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
   'test/chaos/chaos.cluster.test.ts': { seconds: 43, why: 'Half a minute of random faults.' },
   'test/chaos/compactor.cluster.test.ts': { seconds: 40, why: 'Compactors that are killed while workflows run.' },
   'test/chaos/pipeline.test.ts': { seconds: 38, why: 'A pipeline that is killed again and again.' },
+  'test/console/chat.test.ts': { seconds: 20, why: 'A process that is killed below a page in Chromium.' },
   'test/console/console.test.ts': { seconds: 11, why: 'Every page in Chromium.' },
   'test/console/killed.test.ts': { seconds: 20, why: 'A process that is killed below an open page.' },
   'test/deploy/chart.test.ts': { seconds: 6, why: 'Helm renders the chart for each case.' },
@@ -169,6 +170,10 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
   'test/integration/health.cluster.test.ts': { seconds: 20, why: 'A broker that goes and comes back below services.' },
   'test/integration/large-answers.test.ts': { seconds: 9, why: 'A host that is opened twice, with megabytes.' },
   'test/integration/shadow.test.ts': { seconds: 10, why: 'Shadows of dozens of workflows.' },
+  'test/integration/stream.cluster.test.ts': {
+    seconds: 25,
+    why: 'Two coordinators, and two workers, one of which is killed.',
+  },
   'test/integration/tls.cluster.test.ts': { seconds: 8, why: 'Every server with certificates, some of them wrong.' },
   'test/integration/upgrade.cluster.test.ts': {
     seconds: 24,

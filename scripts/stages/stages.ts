@@ -82,6 +82,7 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
       'test/integration/faults.cluster.test.ts',
       'test/integration/forgetting.cluster.test.ts',
       'test/integration/health.cluster.test.ts',
+      'test/integration/stream.cluster.test.ts',
       'test/integration/tls.cluster.test.ts',
       'test/integration/zombie.cluster.test.ts',
       'libs/operate/cli/src/access.cluster.test.ts',
@@ -101,7 +102,7 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
     about: 'Every route of the API, asked what its document allows and what it does not; services under attack.',
     files: ['test/fuzz/**', 'test/hostile/**'],
   },
-  console: { about: 'The console in Chromium.', files: ['test/console/**'] },
+  console: { about: 'The console, and the chat example, in Chromium.', files: ['test/console/**'] },
   docs: {
     about: 'What the documentation shows, compiled, run and linked.',
     files: [

@@ -13,6 +13,7 @@ import { LEASE_MUTATIONS } from './lease.ts';
 import { type Mutation, type Mutations, merged } from './mutation.ts';
 import { ROWS_MUTATIONS } from './rows.ts';
 import { SEALING_MUTATIONS } from './sealing.ts';
+import { STREAMS_MUTATIONS } from './streams.ts';
 
 export const GUARDS_TEST = 'test/simulation/guards.test.ts';
 
@@ -42,6 +43,7 @@ export const MUTATIONS: Mutations = merged(
   DISPATCH_MUTATIONS,
   EDGE_MUTATIONS,
   AROUND_MUTATIONS,
+  STREAMS_MUTATIONS,
   GUARD_MUTATIONS,
 );
 

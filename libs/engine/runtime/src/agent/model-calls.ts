@@ -360,11 +360,12 @@ class ModelCall {
     };
     const startedMs = ports.clock.monotonicMs();
     const stream = isStreamed ? onStream(this.#task, context.key, state().position) : undefined;
+    const { key, signal } = context;
+    // A call that was given up may still speak.
     const onDelta = (delta: ModelDelta): void => {
       context.heartbeat();
-      stream?.onDelta(delta);
+      if (!signal.aborted) stream?.onDelta(delta);
     };
-    const { key, signal } = context;
     const answer = await model.answer(prompt, { key, signal, onDelta }, isStreamed).finally(stream?.end);
     const { usage } = answer;
     const latencyMs = Math.round(ports.clock.monotonicMs() - startedMs);

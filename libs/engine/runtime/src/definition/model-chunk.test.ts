@@ -1,32 +1,45 @@
-import { taskId } from '@tidemark/core';
-import { expect, it } from 'vitest';
-import { PROGRESS_PERIOD_MS, PROGRESS_TEXT_MAX_CHARS, ProgressGate } from './model-chunk.ts';
+/** The places of pieces: whoever reads them can tell what is missing, what came before, and what a lost attempt has said. */
 
-const [one, other] = [taskId(0, 0), taskId(0, 1)];
-const said = { step: 'count', done: 1, total: 2 };
+import type { EffectKey, Epoch, TaskId } from '@tidemark/core';
+import type { Keeping } from '@tidemark/ports';
+import { beforeEach, expect, it } from 'vitest';
+import { type CallDelta, CallPieces } from './model-chunk.ts';
 
-it('tells of each task no more often than its period', () => {
-  const gate = new ProgressGate();
-  expect(gate.take(one, said, 0)).toEqual({ kind: 'progress', ...said });
-  expect(gate.take(one, said, PROGRESS_PERIOD_MS - 1)).toBeUndefined();
-  expect(gate.take(other, said, 1)).toBeDefined();
-  expect(gate.take(one, said, PROGRESS_PERIOD_MS)).toBeDefined();
+const [A, B] = ['a' as EffectKey, 'b' as EffectKey];
+const TASK = '0.0' as TaskId;
+let sent: (CallDelta & { readonly keeping: Keeping })[];
+let pieces: CallPieces;
+beforeEach(() => {
+  sent = [];
+  pieces = new CallPieces(3 as Epoch, (_task, delta, keeping) => sent.push({ ...delta, keeping }));
 });
 
-it('takes nothing but numbers and a short text from a step, whatever it gives', () => {
-  const gate = new ProgressGate();
-  const wrong = {
-    ...said,
-    kind: 'text',
-    done: 5n,
-    total: 'x',
-    text: {
-      toString: () => {
-        throw new Error('no');
-      },
-    },
-  };
-  expect(gate.take(one, wrong as never, 0)).toEqual({ kind: 'progress', step: 'count', done: 0, total: 0 });
-  const long = gate.take(other, { ...said, text: 'x'.repeat(PROGRESS_TEXT_MAX_CHARS + 1) }, 0);
-  expect(long!.text).toHaveLength(PROGRESS_TEXT_MAX_CHARS);
+it('an attempt begins with a reset, and each piece says which it is', () => {
+  pieces.begin(TASK, A, 7).onDelta({ kind: 'text', text: 'Hi' });
+  pieces.begin(TASK, A, 9);
+  expect(sent.map(({ keeping: _, ...delta }) => delta)).toEqual([
+    { kind: 'reset', call: A, attempt: 7, index: 0, epoch: 3, number: 1 },
+    { kind: 'text', text: 'Hi', call: A, attempt: 7, index: 1, epoch: 3, number: 2 },
+    { kind: 'reset', call: A, attempt: 9, index: 0, epoch: 3, number: 3 },
+  ]);
+});
+
+it('what is kept of before goes when nobody is in the middle of an answer, and not else', () => {
+  const [first, second] = [pieces.begin(TASK, A, 7), pieces.begin(TASK, B, 8)];
+  first.end();
+  first.end();
+  pieces.begin(TASK, A, 9).end();
+  second.end();
+  pieces.begin(TASK, B, 10);
+  expect(sent.map(({ keeping }) => keeping)).toEqual(['anew', 'more', 'more', 'anew']);
+});
+
+it('a call that has ended says nothing more, and a large piece comes in several', () => {
+  const stream = pieces.begin(TASK, A, 7);
+  stream.onDelta({ kind: 'text', text: 'x'.repeat(40_000) });
+  stream.onDelta({ kind: 'tool-call', call: { id: '1', name: 'huge', input: 'x'.repeat(40_000) } });
+  stream.end();
+  stream.onDelta({ kind: 'text', text: 'ghost' });
+  expect(sent.map(({ text }) => text?.length)).toEqual([undefined, 16_384, 16_384, 7_232]);
+  expect(sent.at(-1)!.index).toBe(3);
 });

@@ -108,9 +108,11 @@ export class RunPieces {
     for (const listener of this.listeners) listener.pump();
   }
 
-  /** The part to which it belongs; undefined: a piece before it is missing. The first that is heard of a call may be one in its middle. */
+  /** The part to which it belongs; undefined: a piece before it is missing, or it is of an earlier attempt. The first that is heard of a call may be one in its middle. */
   #follows({ kind, call, attempt, index }: CallDelta): string | undefined {
     const next = this.#next.get(call);
+    // A call that was given up may still speak.
+    if (next !== undefined && attempt < next.attempt) return undefined;
     const isSame = next?.attempt === attempt;
     if (kind !== 'reset' && isSame && index !== next.index) {
       this.#keep((piece) => piece.delta.call !== call);

@@ -74,3 +74,20 @@ it('of a caller that left while its stream was looked up ends at once', async ()
   expect((await opened.promise).closed.aborted).toBe(true);
   server.close();
 });
+
+it('in another form never end as if they were whole, and in that of events in order', async () => {
+  const form = { headers: {}, problem: () => Buffer.from('') };
+  const server = createServer((request, response) => {
+    streams.open(response, request.url === '/form' ? form : undefined);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const answers = await Promise.all(['form', 'events'].map((name) => fetch(`http://127.0.0.1:${port}/${name}`)));
+  const texts = answers.map((answer) => answer.text());
+  texts[0]!.catch(() => {});
+  await streams.close();
+  await expect(texts[0]).rejects.toThrowError();
+  expect(await texts[1]).toContain('retry');
+  server.close();
+});
