@@ -47,7 +47,7 @@ async function looksThroughIt(here: Here): Promise<void> {
     ['g1', 'completed'],
   ]);
   expect((await here('ls', '--definition', 'order')).out).toMatch(/^ID .*\no1 +order v3 +completed +4 +0 /);
-  expect((await here('ls', '--status', 'parked')).out).toBe('No workflow fits.\n');
+  expect((await here('ls', '--status', 'parked')).out).toBe('No workflow matches.\n');
   expect((await here('ls', '--limit', '1')).err).toContain('--limit shows more');
 
   // The flow is known without a module: the process that holds the folder knows it.

@@ -60,7 +60,7 @@ export class PausedQueues {
     return this.#names.has(nameOf(work, null)) || this.#names.has(nameOf(work, tenant));
   }
 
-  /** The queues that are paused in either. */
+  /** The queues that are paused here, in the other one, or in both. */
   with(other: PausedQueues): PausedQueues {
     const more = other.all.filter(({ definition, tenant }) => !this.#names.has(nameOf(definition, tenant)));
     return more.length === 0 ? this : new PausedQueues([...this.all, ...more]);

@@ -41,7 +41,7 @@ export class Compensations {
     this.#options = options;
   }
 
-  /** Records written rows; true when there is something to do now. */
+  /** Takes note of written rows. Returns true if there is something to do now. */
   applied(streams: readonly StreamRow[]): boolean {
     let isWanted = false;
     for (const { workflow, status } of streams) {
@@ -72,7 +72,7 @@ export class Compensations {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Measures the depth of nested undos, and reports those from a certain depth on. */
+  /** Measures how deeply undos are nested, and reports those at `COMPENSATION_ALERT_DEPTH` or deeper. */
   #watch(frozen: readonly WorkflowSummary[]): void {
     const { telemetry } = this.#options.ports;
     const live = new Set(frozen.map(({ workflow }) => workflow));

@@ -96,7 +96,7 @@ async function signalOf(kit: ProgramKit, act: BulkAct, { signal, value }: StartO
   return { name: signal, value: value === undefined ? null : await readJson('--value', value, kit) };
 }
 
-/** Only open ones of those found: these actions refuse closed workflows. */
+/** How many of the found workflows the job acts on. All acts but `retry` and `signal` are for open ones alone. */
 const actedCount = (act: BulkAct, { count: found, statuses }: JobCount): number =>
   act === 'retry' || act === 'signal'
     ? found
@@ -107,7 +107,7 @@ const actedCount = (act: BulkAct, { count: found, statuses }: JobCount): number 
 
 function foundLine(act: BulkAct, reported: JobCount): string {
   const { count: found, has_more: hasMore, statuses, newest: some } = reported;
-  if (found === 0) return 'Nothing fits: the job would do nothing.';
+  if (found === 0) return 'Nothing matches: the job would do nothing.';
   const parts = Object.entries(statuses).map(([status, of]) => `${count(of)} ${status}`);
   const newest = some.map(printable).join(', ');
   const all = `${hasMore ? 'More than ' : ''}${counted(found, 'workflow')}`;

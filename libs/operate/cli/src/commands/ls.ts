@@ -35,7 +35,8 @@ export async function ls(session: Session, options: RunningOptions['ls']): Promi
   const { items, next_cursor } = found;
   terminal.answer({ workflows: items, next_cursor });
   if (shown !== undefined) terminal.line(`No workflows: nothing is kept in ${shown} yet.`);
-  else if (items.length === 0) terminal.line(Object.keys(query).length > 0 ? 'No workflow fits.' : 'No workflows yet.');
+  else if (items.length === 0)
+    terminal.line(Object.keys(query).length > 0 ? 'No workflow matches.' : 'No workflows yet.');
   else terminal.lines(workflowTable(items, terminal, Date.now()));
   if (next_cursor !== null) {
     terminal.note(terminal.paintNote('dim', `The newest ${counted(limit, 'workflow')}; --limit shows more.`));
