@@ -2,8 +2,9 @@
  * `node scripts/walk.ts`: counts the files and hops of the walks in CONTRIBUTING.md, from `ctx.effect` to the row and back. `--write` puts
  * the lines of declarations that moved into their links.
  *
- * A hop is a link to the line that declares a function, and some hop before it calls that by its name. A function that lies inside one of
- * an earlier hop, and is called through what it was passed as, is a turn back: the reader has to remember who passed it.
+ * A hop is a link to the line that declares a function, and some hop before it calls that by its name. Nothing needs to call the first hop,
+ * nor the first one after words in italics, which say what begins there (`*A hint arrives:*`). A function that lies inside one of an
+ * earlier hop, and is called through what it was passed as, is a turn back: the reader has to remember who passed it.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -13,8 +14,8 @@ import { parseArgs } from 'node:util';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PAGE = `${ROOT}CONTRIBUTING.md`;
 const HEADING = /^## From `ctx\.effect` to the row and back\n(.*?)^## /ms;
-const WALK = /^- \*\*(.+?)\.\*\* (.+)$/gm;
 const LINK = /\[`([#\w]+)`\]\(([\w./-]+)#L(\d+)\)/g;
+const BEGIN = /\*[A-Z][^*\n]+:\*/;
 const MODIFIERS = /^(?:(?:export|override|protected|static|async|function|const|get)\s+)*/;
 
 export interface Walk {
@@ -30,6 +31,7 @@ interface Hop {
   readonly name: string;
   readonly file: string;
   readonly line: number;
+  readonly begins: boolean;
 }
 
 const linesOf = (file: string): readonly string[] => readFileSync(`${ROOT}${file}`, 'utf8').split('\n');
@@ -37,7 +39,10 @@ const linesOf = (file: string): readonly string[] => readFileSync(`${ROOT}${file
 /** Whether the line begins the function's declaration: a call ends with a semicolon. */
 function declares(line: string, name: string): boolean {
   const rest = line.trim().replace(MODIFIERS, '');
-  return rest.startsWith(name) && /^(?:<.*)?(?:\(.*[^;]$|\($|:? ?=|: (?:async )?\()/.test(rest.slice(name.length));
+  return (
+    rest.startsWith(name) &&
+    /^(?:<.*)?(?:\(.*[^;]$|\($|(?:: \w+)? ?=|: (?:async )?\(|: \w+\(.*\{$)/.test(rest.slice(name.length))
+  );
 }
 
 /** The declaration's text. The formatter gives its last line the indentation of its first one. */
@@ -53,7 +58,7 @@ function bodyOf({ file, line }: Hop): { readonly text: string; readonly last: nu
 
 const calls = (caller: Hop, { name }: Hop): boolean =>
   new RegExp(`(?:^|[^\\w#])${name}(?:<[^>]*>)?[(,)]`).test(
-    bodyOf(caller).text.replace(/^.*\n?/, (first) => first.slice(first.indexOf('(') + 1)),
+    bodyOf(caller).text.replace(/^.*\n?/, (first) => first.slice(first.indexOf(caller.name) + caller.name.length)),
   );
 
 const isWithin = (outer: Hop, { file, line }: Hop): boolean =>
@@ -61,23 +66,28 @@ const isWithin = (outer: Hop, { file, line }: Hop): boolean =>
 
 export function walksIn(page = readFileSync(PAGE, 'utf8')): readonly Walk[] {
   const section = HEADING.exec(page)?.[1] ?? '';
-  return Array.from(section.matchAll(WALK), ([, name, text]) => {
-    const hops = Array.from(text!.matchAll(LINK), ([, of, file, line]) => ({
-      name: of!,
-      file: file!,
-      line: Number(line),
-    }));
+  const walks = section.split(/^### /m).slice(1);
+  return walks.map((text) => {
+    const name = text.split('\n', 1)[0]!;
+    const hops = text.split(BEGIN).flatMap((part) =>
+      Array.from(part.matchAll(LINK), ([, of, file, line], at) => ({
+        name: of!,
+        file: file!,
+        line: Number(line),
+        begins: at === 0,
+      })),
+    );
     const problems: string[] = [];
     let turnsBack = 0;
     for (const [at, hop] of hops.entries()) {
       const where = `${hop.name} at ${hop.file}:${hop.line}`;
       if (!declares(linesOf(hop.file)[hop.line - 1] ?? '', hop.name)) problems.push(`${where} is no declaration`);
       const before = hops.slice(0, at);
-      if (at === 0 || before.some((one) => calls(one, hop))) continue;
+      if (hop.begins || before.some((one) => calls(one, hop))) continue;
       if (before.some((one) => isWithin(one, hop))) turnsBack++;
       else problems.push(`no hop before ${where} calls it`);
     }
-    return { name: name!, files: new Set(hops.map(({ file }) => file)).size, hops: hops.length, turnsBack, problems };
+    return { name, files: new Set(hops.map(({ file }) => file)).size, hops: hops.length, turnsBack, problems };
   });
 }
 

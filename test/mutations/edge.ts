@@ -25,6 +25,13 @@ export const EDGE_MUTATIONS: Mutations = {
     failsWith: 'Cannot destructure',
     breaks: 'A scrape of the metrics endpoint changes nothing for the export of metrics.',
   },
+  'effects-shown-whole': {
+    file: 'libs/operate/api/src/shapes/history.ts',
+    edits: [["...('response' in ended && { response: ended.response }),", '...ended,']],
+    caughtBy: 'libs/operate/api/src/shapes/history.test.ts',
+    failsWith: 'Unrecognized key',
+    breaks: 'The answer about an effect has no members that its schema lacks, such as why a person decided.',
+  },
   'spans-never-halved': {
     file: 'libs/operate/traces/src/span-requests.ts',
     edits: [['      return { count: 0 };', '      return { count: batch.length, refusal: error };']],

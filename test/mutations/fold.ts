@@ -336,13 +336,13 @@ export const FOLD_MUTATIONS: Mutations = {
   },
   'odd-seal-stops-all': {
     file: 'libs/model/codec/src/record.ts',
-    edits: [["  if (isClosed && !isAsWritten(bytes)) return { ...entry, payload, problem: 'sealed-wrong' };\n", '']],
+    edits: [["  if (isUnopened && !isAsWritten(bytes)) return { ...entry, payload, problem: 'sealed-wrong' };\n", '']],
     caughtBy: 'libs/engine/runtime/src/projection/unreadable-records.test.ts',
     breaks: 'A record that only looks sealed stops its own workflow alone.',
   },
   'payload-is-unbounded': {
     file: 'libs/model/codec/src/record.ts',
-    edits: [['const problem = isClosed ? undefined : overBounds(entry.payload);', 'const problem = undefined;']],
+    edits: [['const problem = isUnopened ? undefined : overBounds(entry.payload);', 'const problem = undefined;']],
     caughtBy: 'libs/engine/runtime/src/projection/unreadable-records.test.ts',
     breaks: 'A payload of too many values is never parsed.',
   },

@@ -2,8 +2,8 @@
  * Owns finding out whether a bucket's server honours the condition under which objects are created (`If-None-Match: *`). One that ignores
  * it overwrites the object and answers that it was created: two compactors would both believe that their segment counts.
  *
- * The check creates a name of its own twice, and the server must refuse the second. The object stays, so that later one request suffices;
- * its name is no object's name, so no listing shows it.
+ * The check creates an object of its own twice, and the server must refuse the second time. The object stays, so that later checks need one
+ * request. No archived object can have its name, so no listing shows it.
  */
 
 import { ConfigError } from '@tidemark/core';
@@ -25,7 +25,7 @@ export async function requireConditions(bucket: S3Bucket): Promise<void> {
   const what =
     outcome === 'created'
       ? 'its server ignores the condition If-None-Match: * and overwrites existing objects'
-      : 'its server does not support the condition If-None-Match: *, with which objects are created';
+      : 'its server does not support the condition If-None-Match: *, which creating an object needs';
   throw new ConfigError(
     'objects-unconditional',
     `The bucket of objects ${bucket.where}: ${what}. When several processes archive the same history only one may create each object, so nothing is archived there. Use a server that refuses to create an object that exists, as Amazon S3 does, or a newer release of this one.`,

@@ -14,7 +14,7 @@ const KEY_FILE_MAX_BYTES = 1024 * 1024;
 
 /** The file as it was read. */
 export interface KeyFile {
-  /** The id of the key that wraps. */
+  /** The id of the key that wraps new data keys. */
   readonly current: string;
   readonly keys: ReadonlyMap<string, KeyObject>;
   /** Changes when the file is replaced. */
@@ -34,7 +34,7 @@ const KEY_BYTES = 32;
 const NOTE =
   'Keys that wrap the data keys of Tidemark. Keep a copy in a safe place: without this file nothing that was encrypted can be read.';
 
-/** Other users' bits of a file's mode, and those allowed where root owns the file: a group that root chose may read it. */
+/** Bits of a file's mode for users other than its owner; and the one allowed if root owns the file, whose group root has chosen. */
 const OTHERS = 0o077n;
 const GROUP_READS = 0o040n;
 
@@ -63,13 +63,13 @@ export async function makeKeyFile(file: string): Promise<void> {
   }
 }
 
-/** Adds a key that wraps from now on; returns its id. */
+/** Adds a key, which wraps new data keys from now on. Returns its id. */
 export async function addKey(file: string): Promise<string> {
   // The draft has a fixed name: the process that creates it is the only one to replace the file, or one of two new keys would be lost.
   const next = `${file}.next`;
   const handle = await open(next, 'wx', 0o600).catch((error: unknown) => {
     if (codeOf(error) !== 'EEXIST') throw unusable(file, "can't be replaced", error);
-    const message = `The key file ${file} is being rotated already. If no process does that any more, remove ${next}.`;
+    const message = `The key file ${file} is already being rotated. If no process is rotating it any more, remove ${next}.`;
     throw new ConflictError('key-file-busy', message, { file, next });
   });
   try {
@@ -90,7 +90,7 @@ export async function addKey(file: string): Promise<string> {
 
 export const stampOf = ({ dev, ino, mtimeNs, size }: BigIntStats): string => [dev, ino, mtimeNs, size].join(' ');
 
-/** Keeps an error that says more already. The cause names a file, never its content. */
+/** Returns an error that already has a code as it is. The cause names a file, never its content. */
 export function unusable(file: string, what: string, error: unknown): unknown {
   if (error instanceof TidemarkError) return error;
   const message = `The key file ${file} ${what}: ${messageOf(error)}.`;
@@ -148,7 +148,7 @@ export function refuseExposed(
   const isRoots = stats.uid === 0n && own !== 0;
   if ((stats.mode & OTHERS & ~(isRoots ? GROUP_READS : 0n)) !== 0n) {
     const mode = (stats.mode & 0o777n).toString(8);
-    const message = `The key file ${file} has mode ${mode}: others than its owner may use it. Run chmod 600 on it, and rotate its keys if someone may have read it.`;
+    const message = `The key file ${file} has mode ${mode}: users other than its owner can access it. Run chmod 600 on it, and rotate its keys if someone may have read it.`;
     throw new ConfigError('key-file-exposed', message, { file, mode });
   }
   if (own !== undefined && stats.uid !== BigInt(own) && stats.uid !== 0n) {
@@ -179,12 +179,12 @@ function parsed(file: string, text: string): { readonly current: string; readonl
 function checkedEntry(file: string, entry: Readonly<Record<string, unknown>> | undefined, index: number): Entry {
   const { id, key, createdAt } = entry ?? {};
   if (typeof id !== 'string' || typeof key !== 'string' || typeof createdAt !== 'string') {
-    throw damaged(file, `its key number ${index + 1} lacks a member`);
+    throw damaged(file, `key number ${index + 1} lacks a field`);
   }
   const bytes = Buffer.from(key, 'base64');
   const isWhole = bytes.length === KEY_BYTES && idOf(bytes) === id;
   bytes.fill(0);
-  if (!isWhole) throw damaged(file, `its key number ${index + 1} was changed`);
+  if (!isWhole) throw damaged(file, `key number ${index + 1} was changed`);
   return { id, createdAt, key };
 }
 
@@ -202,14 +202,14 @@ const asObject = (value: unknown): Readonly<Record<string, unknown>> | undefined
 const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown }).code;
 
 const damaged = (file: string, why: string): ConfigError =>
-  new ConfigError('key-file-damaged', `The key file ${file} is damaged: ${why}. Put a copy of it back.`, { file });
+  new ConfigError('key-file-damaged', `The key file ${file} is damaged: ${why}. Restore it from a copy.`, { file });
 
 const foreign = (file: string): ConfigError =>
-  new ConfigError('key-file-foreign', `${file} is not a key file of Tidemark; name another. Nothing was changed.`, {
+  new ConfigError('key-file-foreign', `${file} is not a Tidemark key file; choose another. Nothing was changed.`, {
     file,
   });
 
-/** A new name survives power loss only when its folder was synced, which not every platform can. */
+/** A new name survives a power loss only once its folder is synced, which Windows can't do. */
 async function syncFolder(file: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(path.dirname(file), 'r');

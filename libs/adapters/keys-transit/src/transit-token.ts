@@ -6,7 +6,7 @@ import { ConfigError, messageOf } from '@tidemark/core';
 /** Largest file of a token, in bytes. */
 const TOKEN_FILE_MAX_BYTES = 65_536;
 
-/** Exactly one of the two. */
+/** Exactly one of `token` and `tokenFile`. */
 export type TransitToken =
   | { readonly token: string; readonly tokenFile?: undefined }
   /** Holds the token alone; read again when the token is refused. */
@@ -18,7 +18,7 @@ export class TokenSource {
 
   constructor({ token, tokenFile }: TransitToken) {
     if ((token === undefined) === (tokenFile === undefined)) {
-      throw new ConfigError('key-token-invalid', 'Give the transit engine either a token or the file of one.');
+      throw new ConfigError('key-token-invalid', 'Give the transit engine either token or tokenFile, not both.');
     }
     this.#file = tokenFile;
     this.#token = token === undefined ? undefined : checked(token, 'The token');
@@ -29,7 +29,7 @@ export class TokenSource {
     return this.#token;
   }
 
-  /** Whether there is another token than the refused one by now. */
+  /** Whether the file now has another token than the refused one. */
   async renewed(refused: string): Promise<boolean> {
     if (this.#file === undefined) return false;
     // Another request may have found the new one already.

@@ -1,6 +1,6 @@
 /**
- * Owns the contract of an append client: one request to one leader, one answer for each batch, no retries, no producer idempotence. The
- * appender above it makes appends right (lanes, order, sending again).
+ * Owns the contract of an append client: it sends one request to one leader, and gives one answer for each batch. It neither retries nor
+ * uses Kafka's idempotent producer: the appender above it keeps the order of appends, and sends again.
  */
 
 import type { LogRecord } from '@tidemark/ports';
@@ -12,7 +12,7 @@ export interface PartitionBatch {
   readonly partition: number;
   readonly records: readonly LogRecord[];
   readonly timestampMs: number;
-  /** Where the bytes lie, once they were sent. */
+  /** The encoded records, and where they lie in the buffer; undefined until they are first sent. */
   encoded: { readonly bytes: Buffer; readonly start: number; readonly end: number } | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface PartitionBatch {
 export type LaneKind = 'append' | 'resend';
 
 export interface AppendClient {
-  /** Answers in the order of the batches, one partition at most once. Never throws for what a broker did or did not do. */
+  /** `batches` has each partition at most once. Resolves with an answer for each, in their order; a broker's failure is an answer too. */
   append(leader: BrokerNode, lane: LaneKind, batches: readonly PartitionBatch[]): Promise<readonly AppendAnswer[]>;
   close(): Promise<void>;
 }

@@ -21,9 +21,9 @@ import type { LogRecord } from '@tidemark/ports';
 import type { AppendAnswer } from './answers.ts';
 import type { AppendClient, LaneKind } from './append-client.ts';
 import type { KafkaLogLimits } from './limits.ts';
-import { PartitionQueue, type Pending, type SentBatch } from './partition-queue.ts';
+import { type Batch, PartitionQueue, type Pending } from './partition-queue.ts';
 import { BATCH_OVERHEAD_BYTES, recordOverheadBytes } from './record-batch.ts';
-import { Spread } from './spread.ts';
+import { BusyPartitions } from './spread.ts';
 import type { BrokerNode } from './wire-partitions.ts';
 
 interface Lane {
@@ -57,7 +57,7 @@ export class Appender {
   readonly #queues = new Map<number, PartitionQueue>();
   readonly #lanes: Record<LaneKind, Map<BrokerNode, Lane>> = { append: new Map(), resend: new Map() };
   readonly #timers = new Set<NodeJS.Timeout>();
-  readonly #spread: Spread;
+  readonly #busy: BusyPartitions;
   #pendingBytes = 0;
   #closed = false;
   /** Closed, and every unanswered append was abandoned. */
@@ -66,7 +66,7 @@ export class Appender {
 
   constructor(options: AppenderOptions) {
     this.#options = options;
-    this.#spread = new Spread(options.limits.spreadWindowMs);
+    this.#busy = new BusyPartitions(options.limits.spreadWindowMs);
   }
 
   append(partition: number, records: readonly LogRecord[], signal?: AbortSignal): Promise<Offset> {
@@ -76,7 +76,7 @@ export class Appender {
       const append: Pending = { records, bytes, resolve, reject, release: undefined, isSettled: false };
       if (signal !== undefined) this.#listen(append, partition, signal);
       this.#pendingBytes += bytes;
-      this.#spread.add(partition);
+      this.#busy.add(partition);
       const queue = this.#queue(partition);
       queue.add(append);
       if (!queue.isBusy) this.#ready(queue);
@@ -209,7 +209,7 @@ export class Appender {
 
   #gatherMs({ kind, sentMs }: Lane): number {
     const { gatherMs, gatherPartitionsMin } = this.#options.limits;
-    if (kind === 'resend' || this.#spread.count < gatherPartitionsMin) return 0;
+    if (kind === 'resend' || this.#busy.count < gatherPartitionsMin) return 0;
     return sentMs + gatherMs - performance.now();
   }
 
@@ -225,11 +225,11 @@ export class Appender {
   }
 
   /** Takes partitions from the front of the lane until the request is full. */
-  #fill(lane: Lane): { queues: readonly PartitionQueue[]; batches: readonly SentBatch[] } {
+  #fill(lane: Lane): { queues: readonly PartitionQueue[]; batches: readonly Batch[] } {
     const { requestMaxBytes, requestMaxRecords, batchMaxBytes } = this.#options.limits;
     const nowMs = Date.now();
     const queues: PartitionQueue[] = [];
-    const batches: SentBatch[] = [];
+    const batches: Batch[] = [];
     let bytes = 0;
     let records = 0;
     let seen = 0;
@@ -251,7 +251,7 @@ export class Appender {
     return { queues, batches };
   }
 
-  #settle(queues: readonly PartitionQueue[], batches: readonly SentBatch[], answers: readonly AppendAnswer[]): void {
+  #settle(queues: readonly PartitionQueue[], batches: readonly Batch[], answers: readonly AppendAnswer[]): void {
     const doubtful: PartitionQueue[] = [];
     let isStale = false;
     for (let index = 0; index < queues.length; index++) {
@@ -269,18 +269,18 @@ export class Appender {
     if (doubtful.length > 0) this.#later(doubtful, isStale);
   }
 
-  #stored(queue: PartitionQueue, batch: SentBatch, baseOffset: number): void {
+  #stored(queue: PartitionQueue, batch: Batch, baseOffset: number): void {
     let first = baseOffset;
     for (const append of batch.appends) {
       if (this.#settleOnce(append)) append.resolve(asOffset(first));
       first += append.records.length;
     }
     queue.batch = undefined;
-    queue.doubts = 0;
+    queue.doubtCount = 0;
     this.#next(queue);
   }
 
-  #refused(queue: PartitionQueue, batch: SentBatch, error: Error): void {
+  #refused(queue: PartitionQueue, batch: Batch, error: Error): void {
     if (batch.appends.length > 1) {
       queue.split(batch);
     } else {
@@ -306,8 +306,8 @@ export class Appender {
   #later(queues: readonly PartitionQueue[], isStale: boolean): void {
     if (this.#abandoned) return;
     const { resendMinMs, resendMaxMs } = this.#options.limits;
-    const doubts = queues.reduce((most, queue) => Math.max(most, queue.doubts++), 0);
-    const pauseMs = Math.min(resendMaxMs, resendMinMs * 2 ** Math.min(doubts, 16));
+    const doubtCount = queues.reduce((most, queue) => Math.max(most, queue.doubtCount++), 0);
+    const pauseMs = Math.min(resendMaxMs, resendMinMs * 2 ** Math.min(doubtCount, 16));
     const timer = setTimeout(async () => {
       if (isStale) await this.#options.topology.refresh().catch(() => {}); // the next pause retries
       this.#timers.delete(timer);

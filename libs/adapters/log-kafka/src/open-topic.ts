@@ -15,23 +15,23 @@ export interface KafkaTopicOptions extends KafkaSecurity {
   readonly brokers: readonly string[];
   readonly topic: string;
   /**
-   * Partitions of the topic when it is created here; an existing topic keeps its number. Default: 64 of the log, 1 of the keys. A topic of
-   * keys must not grow later: a key would have two places.
+   * Partitions of the topic when it is created here; an existing topic keeps its number. Default: 64 for the log, 1 for the keys. A topic of
+   * keys must not grow later: a key would then be in two partitions.
    */
   readonly partitions?: number;
   /** Replicas of a topic that is created here; by default the cluster's own default. */
   readonly replicationFactor?: number;
   readonly limits?: Partial<KafkaLogLimits>;
-  /** Called at the opening for settings with which the loss of one broker could lose acknowledged records. */
+  /** Called while the topic is opened, if its settings let acknowledged records be lost with one broker. */
   readonly onWarning?: OnLossWarning;
 }
 
 /** What a topic is for. */
 export interface TopicUse {
   readonly rules: TopicRules;
-  /** What is lost with it: `the log`. */
+  /** What the topic holds, as messages name it: `the log`. */
   readonly holds: string;
-  /** Of a topic that is created here, unless the options say otherwise. */
+  /** Partitions of a topic that is created here, unless the options give their number. */
   readonly partitions: number;
   /** Pipelined fetches on one connection; the broker answers them in order. */
   readonly readsInFlightMax: number;

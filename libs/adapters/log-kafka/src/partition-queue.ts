@@ -20,7 +20,7 @@ export interface Pending {
   isSettled: boolean;
 }
 
-export interface SentBatch extends PartitionBatch {
+export interface Batch extends PartitionBatch {
   readonly appends: readonly Pending[];
   readonly bytes: number;
   /** Why the last request that held it ended without a clear answer. */
@@ -35,11 +35,11 @@ export interface BatchLimits {
 export class PartitionQueue {
   readonly partition: number;
   /** The batch whose outcome is not known yet. */
-  batch: SentBatch | undefined;
+  batch: Batch | undefined;
   /** In a lane's list, in a request, or waiting to be sent again. */
   isBusy = false;
-  /** Times in a row that it could not be sent, or was sent without a clear answer. */
-  doubts = 0;
+  /** How often in a row the batch could not be sent, or got no clear answer. */
+  doubtCount = 0;
   #waiting: Pending[] = [];
   /** How many of the next appends are sent one at a time: together they were refused as too large. */
   #singles = 0;
@@ -57,7 +57,7 @@ export class PartitionQueue {
   }
 
   /** Returns the batch to send now: the one sent before, or a new one. Undefined when nothing waits. */
-  take(limits: BatchLimits, nowMs: number): SentBatch | undefined {
+  take(limits: BatchLimits, nowMs: number): Batch | undefined {
     if (this.batch !== undefined) return this.batch;
     const appends: Pending[] = [];
     let bytes = 0;
@@ -81,13 +81,13 @@ export class PartitionQueue {
   }
 
   /** Splits the batch, to send its appends one by one, in order. */
-  split(batch: SentBatch): void {
+  split(batch: Batch): void {
     this.batch = undefined;
     this.#waiting = [...batch.appends, ...this.#waiting];
     this.#singles += batch.appends.length;
   }
 
-  /** Returns every unanswered append, for giving up. */
+  /** Empties the queue. Returns every unanswered append, so that the caller can reject them. */
   drain(): readonly Pending[] {
     const all = [...(this.batch?.appends ?? []), ...this.#waiting];
     this.batch = undefined;
@@ -96,7 +96,7 @@ export class PartitionQueue {
   }
 }
 
-function newBatch(partition: number, appends: readonly Pending[], bytes: number, timestampMs: number): SentBatch {
+function newBatch(partition: number, appends: readonly Pending[], bytes: number, timestampMs: number): Batch {
   const records = appends.length === 1 ? appends[0]!.records : appends.flatMap((append) => append.records);
   return { partition, records, timestampMs, encoded: undefined, appends, bytes, doubt: undefined };
 }

@@ -1,6 +1,6 @@
-/** Owns counting the partitions that are appended to at a time. Must not remember any of them for longer than two windows. */
+/** Owns counting how many partitions are appended to within a window of time. Must not remember a partition for longer than two windows. */
 
-export class Spread {
+export class BusyPartitions {
   readonly #windowMs: number;
   readonly #current = new Set<number>();
   #last = 0;
@@ -15,7 +15,7 @@ export class Spread {
     this.#current.add(partition);
   }
 
-  /** Number of different ones within the last full window, or within the current one if they are more. */
+  /** Number of partitions in the last full window, or in the current one if that has more. */
   get count(): number {
     this.#turn();
     return Math.max(this.#last, this.#current.size);

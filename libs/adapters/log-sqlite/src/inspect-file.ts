@@ -1,6 +1,6 @@
 /**
- * Owns inspecting a log's files before SQLite opens them: who wrote them, which version, and whether they are damaged. Only reads, and
- * never through a connection that could change a byte: opening a foreign or newer file for writing would already move its write-ahead log
+ * Owns inspecting a log's files before SQLite opens them: who wrote them, which version, and whether they are damaged. It only reads, and
+ * never through a connection that could change a byte: merely opening a foreign or newer file for writing would move its write-ahead log
  * into it.
  */
 
@@ -32,16 +32,12 @@ export function inspectHeader(folder: string, file: string): boolean {
   if (statSync(file, { throwIfNoEntry: false }) === undefined) return false;
   const header = readBytes(file, 0, HEADER_BYTES);
   if (size < HEADER_BYTES || header.toString('latin1', 0, MAGIC.length) !== MAGIC) {
-    throw damaged(folder, `${file} does not begin as a database does`);
+    throw damaged(folder, `${file} does not begin like a SQLite database`);
   }
   if (header.readUInt32BE(APPLICATION_ID_AT) !== APPLICATION_ID) {
-    throw new ConfigError(
-      'log-foreign',
-      `${file} is not a log of Tidemark; name another folder. Nothing was changed.`,
-      {
-        folder,
-      },
-    );
+    throw new ConfigError('log-foreign', `${file} is not a Tidemark log; choose another folder. Nothing was changed.`, {
+      folder,
+    });
   }
   const version = Math.max(header.readUInt32BE(USER_VERSION_AT), versionInWal(`${file}-wal`));
   if (version > FORMAT_VERSION) {

@@ -1,6 +1,6 @@
 /**
- * Owns the port's operations on any client of a Postgres-like database: which statements run, what their rows mean, and the name of every
- * fault. Knows neither connections nor any SQL.
+ * Owns the port's operations on any client of a Postgres-like database: which statements run, what their rows mean, and which error each
+ * fault becomes. Knows neither connections nor any SQL.
  */
 
 import type { Lamport, Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
@@ -66,7 +66,7 @@ export interface SqlProjectionStoreOptions {
 export class SqlProjectionStore extends SqlMemories implements RowStore {
   readonly kind: RowStore['kind'];
   readonly #options: SqlProjectionStoreOptions;
-  /** The first of this process's ranges, whose sums it writes. */
+  /** The first range that this process owns; it writes its sums under it. */
   #shard: number | undefined;
 
   constructor(options: SqlProjectionStoreOptions) {

@@ -56,7 +56,7 @@ const MARK = '[hidden]';
 const HARMLESS = /^(?:content-type|accept|user-agent)$/i;
 const SECRET_NAME = /(?:key|token|secret|password|passwd|credentials?)$/i;
 
-/** Of `Bearer KEY` the key alone is secret too. */
+/** In `Bearer KEY`, the key is also secret by itself. */
 function addHeader(known: Set<string>, value: string): void {
   known.add(value);
   for (const word of value.split(/[\s,;]+/)) known.add(word);

@@ -23,12 +23,12 @@ export interface StateFiles {
     /** Permissions, `0o700`. */
     readonly mode: number;
   }>;
-  /** Whether it, or what is nearest to it upwards, may be written; changes nothing. */
+  /** Whether the file, or its nearest parent folder that exists, may be written. Changes nothing. */
   canWrite(file: string): Promise<boolean>;
   /** Reads a plain file of a state's size; follows no link. */
   read(file: string): Promise<Uint8Array>;
   list(folder: string): Promise<readonly string[]>;
-  /** Creates parents too; readable for its owner alone where `secluded`. */
+  /** Creates the folder and its parents; if `secluded`, only the owner may read it. */
   makeFolder(folder: string, secluded: boolean): Promise<void>;
   /** Throws `EEXIST` when it exists. Durable once it resolves. */
   writeNew(file: string, bytes: Uint8Array): Promise<void>;
@@ -110,11 +110,11 @@ export const linkError = (file: string): InvalidError =>
 const temporaryName = (file: string): string => `${file}.${randomUUID()}.tmp`;
 const TEMPORARY = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
 
-/** Whether that name is one that a writer of the file gave. */
+/** Whether a writer of the file may have given that name to its draft. */
 export const isTemporary = (name: string, file: string): boolean =>
   name.startsWith(file) && TEMPORARY.exec(name)?.index === file.length;
 
-/** Whether the file's folder can be written: throws the file system's error where not. */
+/** Throws the file system's error if the file's folder can't be written. */
 export async function tryToWrite(files: StateFiles, file: string): Promise<void> {
   const probe = temporaryName(file);
   await files.writeNew(probe, new Uint8Array()).finally(() => files.remove(probe).catch(() => {}));
@@ -153,7 +153,7 @@ export async function writeBeside(
         await files.remove(file).catch(() => {});
         throw error;
       }
-      // A link or a pipe is somebody else's, as a different file is.
+      // A link or a pipe was made by somebody else, like a file with other content.
       const there = await readIfThere(files, file).catch(() => undefined);
       if (there !== undefined && Buffer.compare(there.bytes, bytes) === 0) return name;
     }

@@ -187,7 +187,7 @@ describe('outside of a repository', () => {
   it('a state lies in the system’s temporary folder, for its user alone, and each answer warns of it', async () => {
     const { temporaryFolder } = await testPlace({ onTestFinished });
     const outside = openRepoState({ folder: undefined, name: 'audit', now: () => 0, temporaryFolder });
-    expect((await outside.resume()).line).toBe('No prior state found, beginning from stage 1.');
+    expect((await outside.resume()).line).toBe('No earlier state was found: work begins at stage 1.');
     const { file, warnings } = await outside.init({ stages: ['scan'] });
     expect(file).toBe(path.join(temporaryFolder, 'workflow-state', 'audit-state.json'));
     expect(warnings).toEqual([expect.stringContaining('which a restart of the machine may delete')]);

@@ -14,7 +14,7 @@ describe('the life of a state', () => {
     const audit = open({ agent: 'ann' });
     expect(await audit.resume()).toMatchObject({
       fresh: true,
-      line: 'No prior state found, beginning from stage 1.',
+      line: 'No earlier state was found: work begins at stage 1.',
       warnings: [],
     });
     const begun = await audit.init({ stages: ['scan', 'fix', 'test'], note: 'be careful' });

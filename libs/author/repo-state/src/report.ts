@@ -1,9 +1,9 @@
-/** Owns the report of a resume: where work resumes, and what was found on the way. Pure. */
+/** Owns the report of a resume: the stage at which work resumes, and the conflicts and warnings found while the state was read. Pure. */
 
 import type { RepoState, ResolvedConflict, Stage } from './state-file.ts';
 
 export interface ResumeReport {
-  /** There is no state: work begins. */
+  /** True: there is no state yet, so work begins at stage 1. */
   readonly fresh: boolean;
   readonly state?: RepoState | undefined;
   /** The first stage that isn't done, with its number from 1; null: all are done. */
@@ -12,15 +12,15 @@ export interface ResumeReport {
   readonly line: string;
   /** Conflicts that were resolved since the state began, the newest last. */
   readonly conflicts: readonly ResolvedConflict[];
-  /** The state's file in messages; in the temporary place its whole path. */
+  /** The state's file as messages name it: its whole path if it is in the temporary folder. */
   readonly file: string;
   readonly warnings: readonly string[];
 }
 
-export const NO_STATE = 'No prior state found, beginning from stage 1.';
+export const NO_STATE = 'No earlier state was found: work begins at stage 1.';
 
 const SAID: Readonly<Record<Stage['status'], string>> = {
-  pending: 'is not begun',
+  pending: 'has not begun',
   in_progress: 'is in progress',
   done: 'is done',
   failed: 'failed',

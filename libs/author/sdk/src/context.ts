@@ -45,14 +45,15 @@ export interface StepActions {
   /**
    * Runs a closure that changes nothing outside and records its result, which must be JSON (undefined becomes null): a later attempt at
    * this step gets the recorded value. Closures of one name in a step are told apart by the order that the code gives, or by
-   * `options.name`. Without one, the second of two that overlap is refused (`calls-unordered`) before it runs, unless they began in one
-   * breath or followed different calls of the step.
+   * `options.name`. Without one, the second of two that overlap is refused (`calls-unordered`) before it runs, unless both began in
+   * the same turn of the event loop, or each followed a different call.
    */
   run<T>(name: string, body: (signal: AbortSignal) => T | Promise<T>, options?: RunOptions): Promise<Recorded<T>>;
   /**
    * Calls an effect at most once for its key, which derives from the workflow, the task, the operation and the effect's order in the step,
    * or `options.name`. A recorded outcome is not repeated, whichever worker continues the step. Calls that overlap may arrive in any order:
-   * each is matched to what is recorded by its request. A call that was made and is not asked for again is a changed request.
+   * each is matched to what is recorded by its request. If a later attempt doesn't repeat a call that was made, the step's request counts
+   * as changed.
    */
   effect<Request extends Schema, Response extends Schema>(
     effect: Effect<Request, Response>,
@@ -240,20 +241,23 @@ function approvalCause(name: string, given: GivenApproval, parsers: ContextRules
   return { kind: 'approval', name, ...given, value: freeze(value) } as never;
 }
 
-/** Where effects are listed, only those are allowed; where they aren't, none that must be listed: recovery would not find it. */
+/** If the definition lists its effects, only those may be called. If not, any effect may be called that recovery needn't look up. */
 function isCallable(effect: Effect, { operations }: ContextRules): boolean {
   if (operations !== undefined) return operations.has(effect.operation);
   return !mustBeListed(effect);
 }
 
-/** Recovery and compensation read this list, and so does the grant of keys of secret fields. */
+/**
+ * Such an effect must be listed: recovery, compensation and the granting of keys for secret fields look it up in the definition's
+ * `effects`.
+ */
 const mustBeListed = ({ compensate, compensateUnknown, hasSecrets }: Effect): boolean =>
   compensate !== undefined || compensateUnknown !== undefined || hasSecrets === true;
 
 function refuseEffect(effect: Effect, { step }: StepContext, { definition, operations }: ContextRules): never {
   const remedy =
     operations === undefined
-      ? `It has a ${effect.hasSecrets ? 'secret field' : 'compensate'}, which is found there alone: add effects: [${effect.operation}, …].`
+      ? `It declares ${effect.hasSecrets ? 'a secret field' : 'compensate'}, which is looked up in that list only: add effects: [${effect.operation}, …].`
       : 'Add it there, or leave that list out.';
   throw new InvalidError(
     'effect-unlisted',

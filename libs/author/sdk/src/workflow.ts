@@ -42,7 +42,7 @@ import type {
 
 /** Default number of checkpoints after which the workflow asks a person whether to continue. */
 const STEP_BUDGET_DEFAULT_COUNT = 100_000;
-/** Tasks of one workflow under way at once, by default. */
+/** Default number of tasks of one workflow that run at once. */
 const PARALLEL_DEFAULT_COUNT = 8;
 
 /** Defines a workflow: belief, tasks and the steps that do them. Throws `InvalidError` (`definition-invalid`) that lists every mistake in the definition. */
@@ -278,7 +278,7 @@ const schemasOf = ({ input, belief, output, tasks, outputs = {}, signals = {} }:
   ...[...Object.values(tasks), ...Object.values(outputs), ...Object.values(signals)],
 ];
 
-/** Includes those of tools: compensation finds them there. */
+/** The definition's effects and those of its tools, since compensation looks up both. */
 function allEffects({ effects = [], tools = {} }: CheckedSpec): readonly EffectDefinition[] {
   const found = new Map<string, EffectDefinition>(effects.map((effect) => [effect.operation, effect]));
   for (const { effect } of Object.values(tools)) if (effect !== undefined) found.set(effect.operation, effect);

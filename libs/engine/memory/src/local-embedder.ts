@@ -80,7 +80,7 @@ async function extract(extractor: Extractor, texts: readonly string[], model: Mo
 /** Typed as a string so that the type checker doesn't resolve it: the package need not be installed. */
 const PACKAGE: string = '@huggingface/transformers';
 
-/** The package that was installed with the model, otherwise this program's own. */
+/** The package that was installed beside the model; if there is none, this program's own. */
 function importTransformers(model: string): Promise<unknown> {
   const installed = path.dirname(realpathSync(model));
   const packages = path.join(installed, 'node_modules');

@@ -5,9 +5,9 @@
 
 import type { SessionSummary } from './session-summary.ts';
 
-/** Entries of one list of a rule-based summary. */
+/** Most entries of one list of a rule-based summary. */
 const SUMMARY_ITEMS_MAX = 12;
-/** Characters of one entry of a summary. */
+/** Most characters of one entry of a summary. */
 const SUMMARY_ITEM_MAX_CHARS = 300;
 
 export interface TraceStep {
@@ -96,7 +96,7 @@ function newest(items: readonly string[]): string[] {
 
 const distinct = (items: readonly string[]): string[] => [...new Set(items.filter((item) => item !== ''))];
 
-/** On one line, cut when it is too long. */
+/** The text on one line, cut if it is too long. */
 export function short(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   if (line.length <= SUMMARY_ITEM_MAX_CHARS) return line;

@@ -17,7 +17,7 @@ import { RowGroupReader } from './row-group-reader.ts';
 import { CREATED_BY, SEGMENT_VERSION, textKeys } from './schema.ts';
 import { checkSeal } from './seal.ts';
 
-/** What the columns may unpack to besides the records' bytes, for each record: lengths, levels and numbers. */
+/** Bytes for each record to which columns may unpack besides the records' own bytes: lengths, levels and numbers. */
 const UNPACKED_EXTRA_BYTES_PER_RECORD = 256;
 
 export interface DecodedSegment {
@@ -133,7 +133,7 @@ function countOf(texts: Texts, key: string): number {
 const foreign = (): CorruptError =>
   new CorruptError(
     'segment-foreign',
-    'This begins and ends as a Parquet file does, and is not a segment of a Tidemark log: someone else put it there. Move it elsewhere.',
+    'This is a Parquet file, but not a segment of a Tidemark log: another program put it there. Move it elsewhere.',
   );
 
 const newer = (version: number): CorruptError =>

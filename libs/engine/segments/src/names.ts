@@ -45,7 +45,7 @@ export const manifestPrefix = (partition: Partition): string => `manifests/${fol
 export const segmentPrefix = (partition: Partition, from?: Offset): string =>
   `segments/${folder(partition)}/${from === undefined ? '' : `${padded(from)}-`}`;
 
-/** Undefined when it is no segment's name. */
+/** Undefined if the name is not a segment's. */
 export function parseSegmentName(name: string): SegmentPlace | undefined {
   const [, partition, from, to, digestStart] = SEGMENT.exec(name) ?? [];
   if (digestStart === undefined) return undefined;
@@ -55,7 +55,7 @@ export function parseSegmentName(name: string): SegmentPlace | undefined {
   return isOurs ? place : undefined;
 }
 
-/** Undefined when it is no manifest's name. */
+/** Undefined if the name is not a manifest's. */
 export function parseManifestName(name: string): ManifestPlace | undefined {
   const [, partition, from] = MANIFEST.exec(name) ?? [];
   if (from === undefined) return undefined;

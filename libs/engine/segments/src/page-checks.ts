@@ -1,14 +1,14 @@
 /**
  * Owns the checks of bytes before the Parquet library reads them. The library trusts the claimed lengths of lists, runs and numbers, which
- * is fine for files of one's own: a forged one could make it use all memory, or never end. Bytes that pass cost it no more than their own
- * length, or the number of rows. Every check throws `CorruptError` (`segment-damaged`).
+ * is fine for files that Tidemark wrote: a forged one could make it use all memory, or never end. Reading bytes that pass costs no more than
+ * their own length, or the number of rows. Every check throws `CorruptError` (`segment-damaged`).
  */
 
 import { damaged, sound } from './damage.ts';
 
-/** A text in a footer or in a page's header. */
+/** Longest text in a footer or in a page's header. */
 export const METADATA_TEXT_MAX_BYTES = 4_096;
-/** Nesting of structures in a footer or in a page's header. */
+/** Deepest nesting of structures in a footer or in a page's header. */
 export const METADATA_DEPTH_MAX = 16;
 
 /** Types of Thrift's compact protocol: https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md */
@@ -27,12 +27,12 @@ const thrift = {
 };
 const INT32_BYTES = 5;
 const INT64_BYTES = 10;
-/** For a length: all readers agree on what 28 bits hold. */
+/** Most bytes of a length, at seven bits each: all readers agree on numbers of up to 28 bits. */
 const LENGTH_BYTES = 4;
 /** A smaller list has its length beside its type. */
 const SHORT_LIST = 15;
 
-/** Where the Thrift structure that begins at `at` ends. Its lists are no longer than itself; its texts and its depth are limited. */
+/** Returns where the Thrift structure that begins at `at` ends. Refuses lists longer than the structure, long texts and deep nesting. */
 export function structEnd(bytes: Buffer, at: number, depth = 0): number {
   sound(depth < METADATA_DEPTH_MAX, 'its metadata is nested too deeply');
   for (let next = at; ; ) {

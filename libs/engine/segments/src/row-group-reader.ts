@@ -14,7 +14,7 @@ import { CHUNK_MIN_BYTES, ZSTD_WINDOW_LOG } from './limits.ts';
 import { checkDeltas, checkRuns, structEnd } from './page-checks.ts';
 import { type ColumnName, type KindOf, type SegmentColumn, segmentColumns } from './schema.ts';
 
-/** Ours is about 30 bytes. */
+/** Longest header of a page. Tidemark writes about 30 bytes. */
 const PAGE_HEADER_MAX_BYTES = 1_024;
 /** Bits of an index into a dictionary: a dictionary never has more entries than a segment has records. */
 const INDEX_WIDTH_MAX = 20;
@@ -22,10 +22,10 @@ const INDEX_WIDTH_MAX = 20;
 /** A block of zstd takes at least four bytes, and gives at most this many. */
 const ZSTD_BLOCK_MIN_BYTES = 4;
 const ZSTD_BLOCK_MAX_BYTES = 131_072;
-/** The fewest bytes of a value. */
+/** Fewest bytes that a value of each type takes. */
 const plainBytes = { INT32: 4, INT64: 8, DOUBLE: 8, BYTE_ARRAY: 4 } as const;
 
-/** How much may still be unpacked; shared by all columns of one file. */
+/** How many bytes may still be unpacked. All columns of one file share it. */
 export interface UnpackBudget {
   leftBytes: number;
 }
@@ -100,7 +100,7 @@ type Cell = number | string | Uint8Array | null;
 /** A page as the file has it. */
 interface RawPage {
   readonly head: PageHeader;
-  /** Its unpacked size. */
+  /** Size of the page once it is unpacked, in bytes. */
   readonly size: number;
   readonly packed: Buffer;
   readonly codec: CompressionCodec;

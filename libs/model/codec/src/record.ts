@@ -10,6 +10,7 @@ import {
   checkJson,
   ENVELOPE_VERSION,
   type Envelope,
+  type EventEntry,
   type EventType,
   InvalidError,
   type Json,
@@ -77,6 +78,7 @@ export function checkHeader(text: string): void {
  */
 export function encodeRecord(event: NewEvent, maxBytes: number, headMaxBytes = HEADER_MAX_BYTES): Uint8Array {
   const { type, workflow } = event.envelope;
+  // Names the form of the payload, which follows the header line. Sealing and blobs put other names here (see blob-records.ts).
   const header = JSON.stringify({ ...event.envelope, payload: 'json' });
   const headBytes = Buffer.byteLength(header);
   const sizeBytes = headBytes + 1 + event.payload.length;
@@ -136,11 +138,11 @@ export function decodeRecord(bytes: Uint8Array): LogEntry {
   const entry = decodeHeader(header);
   if (entry.kind !== 'event') return entry;
   const payload = bytes.subarray(end + 1);
-  const isClosed = entry.envelope.v === SEALED_VERSION;
+  const isUnopened = entry.envelope.v === SEALED_VERSION;
   // Text columns can't hold NUL, and JSON always escapes it.
-  if (!(isClosed && isSealed(payload)) && payload.includes(0)) return malformed('the payload holds a NUL byte');
+  if (!(isUnopened && beginsSealed(payload)) && payload.includes(0)) return malformed('the payload holds a NUL byte');
   // The code that opens sealed records and blobs would skip it.
-  if (isClosed && !isAsWritten(bytes)) return { ...entry, payload, problem: 'sealed-wrong' };
+  if (isUnopened && !isAsWritten(bytes)) return { ...entry, payload, problem: 'sealed-wrong' };
   return { ...entry, payload };
 }
 
@@ -156,14 +158,12 @@ export function entryOf({ value, isOpened, isForgotten, problem }: Omit<StoredRe
   if (entry.kind !== 'event' || entry.problem !== undefined) return entry;
   if (problem !== undefined) return { ...entry, problem };
   const { payload, envelope } = entry;
-  const isClosed = envelope.v === SEALED_VERSION;
+  const isUnopened = envelope.v === SEALED_VERSION;
   if (isForgotten === true) return withSeal(entry, 'forgotten', false);
-  if (isOpened === true || (isClosed && namesKey(value))) return withSeal(entry, 'sealed', isClosed);
+  if (isOpened === true || (isUnopened && namesKey(value))) return withSeal(entry, 'sealed', isUnopened);
   // A null payload is never sealed. But a null payload in a type that has one was written by someone without keys.
-  return isNull(payload) && envelope.type in WITHOUT_PAYLOAD ? entry : withSeal(entry, 'plain', isClosed);
+  return isNull(payload) && envelope.type in WITHOUT_PAYLOAD ? entry : withSeal(entry, 'plain', isUnopened);
 }
-
-type EventEntry = LogEntry & { readonly kind: 'event' };
 
 /** The error for a reader that needs the payload. */
 export const recordUnreadable = ({ envelope, problem = '' }: EventEntry): CorruptError =>
@@ -173,9 +173,9 @@ export const recordUnreadable = ({ envelope, problem = '' }: EventEntry): Corrup
     { workflow: envelope.workflow, type: envelope.type },
   );
 
-/** `isClosed`: the payload is still sealed, or in a blob. */
-function withSeal(entry: EventEntry, seal: EventEntry['seal'], isClosed: boolean): LogEntry {
-  const problem = isClosed ? undefined : overBounds(entry.payload);
+/** `isUnopened`: the payload is still sealed, or in a blob. */
+function withSeal(entry: EventEntry, seal: EventEntry['seal'], isUnopened: boolean): LogEntry {
+  const problem = isUnopened ? undefined : overBounds(entry.payload);
   return { ...entry, seal, ...(problem !== undefined && { problem }) };
 }
 
@@ -207,7 +207,7 @@ const isNull = (payload: Uint8Array): boolean =>
   payload.length === EMPTY_PAYLOAD.length && payload[0] === EMPTY_PAYLOAD[0];
 
 /** No payload that is written as text begins so. */
-const isSealed = (payload: Uint8Array): boolean => (payload[0] ?? LINE_FEED) < LINE_FEED;
+const beginsSealed = (payload: Uint8Array): boolean => (payload[0] ?? LINE_FEED) < LINE_FEED;
 
 /**
  * The workflow of a record; undefined when its header can't be read so. Faster than `decodeRecord`, which may still find the record
@@ -322,7 +322,7 @@ function isInBlob(payload: Uint8Array | string): boolean {
  * `history-in-blobs`) when this process can't open it.
  */
 export function decodePayload<T extends EventType>(type: T, payload: Uint8Array | string): Payloads[T] {
-  const sealed = typeof payload === 'string' ? textSealedWith(payload) !== undefined : isSealed(payload);
+  const sealed = typeof payload === 'string' ? textSealedWith(payload) !== undefined : beginsSealed(payload);
   if (sealed || isInBlob(payload)) throw historyClosed(type, payload);
   // Rows were counted when they were loaded; what comes from the log is not. Values of signals stay while a history is folded.
   if (typeof payload !== 'string') {

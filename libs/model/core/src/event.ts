@@ -430,6 +430,9 @@ export type Envelope<T extends EventType = EventType> = {
   };
 }[T];
 
+/** A record that is an event of a known type and version. */
+export type EventEntry = Extract<LogEntry, { readonly kind: 'event' }>;
+
 /** What stands at one offset, decoded as far as its bytes allow. */
 export type LogEntry =
   | {

@@ -74,7 +74,7 @@ function apply(
         task.reserved === null ? { ...task, reserved: envelope.control.checkpoint } : 'duplicate',
       );
     case 'EffectIntended':
-      return asked(stream, envelope.control);
+      return intended(stream, envelope.control);
     case 'EffectPending':
       return onTask(stream, envelope.control.task, (task) => awaitConfirmation(task, envelope));
     case 'EffectResolved':
@@ -122,7 +122,7 @@ function failing(
 const isOvercome = ({ failure }: StreamState, done: TaskId): boolean =>
   failure !== undefined && (failure.task === null || failure.task === done);
 
-/** A fault that passes by itself says nothing of the step: it counts towards no limit, and makes no row of equal failures longer or shorter. */
+/** A fault that passes by itself says nothing of the step: it counts towards no limit, and neither extends nor breaks a run of equal failures. */
 function failedAs(
   task: TaskState,
   { code, outage }: Envelope<'StepFailed'>['control'],
@@ -197,7 +197,7 @@ function wasted(known: EffectState | undefined): Pick<EffectState, 'wasted'> {
 }
 
 /** A key counts its question once: intending the same call again is no new question. */
-function asked(stream: StreamState, control: Envelope<'EffectIntended'>['control']): StreamState | RejectReason {
+function intended(stream: StreamState, control: Envelope<'EffectIntended'>['control']): StreamState | RejectReason {
   const { question, key } = control;
   const isNew = !stream.frontier.tasks.get(control.task)?.effects.some((effect) => effect.key === key);
   const outcome = onTask(stream, control.task, (task) => intend(task, control));

@@ -5,7 +5,7 @@
  */
 
 import { openContinued } from './continuing.ts';
-import { type Envelope, type LogEntry, RULES_VERSION } from './event.ts';
+import { type Envelope, type EventEntry, type LogEntry, RULES_VERSION } from './event.ts';
 import { foldHolder } from './fold-holder.ts';
 import { foldInbox } from './fold-inbox.ts';
 import { addTasks } from './frontier.ts';
@@ -40,8 +40,6 @@ export function foldEntry(state: PartitionState, entry: LogEntry): FoldStep {
   return { state: { ...state, next, streams: new Map(state.streams).set(envelope.workflow, after) }, verdict };
 }
 
-type EventEntry = LogEntry & { readonly kind: 'event' };
-
 /**
  * As `foldStream`, for a record of the log. A record that would be accepted stops the stream when its payload can't be read, or is plain
  * after a sealed one. A record that is rejected anyway stops nothing.
@@ -65,7 +63,7 @@ export function foldRecord(
   return { stream: isSealed(seal) && stream.sealed !== true ? { ...stream, sealed: true } : stream, verdict };
 }
 
-/** A destroyed key changes nothing here, so rebuilt rows are the same. */
+/** Forgotten counts as sealed, so rebuilding after a key was destroyed gives the same rows. */
 const isSealed = (seal: EventEntry['seal']): boolean => seal === 'sealed' || seal === 'forgotten';
 
 /**

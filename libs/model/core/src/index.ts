@@ -70,6 +70,7 @@ export {
   type EffectKind,
   ENVELOPE_VERSION,
   type Envelope,
+  type EventEntry,
   type EventType,
   type Fork,
   type HolderEventType,

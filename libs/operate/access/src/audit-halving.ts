@@ -1,12 +1,12 @@
 /**
- * Owns how many entries are written together while one among them is unwritable: half of those in question, until one stands alone. After
- * that one alone again, and twice as many with each successful write. Must not know what is written.
+ * Owns how many entries are written together. If a write fails, one of its entries is unwritable: half of them are tried, and so on, until it
+ * is found. After that one entry is written, and twice as many with each successful write. Must not know what is written.
  */
 
 export class Halving {
   readonly #maxCount: number;
   #count: number;
-  /** This many of the first entries contain an unwritable one. */
+  /** The unwritable entry is among so many of the next entries; 0: there is none, as far as is known. */
   #inQuestionCount = 0;
 
   constructor(maxCount: number) {
@@ -14,7 +14,7 @@ export class Halving {
     this.#count = maxCount;
   }
 
-  /** At least 1. */
+  /** How many entries to write next, at least 1. */
   get count(): number {
     return this.#inQuestionCount === 0 ? this.#count : Math.max(1, Math.floor(this.#inQuestionCount / 2));
   }
@@ -24,7 +24,7 @@ export class Halving {
     else this.#count = Math.min(this.#count * 2, this.#maxCount);
   }
 
-  /** Whether it is found: the only one of these. */
+  /** Takes note of a failed write of so many entries. True if it was of one entry, which is then the unwritable one. */
   failed(count: number): boolean {
     const isFound = count === 1;
     this.#inQuestionCount = isFound ? 0 : count;

@@ -70,7 +70,7 @@ export class OidcAuthenticator implements Authenticator {
     }
   }
 
-  /** Whether the credentials are meant for it. */
+  /** Whether the credentials are a token of the form that this authenticator judges. */
   takes({ authorization = '' }: Credentials): boolean {
     return !authorization.replace(/^bearer +/i, '').startsWith(KEY_PREFIX);
   }

@@ -17,4 +17,4 @@ export const credentialsInvalid = (why?: string): AccessError =>
   );
 
 export const credentialsExpired = (): AccessError =>
-  new AccessError('credentials-expired', 'These credentials were good once and have expired. Get new ones.');
+  new AccessError('credentials-expired', 'These credentials have expired. Get new ones.');

@@ -19,7 +19,7 @@ export const clearReads = (store: ProjectionStore): ProjectionStore =>
   overridden(store, {
     checkpoints: async (workflow, of) => {
       const found = await store.checkpoints(workflow, of);
-      // Steps are asked for by name for the plan of an undo alone, which is the system's own.
+      // Only the plan of an undo filters by step, and the system itself reads it.
       return of.step === undefined ? found.map(clear) : found;
     },
     effects: async (...of) => (await store.effects(...of)).map(clearEffect),

@@ -1,4 +1,4 @@
-/** Owns what a route is that answers with server-sent events: its declaration, and what it may write to. Must not know Fastify. */
+/** Owns the declaration of routes that answer with server-sent events. Must not know Fastify. */
 
 import type { Principal } from '@tidemark/ports';
 import type { z } from 'zod';
@@ -15,11 +15,11 @@ export interface Follow<P, Q> {
   readonly redaction: Redaction;
   readonly backend: Backend;
   readonly streams: Streams;
-  /** The last event that the follower has, by its `Last-Event-ID`; undefined: it did not say. */
+  /** The follower's `Last-Event-ID`; undefined if it sent none. */
   readonly lastId: string | undefined;
 }
 
-/** Continues with the stream once it was let in; null: nothing will come (204). */
+/** Writes the stream once the caller is admitted; null: there is nothing to send (204). */
 export type Following = ((sink: EventSink) => Promise<void>) | null;
 
 export interface StreamRoute<
@@ -31,7 +31,7 @@ export interface StreamRoute<
   readonly query: Q;
   /** What the stream sends, by the name of the event. */
   readonly events: Readonly<Record<string, { readonly schema: z.ZodType; readonly about: string }>>;
-  /** It ends by itself, and says so with 204. */
+  /** Whether the stream may end by itself, which is answered with 204. */
   readonly mayEnd: boolean;
   /** Another form than events of this API, if the query asks for one. */
   readonly formOf?: ((query: ParsedBy<Q>) => SinkForm | undefined) | undefined;

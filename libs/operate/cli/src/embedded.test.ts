@@ -48,7 +48,7 @@ async function looksThroughIt(here: Here): Promise<void> {
   ]);
   expect((await here('ls', '--definition', 'order')).out).toMatch(/^ID .*\no1 +order v3 +completed +4 +0 /);
   expect((await here('ls', '--status', 'parked')).out).toMatch(
-    /^No workflow fits that was started by itself; --children /,
+    /^No workflow matches that was started by itself; --children /,
   );
   expect((await here('ls', '--limit', '1')).err).toContain('--limit shows more');
 

@@ -3,7 +3,7 @@
 import type { Clock } from '@tidemark/ports';
 import type { Uncheckpointed } from '@tidemark/runtime';
 
-/** Poll interval, in milliseconds; shorter where the time itself is. */
+/** Poll interval, in milliseconds. It is shorter if the time without work is. */
 const POLL_PERIOD_MS = 1_000;
 
 export interface LeaveIdleOptions {

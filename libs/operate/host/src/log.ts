@@ -60,7 +60,7 @@ const REPEAT_WINDOW_MS = 5_000;
 /** Different failures that are remembered, at most. */
 const FAILURES_MAX_COUNT = 1_000;
 
-/** A reporter for failures that were survived: each kind at most once a window, with how often it came. */
+/** Reports failures that the process survived: each kind at most once a window, with the number of its repetitions. */
 export function failureReporter(logger = standard): (where: string, error: unknown) => void {
   const seen = new Map<string, { sinceMs: number; repeatCount: number }>();
   return (where, error) => {

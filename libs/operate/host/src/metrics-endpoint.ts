@@ -34,7 +34,7 @@ export async function openMetricsEndpoint(listen: string, registry: PrometheusRe
     const message = `TIDEMARK_METRICS_LISTEN: can't listen on ${host}:${port} (${messageOf(cause)}).`;
     throw new ConfigError('metrics-listen', message, { cause });
   }
-  // A connection that can't be accepted is a scrape that fails, and no more.
+  // If a connection can't be accepted, one scrape fails, and nothing else.
   server.on('error', () => {}).unref();
   return {
     port: (server.address() as AddressInfo).port,

@@ -7,13 +7,13 @@ import type { ClusterConfig } from './config.ts';
 import { type Below, viewsOver } from './tiers.ts';
 
 export interface RebuildRole extends Pick<RowsRebuildOptions, 'onProgress'> {
-  /** Called for every failure that was survived. */
+  /** Called for every failure after which the rebuild goes on. */
   readonly onError?: (error: unknown) => void;
 }
 
 export interface Rebuild {
   readonly rows: RowsRebuild;
-  /** Keeps what was folded, to resume from. */
+  /** Keeps the rows that were rebuilt, so that a later rebuild resumes there. */
   close(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export function rebuildOver(
     log,
     archived: tiers,
     clock: below.clock,
-    // With the existing keys.
+    // Texts are sealed with the keys that exist.
     contents: below.keys && contentsThrough(new SealedTexts(below.keys.workflows)),
     ...(onProgress !== undefined && { onProgress }),
     ...(onError !== undefined && { onError }),

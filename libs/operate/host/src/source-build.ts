@@ -12,11 +12,11 @@ import path from 'node:path';
 import type { Definition } from '@tidemark/runtime';
 import { moduleOf } from './load-definitions.ts';
 
-/** Files that are followed, at most: what lies behind those doesn't count. */
+/** Most files whose imports are followed. What only further files import doesn't count. */
 const SOURCE_FILES_MAX_COUNT = 5_000;
 /** Hexadecimal digits of the digest. */
 const DIGEST_CHARS = 16;
-/** An import or a re-export, by its specifier; what a comment or a text says counts as well, which does no harm. */
+/** Finds the specifiers of imports and re-exports. Matches in comments and texts count as well, which does no harm. */
 const IMPORT = /\b(?:from|import|require)\s{0,20}\(?\s{0,20}(['"])([^'"\n]{1,1000})\1/g;
 const CODE = /\.[cm]?[jt]sx?$/;
 const LOCKS = ['package-lock.json', 'npm-shrinkwrap.json', 'pnpm-lock.yaml', 'yarn.lock', 'bun.lock'];
@@ -35,8 +35,8 @@ export async function buildOf(
 }
 
 /**
- * Calls back once, as soon as a file that these definitions were loaded from has another content than now; its path is absolute. Folders that
- * the system doesn't watch are passed over. Resolves once it watches.
+ * Calls back once, with an absolute path, as soon as the content of a file that these definitions were loaded from changes. Folders that the
+ * system doesn't watch are passed over. Resolves once it watches.
  */
 export async function watchSource(
   definitions: readonly Definition[],
@@ -113,7 +113,7 @@ function importsOf(file: string, text: string): readonly string[] {
 
 const isOwn = (file: string): boolean => !file.split(path.sep).includes('node_modules');
 
-/** All code in the folder of a package whose entry is for `import` alone, in the order of names; none where it is someone else's. */
+/** All code in the folder of a package whose entry is for `import` alone, in the order of names. Empty if the package is someone else's. */
 function codeOfPackage(specifier: string, file: string): readonly string[] {
   if (specifier.startsWith('.') || path.isAbsolute(specifier)) return [];
   try {

@@ -83,7 +83,7 @@ async function isFilled(file: URL): Promise<boolean> {
 
 /**
  * A provider's metadata service. A notice is any answer of 200 with a body (Amazon: `/latest/meta-data/spot/instance-action`,
- * 404 before), but for Google's `FALSE` (`/computeMetadata/v1/instance/preempted`). Amazon's second version wants a token.
+ * 404 before), except Google's `FALSE` (`/computeMetadata/v1/instance/preempted`). Version 2 of Amazon's service requires a token.
  */
 class Metadata {
   readonly #url: string;

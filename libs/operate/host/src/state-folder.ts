@@ -25,7 +25,7 @@ const STATE_FILES_MAX_COUNT = 50_000;
 
 /** What Tidemark puts into a state folder. */
 const NAMES = ['log', 'rows', 'archive', 'blobs', 'api.sock'] as const;
-/** Of these all that is below counts too: locks and databases are opened by their names. */
+/** Folders whose whole content is checked, since locks and databases are opened by their names. */
 const OPENED_BY_NAME: ReadonlySet<string> = new Set(['log', 'rows']);
 
 /**
@@ -65,7 +65,7 @@ function refuseOthers(folder: string, shown: string): void {
 interface OwnedFile {
   readonly file: string;
   readonly uid: number;
-  /** 0 of a link, and where nobody else gets to. */
+  /** 0 for a link, and for files below a folder that only its owner may enter. */
   readonly mode: number;
 }
 
@@ -79,7 +79,7 @@ function placesIn(folder: string, shown: string): readonly OwnedFile[] {
     }
     return below.map((file) => path.join(folder, name, file));
   });
-  // Nobody else gets below a folder that is its owner's alone, whatever modes are there: PGlite's files have those of its own for a moment.
+  // Below a folder that only its owner may enter, modes don't matter: PGlite's new files have its own modes for a moment.
   const shut = new Set<string>();
   return [folder, ...within, ...files].flatMap((file) => {
     const stats = statsOf(() => lstatSync(file));
@@ -87,14 +87,14 @@ function placesIn(folder: string, shown: string): readonly OwnedFile[] {
     const isShut = shut.has(path.dirname(file));
     if (stats.isDirectory() && (isShut || (stats.mode & 0o077) === 0)) shut.add(file);
     if (!stats.isSymbolicLink()) return [{ file, uid: stats.uid, mode: isShut ? 0 : stats.mode & 0o777 }];
-    // A link has an owner, and so has what it leads to.
+    // A link and its target may have different owners.
     const target = statsOf(() => statSync(file));
     const link = { file, uid: stats.uid, mode: 0 };
     return target === undefined ? [link] : [link, { file, uid: target.uid, mode: target.mode & 0o777 }];
   });
 }
 
-/** At most one more than the limit. */
+/** Stops at one name more than the limit. */
 function namesBelow(folder: string): readonly string[] {
   const found: string[] = [];
   for (const waiting = ['']; waiting.length > 0 && found.length <= STATE_FILES_MAX_COUNT; ) {
@@ -117,7 +117,7 @@ function entriesOf(folder: string): readonly Dirent[] {
   }
 }
 
-/** Undefined: it is missing, or went meanwhile. */
+/** Undefined if the file is missing, or was removed meanwhile. */
 function statsOf(read: () => Stats): Stats | undefined {
   try {
     return read();

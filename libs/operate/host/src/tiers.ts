@@ -125,6 +125,11 @@ export interface Below {
 /**
  * Returns views that read every tier, load large payloads, and open sealed ones. Below them, log, segments and compactors see names and
  * sealed bytes alone; blobs hold sealed bytes. Rows hold texts of any size themselves, since they outlive the history that blobs belong to.
+ *
+ * The views from the outside in; each is absent where its part isn't configured:
+ * - log: `EncodedLog` (payloads are sealed, then moved into blobs; read the other way round) → `TieredLog` (segments) → the log.
+ * - rows: `tieredStore` (restores archived rows) → `wordlessStore` → `transformedStore` (opens sealed texts) → `loggedStore` (payloads from
+ *   the log view) → the store. The API puts its own views around these (see backend.ts).
  */
 export function viewsOver(below: Below): Views {
   const { log: hot, clock, archive: stores, keys, blobs, inlineMaxBytes } = below;

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { ConfigError, isoTime } from '@tidemark/core';
 import { z } from 'zod';
 
-/** The server to connect to, or the listener. */
+/** The servers that processes connect to, and those that they are themselves. */
 export const TLS_SERVICES = ['KAFKA', 'REDIS', 'POSTGRES', 'PRESENCE', 'API'] as const;
 export type TlsService = (typeof TLS_SERVICES)[number];
 
@@ -20,7 +20,7 @@ export interface TlsFiles {
   readonly key?: string | undefined;
 }
 
-/** Undefined: these settings don't secure that one (its address may do so itself). */
+/** Undefined for a service that no setting secures; its address may still ask for TLS. */
 export type TlsConfig = Readonly<Record<Lowercase<TlsService>, TlsFiles | undefined>>;
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -29,10 +29,10 @@ const FILES = ['CA', 'CERT', 'KEY'] as const;
 const onOff = z.enum(['on', 'off', '']).default('');
 
 /**
- * `TIDEMARK_TLS_CA`, `…_CERT`, `…_KEY` are for all; `TIDEMARK_KAFKA_TLS_CA` and the like for one. `TIDEMARK_TLS=on` without files: the
- * system's authorities. `TIDEMARK_REDIS_TLS=off`: not this one. `TIDEMARK_API_TLS_CA` alone is whose certificates callers of the API have to
- * show: the authority for all vouches for servers. Throws `ConfigError` (`setting-invalid`, `tls-file-unreadable`,
- * `tls-certificate-invalid`, `tls-certificate-expired`, `tls-key-unfit`).
+ * `TIDEMARK_TLS_CA`, `…_CERT` and `…_KEY` are for all services; `TIDEMARK_KAFKA_TLS_CA` and the like for one. `TIDEMARK_TLS=on` without
+ * files trusts the system's authorities; `TIDEMARK_REDIS_TLS=off` leaves that one service out. Callers of the API need certificates only if
+ * `TIDEMARK_API_TLS_CA` is set, and then of that authority: the authority for all is for servers. Throws `ConfigError`
+ * (`setting-invalid`, `tls-file-unreadable`, `tls-certificate-invalid`, `tls-certificate-expired`, `tls-key-unfit`).
  */
 export function tlsFromEnv(env: Env, nowMs: number = Date.now()): TlsConfig {
   const isOnForAll = switchOf(env, 'TIDEMARK_TLS') ?? (env.TIDEMARK_TLS_CA ?? '') !== '';

@@ -68,7 +68,7 @@ type Recalled = Answer<typeof RECALL>;
 
 function recallText({ entries, by, warning, continuation = '' }: Recalled): string {
   const how = by === 'words' ? 'by words alone' : 'by words and meaning';
-  const head = entries.length === 0 ? `Nothing fits (${how}).` : `${entries.length} found (${how}).`;
+  const head = entries.length === 0 ? `Nothing matches (${how}).` : `${entries.length} found (${how}).`;
   const facts = entries.filter(({ kind }) => kind === 'fact').map(factLine);
   return [head, ...(warning === null ? [] : [warning]), ...facts, ...(continuation === '' ? [] : [continuation])].join(
     '\n',

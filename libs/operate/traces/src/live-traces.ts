@@ -1,10 +1,10 @@
 /**
  * Owns the live export: spans are drawn from the events that a coordinator folds, by the same mapping as every later export, and sent as
- * they end. Rows store up to where each partition's spans were exported, so that after a restart, or when another coordinator takes over,
- * the export resumes there. Must never make the projector wait.
+ * they end. Rows store the offset up to which each partition's spans were exported, so that the export resumes there after a restart, or when
+ * another coordinator takes over. Must never make the projector wait.
  *
- * T1 A partition's mark never passes an event whose spans were neither exported nor dropped and counted: so a span may be sent twice (by
- *    the same ids), and none is missing without being counted.
+ * T1 A partition's mark never passes an event whose spans were neither exported nor dropped and counted: so a span may be sent twice
+ *    (with the same ids), and none is missing without being counted.
  * T2 A workflow whose open spans are not in memory is drawn again from its history, never guessed.
  */
 
@@ -18,7 +18,7 @@ import type { DrawingOptions } from './traced-event.ts';
 
 /** Period of the poll for events that were folded and never exported, in milliseconds. */
 export const POLL_PERIOD_MS = 2_000;
-/** Least time between two writes of export positions, in milliseconds: a crash may send as much again. */
+/** Least time between two writes of export positions, in milliseconds. After a crash, the spans of that time may be sent again. */
 const MARK_PERIOD_MS = 5_000;
 
 export interface LiveTracesOptions extends DrawingOptions {
@@ -36,7 +36,7 @@ export interface LiveTracesOptions extends DrawingOptions {
 /** A mark that may be stored once everything before it is exported. */
 interface Mark {
   readonly to: ReadonlyMap<Partition, Offset>;
-  /** Histories to be read first, and then spans to be settled. */
+  /** How many histories must be read, and how many spans settled after that, before the mark is stored. */
   readonly historyCount: number;
   spanCount: number | undefined;
 }
@@ -45,7 +45,7 @@ export class LiveTraces implements TraceSink {
   readonly #options: LiveTracesOptions;
   readonly #queue: SpanQueue;
   readonly #histories: Histories;
-  /** The newest events that arrived here. */
+  /** The offset of the newest event of each partition that arrived here. */
   readonly #at = new Map<Partition, Offset>();
   #pending = new Map<Partition, Offset>();
   #mark: Mark | undefined;

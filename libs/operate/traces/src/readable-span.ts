@@ -15,8 +15,8 @@ const ERROR = 2;
 /** The W3C flag: the span is sampled. */
 const SAMPLED = 1;
 /**
- * Events have times in milliseconds, so many spans begin and end in the same one. Jaeger takes a span without length for one of negative
- * length, changes it, and then no longer recognises it when it comes again.
+ * Events have times in milliseconds, so many spans begin and end in the same one. Jaeger takes a span of length zero for one of negative
+ * length and changes it. When the same span is sent again, Jaeger no longer recognises it.
  */
 const LENGTH_MIN_MS = 0.001;
 

@@ -24,7 +24,7 @@ export function traceSettings(env: Env, endpoint?: string): TraceSettings | unde
   return { collector, ratio: ratioOf(env), content };
 }
 
-/** A sampler by parents is the one without: a workflow's trace has no parent. */
+/** A parent-based sampler counts as the sampler that it wraps: a workflow's trace has no parent. */
 function ratioOf({ OTEL_TRACES_SAMPLER: sampler = '', OTEL_TRACES_SAMPLER_ARG: argument }: Env): number {
   switch (sampler.replace(/^parentbased_/, '')) {
     case '':

@@ -4,7 +4,7 @@ import type { WorkflowId } from '@tidemark/core';
 import { type SpanId, traceIdOf, workflowSpan } from '@tidemark/runtime';
 import type { SpanAttributes, SpanEvent, SpanLink, TraceSpan } from './span.ts';
 
-/** Events (signals, decisions, budgets) on a workflow's own span at most; the rest is counted. */
+/** Most events (signals, decisions, budgets) on a workflow's own span. Further ones are only counted. */
 const SPAN_EVENTS_MAX = 128;
 
 /** A span without its end. */

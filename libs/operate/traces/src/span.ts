@@ -26,10 +26,10 @@ export interface TraceSpan {
   readonly kind: 'internal' | 'client';
   readonly startMs: number;
   readonly endMs: number;
-  /** Its end is not decided yet; `endMs` is then the time of the last known event. */
+  /** Whether the span has not ended; `endMs` is then the time of the last known event. */
   readonly isOpen: boolean;
   readonly attributes: SpanAttributes;
-  /** Why it failed, as a code; undefined: it didn't. */
+  /** Code of the failure; undefined: it did not fail. */
   readonly error: string | undefined;
   readonly links: readonly SpanLink[];
   readonly events: readonly SpanEvent[];

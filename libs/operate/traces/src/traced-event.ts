@@ -1,14 +1,14 @@
 /** Owns the input of a trace: an accepted event, with the workflow before and after it. */
 
-import type { LogEntry, StreamState } from '@tidemark/core';
+import type { EventEntry, StreamState } from '@tidemark/core';
 
-export type TracedEvent = Omit<LogEntry & { readonly kind: 'event' }, 'kind'> & {
-  /** Undefined: the workflow begins with it. */
+export type TracedEvent = Omit<EventEntry, 'kind'> & {
+  /** The workflow before the event; undefined if the event opens it. */
   readonly before: StreamState | undefined;
   readonly after: StreamState;
 };
 
 export interface DrawingOptions {
-  /** Attributes hold requests and answers of models, tools and effects; off by default: they may be anyone's words. */
+  /** Whether attributes hold requests and answers of models, tools and effects. Off by default, since these may be confidential. */
   readonly content?: boolean | undefined;
 }

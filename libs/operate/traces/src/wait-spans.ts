@@ -2,7 +2,7 @@
  * Owns the spans of waits: of tasks for signals, timers, approvals and children; of failed tasks for another attempt; of effects for their
  * confirmation; of the workflow for a person.
  *
- * W1 The cost of an event follows the waits that it ends, never all waits, which may be of thousands of children.
+ * W1 The cost of an event grows with the number of waits that it ends, never with that of all waits, which may be of thousands of children.
  */
 
 import { type Condition, type Envelope, type TaskId, taskId, type WorkflowId } from '@tidemark/core';
@@ -12,7 +12,7 @@ import type { SpanAttributes, SpanLink } from './span.ts';
 import type { OpenSpan, SpanSheet } from './span-sheet.ts';
 import type { TracedEvent } from './traced-event.ts';
 
-/** What its end depends on; approvals and children are answered by their task. */
+/** What ends the wait for the condition. None for approvals and children: their answers name the task. */
 const conditionKeys = (condition: Condition): readonly string[] =>
   condition.kind === 'timer'
     ? [`timer ${condition.timer}`]
@@ -21,7 +21,7 @@ const conditionKeys = (condition: Condition): readonly string[] =>
       : [];
 const nameOf = (condition: Condition): string =>
   'name' in condition ? condition.name : condition.kind === 'child' ? condition.child : condition.kind;
-/** Used in the span's name: what many spans share, so not the id of a child. */
+/** The condition in a span's name. Many spans share a name, so it has no id of a child. */
 const wordsOf = (condition: Condition): string =>
   'name' in condition ? `${condition.kind} ${condition.name}` : condition.kind;
 
@@ -256,7 +256,7 @@ export class WaitSpans {
   }
 }
 
-/** The child links back: both ids follow from the task's, whichever is drawn first. The child may never begin, when the wait ends otherwise. */
+/** Links the wait to the child, which links back: both ids derive from the task's, so either may be drawn first. The child may never begin. */
 const linkToChild = (child: WorkflowId): SpanLink => ({
   traceId: traceIdOf(child),
   spanId: workflowSpan(child),

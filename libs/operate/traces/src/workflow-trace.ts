@@ -165,7 +165,9 @@ export class WorkflowTrace {
     this.#recovery = undefined;
   }
 
-  /** The workflow is runnable, and nobody has it. Without a holder tasks only become free, never blocked: a checked task needs no second check. */
+  /**
+   * The workflow is runnable, and no worker holds it. Without a holder tasks are only unblocked, never blocked, so a task is checked once.
+   */
   #queued({ envelope, after }: TracedEvent): void {
     if (after.lease !== null) return;
     const isLet = after.status === 'open' && after.paused === undefined && after.unreadable === null;
@@ -228,7 +230,7 @@ export const isNotable = ({ type, control }: Envelope, after: StreamState): bool
   after.compensates !== null ||
   (after.status !== 'open' && after.status !== 'completed');
 
-/** An answer to one task frees no other. */
+/** The answer to one task unblocks no other task. */
 function mayFree({ type, control }: Envelope, after: StreamState): boolean {
   if (after.ruling !== null || (type !== 'ChildClosed' && type !== 'ApprovalGiven')) return true;
   const task = after.frontier.tasks.get((control as Envelope<'ChildClosed' | 'ApprovalGiven'>['control']).task);

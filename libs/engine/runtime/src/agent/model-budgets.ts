@@ -22,9 +22,7 @@ import { BUDGET_ENTRY } from '../kernel/index.ts';
 const plus = (a: Spend, b: Spend | undefined): Spend =>
   b === undefined ? a : { tokens: a.tokens + b.tokens, costMicros: a.costMicros + b.costMicros };
 
-/**
- * What a task's calls have cost, failed ones included, and what running ones may cost. `but`: a call whose own reservation does not count.
- */
+/** What a task's calls have cost, failed ones included, and what running ones may cost. The reservation of the call `but` is left out. */
 function spendsOfTask(state: StreamState, task: TaskId, but?: EffectKey): Spends {
   let [settled, reserved] = [NO_SPEND, NO_SPEND];
   for (const effect of state.frontier.tasks.get(task)?.effects ?? []) {
@@ -191,7 +189,7 @@ export function sharedWantIn(evidence: Json | undefined): Spend | undefined {
   return { ...NO_SPEND, [unit === 'tokens' ? 'tokens' : 'costMicros']: reserved };
 }
 
-/** What is left of budgets of tenants and users, by rows when they are first read, minus what `take` has taken since. */
+/** What is left of the budgets of tenants and users: what rows said when they were first read, minus what `take` has taken since. */
 export class SharedRoom {
   readonly #reads: SharedReads;
   readonly #spends = new Map<string, Promise<readonly SharedSpend[]>>();

@@ -30,8 +30,8 @@ export class TieredLog extends LogView {
   }
 
   /**
-   * Makes one read if the log has all of it, as it nearly always has. A segment is read as a whole, even for one record; so of several
-   * partitions in segments, those for which no bytes are left get nothing, except the first. Several segments are fetched at once.
+   * Makes one read if the log has all of it, as it nearly always has. A segment is read as a whole, even for one record. If
+   * several partitions are in segments, all but the first get nothing once no bytes are left. Several segments are fetched at once.
    */
   override async read(
     requests: readonly ReadRequest[],

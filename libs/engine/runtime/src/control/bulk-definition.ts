@@ -1,5 +1,5 @@
 /**
- * Owns the workflow that acts on many workflows, page by page through what a filter finds, newest first. It is a workflow of the system
+ * Owns the workflow that acts on the many workflows that a filter finds, page by page, the newest first. It is a workflow of the system
  * that any worker runs, so it survives every process; its belief is its progress.
  *
  * K1 A repeated page has no second effect: each act counts once on each workflow, signals by a key of the job, answers by the question that
@@ -21,7 +21,7 @@ import {
 import { type BulkAct, SCHEDULE_SUFFIX } from '../kernel/index.ts';
 import { BULK_AT_ONCE_COUNT, BULK_PAGE_COUNT } from './limits.ts';
 
-/** Refusals whose reasons a bulk job keeps. */
+/** Most refusals of which a bulk job keeps the workflow and the reason. */
 const BULK_PROBLEMS_MAX_COUNT = 100;
 
 export const BULK_DEFINITION = 'tidemark.bulk';
@@ -102,7 +102,7 @@ async function page(host: BulkHost, ctx: StepContext): Promise<StepResult> {
   for (let at = 0; at < meant.length; at += BULK_AT_ONCE_COUNT) {
     ctx.signal.throwIfAborted();
     const some = meant.slice(at, at + BULK_AT_ONCE_COUNT);
-    const refusals = await Promise.all(some.map((row) => refusalOf(host, ctx.workflow, input, row)));
+    const refusals = await Promise.all(some.map((row) => actOn(host, ctx.workflow, input, row)));
     progress = counted(progress, refusals);
   }
   const last = found.at(-1);
@@ -114,7 +114,7 @@ async function page(host: BulkHost, ctx: StepContext): Promise<StepResult> {
   return { belief: () => progress, next: [pageTask], lastAction };
 }
 
-/** Schedules and undos are work of their own: only a filter that names them includes them. */
+/** Whether the job acts on the workflow. The workflows of schedules and undos are the system's: only a filter that names one includes it. */
 export function isMeant(
   { definition, text }: BulkInput['filter'],
   row: Pick<WorkflowListing, 'workflow' | 'definition'>,
@@ -125,7 +125,8 @@ export function isMeant(
 
 type Refusal = BulkProgress['refused'][number];
 
-async function refusalOf(
+/** Acts on one workflow. Returns its refusal; null if it took the act. */
+async function actOn(
   host: BulkHost,
   job: WorkflowId,
   input: BulkInput,

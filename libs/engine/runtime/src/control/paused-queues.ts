@@ -66,7 +66,7 @@ export class PausedQueues {
     return this.all.find((each) => each.definition === work && (each.tenant === null || each.tenant === tenant));
   }
 
-  /** The queues that are paused in either. */
+  /** The queues that are paused here, in the other one, or in both. */
   with(other: PausedQueues): PausedQueues {
     const more = other.all.filter(({ definition, tenant }) => !this.#names.has(nameOf(definition, tenant)));
     return more.length === 0 ? this : new PausedQueues([...this.all, ...more]);

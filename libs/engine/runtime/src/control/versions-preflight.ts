@@ -38,7 +38,7 @@ export interface Preflight {
   readonly problems: readonly PreflightProblem[];
 }
 
-/** Checks one workflow; undefined for one that no worker will claim again: it is closed, or a shadow. */
+/** Checks one workflow. Undefined if no worker will claim it again, since it is closed or a shadow. */
 export function preflight(snapshot: StreamSnapshot, definitions: readonly Definition[]): Preflight | undefined {
   const state = streamFromJson(snapshot.state, snapshot.tasks);
   if (isClosed(state) || state.shadow) return undefined;
@@ -52,7 +52,7 @@ export function preflight(snapshot: StreamSnapshot, definitions: readonly Defini
   return { ...judged, verdict: problems.length === 0 ? 'safe' : 'needs-upcaster', problems };
 }
 
-/** For a stream of a version that none of the build's definitions can run. */
+/** The verdict on a workflow whose version none of the build's definitions can run. */
 function notRunnable(
   definitions: readonly Definition[],
   { definition, version, pinned }: { readonly definition: string; readonly version: number; readonly pinned: boolean },

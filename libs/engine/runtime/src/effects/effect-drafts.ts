@@ -21,6 +21,7 @@ export interface AskedCall {
   readonly key: EffectKey;
   readonly effect: EffectDefinition;
   readonly request: Json;
+  /** The call as its events name it, whether or not any of them is recorded yet. */
   readonly recorded: EffectCall;
 }
 

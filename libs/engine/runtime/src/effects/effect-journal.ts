@@ -72,7 +72,7 @@ export class EffectJournal {
     if (isPlaced && this.#isUnordered(inPlace)) throw this.#uses.refuse(await this.#unordered(name, inPlace));
     const use = isPlaced ? this.#closureIn(inPlace) : inPlace;
     const found = await this.#closure(name, body, use, path, asked === undefined);
-    // It waited for its turn, and the step has taken another way: the place is not the one that was recorded.
+    // While this call waited its turn, the step took another path, so the recorded place no longer applies.
     if (!isPlaced || !found.isRecorded || !this.#uses.order.isLost) return found.value;
     return (await this.#closure(name, body, this.#closureIn(inPlace), path, false)).value;
   }
@@ -130,7 +130,8 @@ export class EffectJournal {
     );
     const { gate } = this.#parts;
     while (gate.isClosed) await gate.opening(this.#signal);
-    return gate.passing(this.#uses.calling(call));
+    const calling = this.#uses.calling(call);
+    return gate.passing(calling);
   }
 
   async #replayedClosure(call: EffectCall): Promise<{ readonly response: Json } | undefined> {
@@ -154,7 +155,7 @@ export class EffectJournal {
     }
   }
 
-  /** Once the step has taken another way, its places say nothing about what is recorded: its closures run again. */
+  /** Once the step has taken another path, its recorded places no longer apply: its closures run again. */
   #closureIn(use: Use): Use {
     if (!this.#uses.order.isLost) return use;
     const requestDigest = digestOf(this.#parts.ports.digest, [use.requestDigest, this.#parts.newCheckpoint()]);

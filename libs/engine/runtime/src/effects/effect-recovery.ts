@@ -206,9 +206,9 @@ export function fitting({ effect, key }: AskedCall, known: Json): Json {
   }
 }
 
-/** A call that must ask again for what the step called before asks for something else. */
+/** Code: a repeated call has another request than the recorded one. */
 export const REQUEST_CHANGED = 'request-changed';
-/** Calls of a step that nothing recorded can tell apart. */
+/** Code: nothing that is recorded tells two calls of the step apart. */
 export const CALLS_UNORDERED = 'calls-unordered';
 
 /** Throws `ParkError` (`request-changed`) if the key was recorded with another request: the journal never answers a different request. */
@@ -216,7 +216,7 @@ export function refuseOther(known: EffectState | undefined, { key, request, reco
   if (known === undefined || known.requestDigest === recorded.requestDigest) return;
   throw new ParkError(
     REQUEST_CHANGED,
-    `Effect ${key} was recorded with another request, for which this attempt did not ask. A step must ask again for what it has called; give the call a name if it is another one.`,
+    `Effect ${key} is recorded with another request than this attempt made. A step must repeat the calls it has made; if this is a different call, give it a name.`,
     key,
     { recordedDigest: known.requestDigest, request: excerpt(request) },
   );

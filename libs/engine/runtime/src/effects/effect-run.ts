@@ -21,6 +21,8 @@ import { type Draft, type Flushing, type LeasedStream, mayUndo } from '../lease/
 /** Makes the call of an effect; tests replace it. */
 export type CallEffect = (effect: EffectDefinition, request: Json, context: EffectContext) => Promise<unknown>;
 
+export const callEffect: CallEffect = (effect, request, context) => effect.call(request, context);
+
 export interface EffectRunParts {
   readonly ports: Pick<Ports, 'calls' | 'clock' | 'digest' | 'telemetry'>;
   readonly definition: Definition;

@@ -3,7 +3,7 @@
  * still running. Calls that overlap arrive in any order, so a use without a name is matched by what it asks before its order counts.
  *
  * U1 A record answers one use of an attempt, and only one that asks the same.
- * U2 No call leaves the process beside a record that nothing asks for again: that is a changed request.
+ * U2 No new call is made while a recorded one that it may be repeating is not repeated: that would be a changed request.
  */
 
 import { NAME_MAX_CHARS } from '@tidemark/codec';
@@ -14,8 +14,8 @@ import { RECORD_CLAIM_PERIOD_MS } from './limits.ts';
 import { OutcomeOrder } from './outcome-order.ts';
 
 /**
- * A call that nothing recorded waits until what was called before is asked for again. After this many periods in which no call of the step
- * began, ran or ended, it counts as that call with a changed request. (A stopped process loses one period, not all of them.)
+ * A call that matches no record waits until the step has repeated the calls that it made before. After this many periods in which no call
+ * of the step began, ran or ended, it counts as one of those with a changed request. (A stopped process loses one period, not all of them.)
  */
 export const RECORD_CLAIM_PERIODS = 10;
 
@@ -60,7 +60,7 @@ export class EffectUses {
   readonly order: OutcomeOrder;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
-  /** Questions of what this run itself recorded before this attempt. */
+  /** Operation and request of each effect that this run recorded before this attempt. */
   readonly #own: readonly string[];
   #expected: Promise<void> | undefined;
   #refusal: Error | undefined;
@@ -109,8 +109,8 @@ export class EffectUses {
   }
 
   /**
-   * The key of the use: that of the record that it asks for again, else a new one. Undefined while something that was called is not asked
-   * for again (U2). Throws `InvalidError` (`effect-key-too-long`, `effect-key-taken`).
+   * The key of the use: that of the record which it repeats, else a new one. Undefined while a recorded call that it may be repeating is
+   * not repeated (U2). Throws `InvalidError` (`effect-key-too-long`, `effect-key-taken`).
    */
   claim(use: Use): EffectKey | undefined {
     if (this.#refusal !== undefined) throw this.#refusal;
@@ -125,7 +125,7 @@ export class EffectUses {
       return this.#operations.has(key) || this.#others(use).length === 0 ? this.#take(key, operation) : undefined;
     }
     const same = this.#unnamed(questionOf(use));
-    // One that was certainly not done is called again, so it is as a new one (U2).
+    // A call that certainly was not done is made again, so it is treated as new (U2).
     if (same !== undefined && (same.status !== 'failed' || this.#others(use).length === 0)) {
       return this.#take(same.key, operation);
     }
@@ -138,7 +138,7 @@ export class EffectUses {
     return refusal;
   }
 
-  /** What the base of a fork recorded comes in its order too, without what the fork has recorded itself. */
+  /** Outcomes that the fork's base recorded are handed over in their order too, except those that the fork has recorded itself. */
   expect(outcomes: () => Promise<readonly Pick<EffectState, 'key' | 'operation' | 'requestDigest'>[]>): Promise<void> {
     this.#expected ??= outcomes().then((found) => {
       const own = [...this.#own];
@@ -157,9 +157,9 @@ export class EffectUses {
   }
 
   /**
-   * As `claim`, once the key is known. Waits as long as other calls of the step begin, run or end, since each may lead to one that asks for
-   * what is recorded. After `RECORD_CLAIM_PERIODS` in which none did, the use gets the key of what was recorded in its place: unless it asks
-   * the same, it is a changed request.
+   * As `claim`, once the key is known. Waits as long as other calls of the step begin, run or end, since each may lead to one that repeats
+   * what is recorded. After `RECORD_CLAIM_PERIODS` in which none did, the use gets the key of what was recorded in its place: unless its
+   * request is the same, it is a changed request.
    */
   async claimed(use: Use): Promise<EffectKey> {
     for (let quiet = 0; ; ) {
@@ -189,8 +189,8 @@ export class EffectUses {
   }
 
   /**
-   * Whether this attempt had a use already that can't be told from this one by all that is recorded; not if both have the same `secret`,
-   * which isn't.
+   * Whether this attempt had a use already that can't be told from this one by all that is recorded, unless both have the same `secret`,
+   * which is never recorded.
    */
   isAmbiguous(use: Use, secret?: Sha256): boolean {
     const asked = questionOf(use);
@@ -205,7 +205,9 @@ export class EffectUses {
     return (this.#asked.get(questionOf(use)) ?? []).length > 1;
   }
 
-  /** What was called, is not asked for again yet, and may be what this use has come for. A name says that a call is another one. */
+  /**
+   * Recorded calls that this attempt has not repeated yet, and that this use may be repeating. A use with another name is another call.
+   */
   #others({ operation, name, requestDigest }: Use): readonly EffectState[] {
     if (this.#unclaimed.size === 0) return [];
     const called = [...this.#unclaimed.values()].filter(
@@ -243,7 +245,8 @@ export class EffectUses {
     const { key } = use;
     const before = this.#last.get(key);
     const answer = (): Promise<Json> => use.answer();
-    const using = this.order.inOrder(key, before === undefined ? use.answer() : before.then(answer, answer));
+    const answering = before === undefined ? use.answer() : before.then(answer, answer);
+    const using = this.order.inOrder(key, answering);
     this.#last.set(key, using);
     try {
       return await using;

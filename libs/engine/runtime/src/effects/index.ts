@@ -3,6 +3,14 @@ export { type AttemptEnds, Attempts, WorkflowCancelledError } from './attempts.t
 export { Drain, StepAbandonedError } from './drain.ts';
 export { EffectJournal } from './effect-journal.ts';
 export { CALLS_UNORDERED, mayStillCall, REQUEST_CHANGED, recoverEffect } from './effect-recovery.ts';
-export { type CallEffect, EffectRun, type EffectRunParts, hasOpen, isSuspended, mayCompensate } from './effect-run.ts';
+export {
+  type CallEffect,
+  callEffect,
+  EffectRun,
+  type EffectRunParts,
+  hasOpen,
+  isSuspended,
+  mayCompensate,
+} from './effect-run.ts';
 export { CALL_WINDOW_MS } from './limits.ts';
 export { isIntended, RUN_AWAY_LOOP, refuseRepeats } from './repeats.ts';

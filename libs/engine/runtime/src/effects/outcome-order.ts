@@ -4,14 +4,14 @@
  *
  * O1 No outcome is handed over before one that was recorded earlier, in whichever attempt.
  * O2 What the step does with one outcome, without waiting for anything, is done before it learns the next.
- * O3 A step that does not ask again for what comes first has taken another way: from then on its order says nothing (`isLost`).
+ * O3 A step that does not repeat the call whose outcome is due first has taken another path: the recorded order no longer applies (`isLost`).
  */
 
 import type { EffectKey } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 import { RECORD_CLAIM_PERIOD_MS } from './limits.ts';
 
-/** Periods of `RECORD_CLAIM_PERIOD_MS` without a call, after which a step that asks for other things than what comes first has taken another way. */
+/** Periods of `RECORD_CLAIM_PERIOD_MS` without a call, after which a step that has not repeated the first due call has taken another path. */
 const ORDER_LOST_PERIODS = 2;
 
 export class OutcomeOrder {
@@ -125,7 +125,7 @@ export class OutcomeOrder {
     resolve();
   }
 
-  /** While outcomes wait for one that no call has asked for again (O3). */
+  /** Begins to watch if outcomes wait for one whose call this attempt has not repeated (O3). */
   #watch(): void {
     const key = this.#first;
     if (this.#isWatching || this.#waiting.size === 0 || key === undefined || this.#isClaimed(key)) return;
@@ -148,7 +148,7 @@ export class OutcomeOrder {
     for (const key of this.#due) if (!this.#isClaimed(key)) this.#due.delete(key);
   }
 
-  /** Once the step has ended, or does not count any more: whoever waits, waits no longer. */
+  /** Call when the step has ended or was discarded. Releases everyone who waits. */
   end(): void {
     this.#isOver = true;
     for (const resolves of this.#waiting.values()) for (const resolve of resolves) resolve();

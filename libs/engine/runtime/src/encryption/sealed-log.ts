@@ -21,8 +21,9 @@ import type { LogRecord, ReadResult, StoredRecord } from '@tidemark/ports';
 import { inTurns, type LogLimits, type RecordEncoding } from '../views/index.ts';
 import { OpeningKeys, type WorkflowKeys } from './workflow-keys.ts';
 
-/** Bytes of a read that names no bound, and how many times its bound the opened records of one read may have: the last one may exceed it. */
+/** Bound of a read that names none, in bytes. */
 const OPENED_READ_DEFAULT_BYTES = 4 * 1_024 * 1_024;
+/** How many times a read's bound its opened records may have. The last record may exceed that. */
 export const OPENED_READ_RATIO = 8;
 
 /** The problem of a workflow that begins with a plain payload although all payloads must be sealed. */

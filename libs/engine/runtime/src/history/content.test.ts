@@ -8,6 +8,7 @@ import {
   diff,
   type EffectKey,
   type Envelope,
+  type EventEntry,
   type EventType,
   emptyPartition,
   foldEntry,
@@ -33,7 +34,6 @@ import { StreamContent } from './content.ts';
 
 /** Properties take seconds when other work has the machine; a hang is still found. */
 const HERE = HISTORY_PARTITION as Partition;
-type EventEntry = LogEntry & { readonly kind: 'event' };
 
 /** The payload that the event's writer would have made, given the belief before it. */
 function payloadOf(envelope: Envelope, belief: Json): { readonly payload: unknown; readonly belief: Json } {

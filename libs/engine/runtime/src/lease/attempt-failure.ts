@@ -34,7 +34,7 @@ import {
 import { NO_RETRY, type Ports, passingDelayMs, type RetryPolicy, retryDelayMs } from '../kernel/index.ts';
 import type { Draft } from './leased-stream.ts';
 
-/** Failures in a row with the same code, faults that pass by themselves apart, after which a step counts as poison, and the workflow is parked. */
+/** After so many failures in a row with the same code, a step is poison: the workflow is parked. Faults that pass by themselves don't count. */
 const SAME_FAILURES_MAX = 20;
 /** Lines of a failure's stack in the question to a person. */
 const STACK_LINES_MAX_COUNT = 12;
@@ -97,7 +97,7 @@ export function failureDrafts(
   return [failed, { type: 'WorkflowFailed', control: { code, task: task.id }, payload: { error: errorNote(error) } }];
 }
 
-/** Lets a task wait as long as another, of which `waiting` is the state, for whom that one waits: it uses up no attempt of its own. */
+/** Lets a task wait as long as another one, whose state is `waiting`. It uses up no attempt of its own. */
 export function waitDraft(task: TaskState, waiting: TaskState, timerName: string, startedAtMs: number): Draft {
   const why = waiting.outage?.why ?? waiting.failureCode ?? 'error';
   const outage = outageOf(task, waiting.outage?.of ?? waiting.step, why, waiting.retry!.anchorMs);
@@ -125,10 +125,10 @@ function restDraft(task: TaskState, outage: Outage, retry: Retry, startedAtMs: n
 export const policyOf = (error: unknown, step: Pick<StepDefinition, 'retry'> | undefined): RetryPolicy =>
   error instanceof EffectError ? error.retry : (step?.retry ?? NO_RETRY);
 
-/** This failure's number among those that use up attempts. */
+/** How many failures of the task have used up an attempt, with this one. */
 const countedOf = ({ failureCount, passingCount = 0 }: TaskState): number => failureCount - passingCount + 1;
 
-/** This failure's number among those in a row that are equal to it. */
+/** How many failures in a row have the same code, with this one. */
 const sameCountOf = ({ failureCode, sameFailureCount }: TaskState, error: unknown): number =>
   failureCode === errorCode(error) ? sameFailureCount + 1 : 1;
 
@@ -137,7 +137,7 @@ interface Verdict {
   /** It failed so often in the same way that no policy has it tried again. */
   readonly isPoison: boolean;
   readonly fault: Fault;
-  /** Given where the fault passes by itself, and uses up no attempt. */
+  /** Undefined unless the fault passes by itself, in which case it uses up no attempt. */
   readonly outage: Outage | undefined;
 }
 
@@ -182,7 +182,7 @@ export function verdictOf(task: TaskState, error: unknown, policy: RetryPolicy, 
   return { isRetried, isPoison, fault, outage: undefined };
 }
 
-/** The wait that the receiver asks for; none where no call follows: of what no probe can ask about, the next attempt asks a person. */
+/** How long the receiver asks to wait. Undefined if the next attempt makes no call: without a probe, it asks a person about the open one. */
 const askedMsOf = (task: TaskState, error: unknown, { retryAfterMs }: Fault): number | undefined =>
   error instanceof EffectError && !error.hasProbe && task.effects.some(isOpenForGood) ? undefined : retryAfterMs;
 
@@ -200,7 +200,7 @@ function delayOf(
   if (wait instanceof CallWaitError) return wait.waitMs;
   if (outage === undefined) return retryDelayMs(policy, countedOf(task), random, askedMs);
   const delayMs = passingDelayMs(policy, outage.count, random, askedMs);
-  // A wait that was asked for may end after the patience: it is never shortened.
+  // A wait that the receiver asked for is never shortened, even if it ends after the patience.
   const endMs = outage.sinceMs + (outage.inLineMs ?? 0) + (policy.patienceMs ?? 0);
   return askedMs ? delayMs : Math.min(delayMs, endMs - nowMs);
 }

@@ -36,7 +36,7 @@ interface Staged {
   beginsGroup: boolean;
 }
 
-/** The bytes of a record that the log itself must hold: all of it, or the header and a reference if the payload is elsewhere. */
+/** How many bytes of a record the log itself must hold: all, or those of the header and a reference if the payload is stored elsewhere. */
 const leastBytes = ({ value }: LogRecord): number =>
   Math.min(value.length, value.indexOf(LINE_FEED) + LINE_END_BYTES + BLOB_REFERENCE_MAX_BYTES);
 

@@ -1,10 +1,10 @@
 import { decodeRecord, encodePayload, encodeRecord } from '@tidemark/codec';
 import {
   type Envelope,
+  type EventEntry,
   type EventId,
   emptyPartition,
   foldEntry,
-  type LogEntry,
   NO_HOLDER,
   type Offset,
   type Partition,
@@ -109,7 +109,7 @@ async function foldLog(log: SimulatedLog): Promise<PartitionState> {
 describe('a held stream', () => {
   let log: SimulatedLog;
   let opened: StreamState;
-  const foreign: (LogEntry & { kind: 'event' })[] = [];
+  const foreign: EventEntry[] = [];
 
   const hold = (holder: string, state = opened, next = 1, clock = systemClock): LeasedStream =>
     new LeasedStream(state, next as Offset, {

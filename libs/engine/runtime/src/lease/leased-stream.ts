@@ -15,13 +15,13 @@ import {
   type Controls,
   type Envelope,
   type Epoch,
+  type EventEntry,
   eventId,
   FencedError,
   foldRecord,
   type HolderEventType,
   type HolderId,
   invariant,
-  type LogEntry,
   type Offset,
   type Ordinal,
   type Partition,
@@ -53,8 +53,6 @@ export type Draft = {
     readonly payload: Payloads[T];
   };
 }[HolderEventType];
-
-type EventEntry = LogEntry & { readonly kind: 'event' };
 
 interface Unsettled {
   readonly envelope: Envelope<HolderEventType>;
@@ -132,8 +130,8 @@ export class LeasedStream {
   }
 
   /**
-   * When the newest answered append or read to the end of this holder was sent (monotonic milliseconds): everything that others had written
-   * by then is folded. Before the first answer, it is the time at which this view was created.
+   * Send time of this holder's latest answered append, or of its latest read that reached the end (monotonic milliseconds): everything
+   * that others had written by then is folded. Before the first answer, it is the time at which this view was created.
    */
   get polledMs(): number {
     return this.#polledMs;
@@ -169,7 +167,7 @@ export class LeasedStream {
     const staged: Unsettled[] = [];
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     let openCount = drafts.length;
-    // Every event of an append that holds texts has the hint that it packs well (LogRecord.packsWell).
+    // If one event of an append holds texts, all its events get the hint `packsWell` (see LogRecord).
     const packsWell = drafts.some(({ control }) => 'hasContext' in control && control.hasContext);
     const settle = (error?: Error): void => {
       if (error !== undefined) reject(error);
@@ -213,6 +211,7 @@ export class LeasedStream {
     const value = encodeRecord({ envelope, payload }, this.#limits.maxBytes, this.#limits.headMaxBytes);
     const isSealed = ports.log.isSealing === true && draft.payload !== null;
     const entry: EventEntry = { kind: 'event', envelope, payload, ...(isSealed && { seal: 'sealed' }) };
+    // Its offset is not known yet, and does not matter: only an unreadable record leaves its offset in the state.
     const { stream, verdict } = foldRecord(state, entry, this.#next);
     invariant(verdict.kind === 'accepted', `own ${draft.type} would be rejected`, { verdict, control: draft.control });
     this.#speculative = stream;
@@ -252,7 +251,7 @@ export class LeasedStream {
     const sentMs = clock.monotonicMs();
     const appended = log.append(
       this.#options.partition,
-      batch.map((entry) => entry.record),
+      batch.map((own) => own.record),
     );
     appended.then(
       () => hints.publish('appended', this.#options.partition),
@@ -269,13 +268,13 @@ export class LeasedStream {
     if (this.#fenced !== undefined) return;
     if (base > this.#next) await this.#foldGap(base);
     this.#polledMs = Math.max(this.#polledMs, sentMs);
-    for (const [index, entry] of batch.entries()) {
+    for (const [index, own] of batch.entries()) {
       const at = base + index;
       if (at < this.#next) continue;
-      this.#foldAt(entry.entry, false);
+      this.#foldAt(own.entry, false);
     }
     invariant(
-      !batch.some((entry) => this.#unsettled.includes(entry)),
+      !batch.some((own) => this.#unsettled.includes(own)),
       'an append whose offset lies behind the fold was folded before',
       { base, next: this.#next },
     );
@@ -397,9 +396,10 @@ export class LeasedStream {
   /** Folds own unsettled events again, since they now follow another writer's event. Their verdicts are reported when each is reached. */
   #rebase(read: EventEntry | undefined): void {
     let state = this.#confirmed;
-    for (const entry of this.#unsettled) {
-      state = foldRecord(state, entry.entry, this.#next).stream;
-      entry.after = state;
+    for (const own of this.#unsettled) {
+      // As in `#stamp`, the offset does not matter.
+      state = foldRecord(state, own.entry, this.#next).stream;
+      own.after = state;
     }
     this.#speculative = state;
     this.#diverged = this.#unsettled.length > 0;
@@ -409,7 +409,7 @@ export class LeasedStream {
   #fence(error: unknown): void {
     if (this.#fenced !== undefined) return;
     this.#fenced = error instanceof Error ? error : new TidemarkError('append-failed', String(error));
-    for (const entry of this.#unsettled) entry.settle(this.#fenced);
+    for (const own of this.#unsettled) own.settle(this.#fenced);
     this.#unsettled = [];
     this.#unsentCount = 0;
     this.#options.onFenced?.(this.#fenced);

@@ -8,9 +8,9 @@ import {
   type EffectKey,
   type EffectState,
   type Envelope,
+  type EventEntry,
   isOpen,
   isReplay,
-  type LogEntry,
   NO_SPEND,
   type Sequence,
   type Sha256,
@@ -31,8 +31,6 @@ import type {
 } from '@tidemark/ports';
 import { answerText, fragmentsIn, memoriesIn, SHARED_TEXT_MIN_CHARS, scopeIn, textsIn } from '../history/index.ts';
 import { storableText } from '../kernel/index.ts';
-
-type Event = LogEntry & { readonly kind: 'event' };
 
 export class ContextRows {
   readonly #digest: Digest;
@@ -71,7 +69,7 @@ export class ContextRows {
   }
 
   /** Applies an accepted event; `stream` is the state after it. `isOmitted`: no rows of the workflow's bundles are wanted. */
-  add(stream: StreamState, entry: Event, isOmitted = false): void {
+  add(stream: StreamState, entry: EventEntry, isOmitted = false): void {
     const { envelope } = entry;
     const { workflow, tenant } = envelope;
     switch (envelope.type) {
@@ -211,7 +209,7 @@ export class ContextRows {
 }
 
 /** An unreadable payload yields nothing, and must not stop the projection. */
-function opened({ envelope, payload }: Event): unknown {
+function opened({ envelope, payload }: EventEntry): unknown {
   try {
     return decodePayload(envelope.type, payload);
   } catch {

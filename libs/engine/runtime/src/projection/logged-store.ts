@@ -13,7 +13,7 @@ import {
   recordUnreadable,
   SEALED_VERSION,
 } from '@tidemark/codec';
-import type { LogEntry, Offset, Partition, WorkflowId } from '@tidemark/core';
+import type { EventEntry, Offset, Partition, WorkflowId } from '@tidemark/core';
 import {
   type EventLog,
   type JsonText,
@@ -34,12 +34,11 @@ const RECORD_LIKELY_BYTES = 2 * 1024;
 const RECORDS_BETWEEN_MAX = 32;
 
 type Log = Pick<EventLog, 'read'>;
-type Event = LogEntry & { readonly kind: 'event' };
 
-/** The store, with payloads in place of their places. */
+/** The store, with each record's place replaced by its payload. */
 export const loggedStore = (store: RowStore, log: Log): ProjectionStore => overridden(store, loggedReads(store, log));
 
-/** The reads of rows that have places of records: all of them, by their types. */
+/** Names of every read whose rows have places of records, derived from the types. */
 type NamingReads = keyof {
   [K in keyof RowStore as RowStore[K] extends ProjectionStore[K] ? never : K]: unknown;
 } &
@@ -61,6 +60,7 @@ export const loggedReads = (store: Reads<RecordPlace>, log: Log): Reads<JsonText
 
 type Fill<From, To> = (row: From, payloadAt: rows.PayloadOf<RecordPlace>) => To;
 
+/** Fills each row twice: first only to note which places it names, and then, once their records are read, with the payloads. */
 async function filled<From, To>(log: Log, found: readonly From[], fill: Fill<From, To>): Promise<readonly To[]> {
   const places = new Set<RecordPlace>();
   const note: rows.PayloadOf<RecordPlace> = (place) => {
@@ -99,7 +99,7 @@ interface Wanted {
   readonly places: readonly RecordPlace[];
   /** How many of the places have been read. */
   doneCount: number;
-  readonly entries: Map<Offset, Event>;
+  readonly entries: Map<Offset, EventEntry>;
 }
 
 /**
@@ -109,7 +109,7 @@ interface Wanted {
 async function entriesAt(
   log: Log,
   places: Iterable<RecordPlace>,
-): Promise<ReadonlyMap<Partition, ReadonlyMap<Offset, Event>>> {
+): Promise<ReadonlyMap<Partition, ReadonlyMap<Offset, EventEntry>>> {
   const wanted = wantedIn(places);
   const found = new Map([...wanted].map(([partition, { entries }]) => [partition, entries]));
   while (wanted.size > 0) {

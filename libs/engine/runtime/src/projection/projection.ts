@@ -7,6 +7,7 @@ import { historyClosed, payloadText, recordUnreadable, SEALED_VERSION } from '@t
 import type { Partition } from '@tidemark/core';
 import {
   type Envelope,
+  type EventEntry,
   eventId,
   foldEntry,
   foldPassing,
@@ -61,8 +62,7 @@ function changedStream(before: PartitionState, after: PartitionState, entry: Log
   return stream === before.streams.get(workflow) ? undefined : stream;
 }
 
-type Event = LogEntry & { readonly kind: 'event' };
-type Opening = Event & { readonly envelope: Envelope<'WorkflowOpened'> };
+type Opening = EventEntry & { readonly envelope: Envelope<'WorkflowOpened'> };
 type RecordPosition = Omit<RecordPlace, 'bytes'>;
 
 interface Folded {
@@ -269,7 +269,7 @@ export class ProjectionBuilder {
     if (problem !== undefined && offset === at) this.#rejected.push(rejectedRow(state.partition, entry, problem, at));
   }
 
-  #history(before: PartitionState, state: PartitionState, entry: Event, position: Position): void {
+  #history(before: PartitionState, state: PartitionState, entry: EventEntry, position: Position): void {
     const { envelope, payload } = entry;
     const at = before.next;
     const place = { partition: state.partition, offset: at, bytes: payload.length };
@@ -363,7 +363,10 @@ export class ProjectionBuilder {
     });
   }
 
-  /** `at`: the state of the partition in which the event's effect is found. */
+  /**
+   * `at`: the state in which the event's effect is found. Events of a call name its key, so this is the state after them. Confirmations and
+   * decisions name a token or a question, which only the state before them has.
+   */
   #effect(at: PartitionState, envelope: EffectEnvelope, position: EffectRow['position'], payload: RecordPlace): void {
     const stream = at.streams.get(envelope.workflow);
     const found = stream === undefined ? undefined : effectOf(stream, envelope);

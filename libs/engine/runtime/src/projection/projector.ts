@@ -63,7 +63,7 @@ export interface ProjectorOptions {
   readonly onError: (error: unknown) => void;
   /** Receives every accepted event once its rows are written. */
   readonly traces?: Pick<TraceSink, 'accept'> | undefined;
-  /** Whether rows are being rebuilt: metrics have already counted the events then. */
+  /** Whether rows are being rebuilt: if so, metrics counted these events before and must not again. */
   readonly isRebuilding?: (() => boolean) | undefined;
 }
 

@@ -14,6 +14,7 @@ import { entryOf } from '@tidemark/codec';
 import {
   CorruptError,
   type Envelope,
+  type EventEntry,
   foldEntry,
   type Generation,
   isClosed,
@@ -92,7 +93,7 @@ interface Begun {
   readonly opening?: (Opening & LogEntry) | undefined;
 }
 
-type Opening = LogEntry & { readonly kind: 'event'; readonly envelope: Envelope<'WorkflowOpened'> };
+type Opening = EventEntry & { readonly envelope: Envelope<'WorkflowOpened'> };
 
 /** A range of the partition's entries. */
 interface Page {
@@ -265,8 +266,7 @@ function beginning(
   return { stream: opened, from: (offset + 1) as Offset, opening: problem === undefined ? undefined : first };
 }
 
-const isOpening = (entry: LogEntry & { readonly kind: 'event' }): entry is Opening =>
-  entry.envelope.type === 'WorkflowOpened';
+const isOpening = (entry: EventEntry): entry is Opening => entry.envelope.type === 'WorkflowOpened';
 
 const workflowOf = (entry: LogEntry): WorkflowId | undefined =>
   entry.kind === 'event' ? entry.envelope.workflow : entry.kind === 'unknown' ? entry.workflow : undefined;

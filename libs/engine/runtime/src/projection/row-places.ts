@@ -8,7 +8,7 @@ import type { CheckpointRow, EffectRow, EventRow, JsonText, StreamSnapshot } fro
 
 /** Whether a record is the one that the row describes. */
 export type Fits = (envelope: Envelope) => boolean;
-/** The payload that comes in place of what the row has, such as that of the record there. */
+/** Returns the payload that replaces the row's value, for example that of the record at that place. */
 export type PayloadOf<P> = (payload: P, fits: Fits) => JsonText;
 
 /** `checkpoint` is compared only where the row has it. */
@@ -51,22 +51,22 @@ const isEvent =
   ({ workflow, id }) =>
     workflow === of && id === event;
 
-const filled = <P, R extends { readonly payload: P }>(row: R, payloadOf: PayloadOf<P>, fits: Fits) => ({
+const withPayload = <P, R extends { readonly payload: P }>(row: R, payloadOf: PayloadOf<P>, fits: Fits) => ({
   ...row,
   payload: payloadOf(row.payload, fits),
 });
 
 export const fillCheckpoint = <P>(row: CheckpointRow<P>, payloadOf: PayloadOf<P>): CheckpointRow =>
-  filled(row, payloadOf, isCheckpoint(row, row.workflow));
+  withPayload(row, payloadOf, isCheckpoint(row, row.workflow));
 
 export const fillEvent = <P>(row: EventRow<P>, payloadOf: PayloadOf<P>): EventRow =>
-  filled(row, payloadOf, isEvent(row, row.workflow));
+  withPayload(row, payloadOf, isEvent(row, row.workflow));
 
 export function fillEffect<P>(row: EffectRow<P>, payloadOf: PayloadOf<P>): EffectRow {
   const { workflow, request, key } = row;
   const isIntention = isOfEffect({ key, status: 'intended' }, workflow);
   return {
-    ...filled(row, payloadOf, isOfEffect(row, workflow)),
+    ...withPayload(row, payloadOf, isOfEffect(row, workflow)),
     request: request === null ? null : payloadOf(request, isIntention),
   };
 }
@@ -75,8 +75,8 @@ export function fillSnapshot<P>(snapshot: StreamSnapshot<P>, payloadOf: PayloadO
   const { workflow, checkpoints, effects, causes } = snapshot;
   return {
     ...snapshot,
-    checkpoints: checkpoints.map((row) => filled(row, payloadOf, isCheckpoint(row, workflow))),
-    effects: effects.map((row) => filled(row, payloadOf, isOfEffect(row, workflow))),
-    causes: causes.map((row) => filled(row, payloadOf, isEvent(row, workflow))),
+    checkpoints: checkpoints.map((row) => withPayload(row, payloadOf, isCheckpoint(row, workflow))),
+    effects: effects.map((row) => withPayload(row, payloadOf, isOfEffect(row, workflow))),
+    causes: causes.map((row) => withPayload(row, payloadOf, isEvent(row, workflow))),
   };
 }

@@ -61,7 +61,7 @@ export interface AttemptDependencies {
   readonly onProgress?: ((task: TaskId | null, progress: Progress & { readonly step: string }) => void) | undefined;
   /** Reads the outputs of a step's committed tasks, once rows have everything that the holder has written. */
   readonly readOutputs: StepContext['outputs'];
-  /** Reads long-term memory, likewise. */
+  /** Reads long-term memory, once rows have everything that the holder has written. */
   readonly readMemories: StepContext['memories'];
   readonly recall: (question: string, options: RecallOptions, signal: AbortSignal) => Promise<RecalledMemories>;
   readonly reads: ContextReads;
@@ -164,7 +164,7 @@ class Attempt implements StepContext {
   #stop: Error | undefined;
   #isOver = false;
 
-  /** `step`: in this version of the definition, in which its name may differ from the task's. */
+  /** `step`: the step as this version of the definition has it; its name may differ from the task's. */
   constructor(
     step: StepDefinition,
     task: TaskState,

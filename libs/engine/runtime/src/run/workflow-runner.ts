@@ -135,14 +135,14 @@ export class WorkflowRunner {
     });
   }
 
-  /**
-   * Runs until there is nothing to do, and then releases the lease. Throws `FencedError` when the lease is lost; after any other error the
-   * caller releases it.
-   */
   get pendingCheckpoints(): LeasedStream['pendingCheckpoints'] {
     return this.#options.stream.pendingCheckpoints;
   }
 
+  /**
+   * Runs until there is nothing to do, and then releases the lease. Throws `FencedError` when the lease is lost; after any other error the
+   * caller releases it.
+   */
   async run(): Promise<RunEnd> {
     const { stream } = this.#options;
     try {

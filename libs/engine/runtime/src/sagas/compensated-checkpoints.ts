@@ -58,7 +58,7 @@ export async function compensatedCheckpoints(
   return new Set(checkpoints.filter(isCompensated).map(({ sequence }) => sequence));
 }
 
-/** What was compensated in the positions `[from, to]`, and maybe more. */
+/** What was compensated at the positions `[from, to]`; the result may have items of further positions. */
 async function compensatedIn(
   rows: Reads,
   undo: WorkflowSummary,

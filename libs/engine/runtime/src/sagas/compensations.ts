@@ -46,7 +46,7 @@ export class Compensations {
     this.#options = options;
   }
 
-  /** Records written rows; true when there is something to do now. */
+  /** Takes note of written rows. Returns true if there is something to do now. */
   applied(streams: readonly StreamRow[]): boolean {
     let isWanted = false;
     for (const row of streams) {
@@ -84,7 +84,7 @@ export class Compensations {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Measures the depth of nested undos, and reports those from a certain depth on. */
+  /** Measures how deeply undos are nested, and reports those at `COMPENSATION_ALERT_DEPTH` or deeper. */
   #watch(frozen: readonly WorkflowSummary[], resets: readonly Reset[]): void {
     const { telemetry } = this.#options.ports;
     const live = new Set([...frozen, ...resets].map(({ workflow }) => workflow));

@@ -37,7 +37,7 @@ export interface ContinuationsOptions {
 
 export class Continuations {
   readonly #options: ContinuationsOptions;
-  /** Closed a moment ago: these come before work that rebuilt rows show again. */
+  /** Workflows that closed a moment ago. They are served before those that rebuilt rows show again. */
   readonly #reported = new Set<WorkflowId>();
   readonly #reconcilers: Reconcilers;
 
@@ -68,7 +68,7 @@ export class Continuations {
     if (begun.length > 0) await this.#options.ports.store.continuationsBegun(begun);
   }
 
-  /** Skips failed ones that rest, however many there are. */
+  /** Skips those that have failed and are not due for another try yet, however many there are. */
   async #due(): Promise<WorkflowId[]> {
     const { store } = this.#options.ports;
     const pending = new Set(this.#reported);

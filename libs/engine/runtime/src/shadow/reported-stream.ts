@@ -5,7 +5,7 @@
  * like any other. It does not know what the checkpoints mean.
  */
 
-import type { LogEntry, StreamState } from '@tidemark/core';
+import type { EventEntry, StreamState } from '@tidemark/core';
 import {
   checkpointId,
   type HolderId,
@@ -30,7 +30,7 @@ export interface ReportedStreamOptions {
   readonly lamport: LamportClock;
   readonly holder: HolderId;
   /** Receives every accepted event that this object did not write. */
-  readonly onForeign?: (entry: LogEntry & { readonly kind: 'event' }) => void;
+  readonly onForeign?: (entry: EventEntry) => void;
 }
 
 /** Adds events that are accepted or rejected together. Rejects with `LimitError` when they are too large: then none is added. */

@@ -6,13 +6,13 @@
 import { decodePayload, entryOf } from '@tidemark/codec';
 import {
   type Envelope,
+  type EventEntry,
   emptyPartition,
   foldEntry,
   foldRecord,
   type Generation,
   isClosed,
   type Json,
-  type LogEntry,
   messageOf,
   type Offset,
   type Partition,
@@ -104,7 +104,7 @@ class Rebuild {
     this.#digest = digest;
   }
 
-  follow(entry: LogEntry & { readonly kind: 'event' }, offset: Offset): void {
+  follow(entry: EventEntry, offset: Offset): void {
     if (this.#isStopped) return;
     try {
       if (this.#state === undefined) this.#open(entry, offset);
@@ -147,7 +147,7 @@ class Rebuild {
     this.#differences.push({ workflow: this.#place.workflow, sequence, path, what });
   }
 
-  #open(entry: LogEntry & { readonly kind: 'event' }, offset: Offset): void {
+  #open(entry: EventEntry, offset: Offset): void {
     const { partition, generation } = this.#place;
     if (offset < this.#place.offset || entry.envelope.type !== 'WorkflowOpened' || entry.problem) return;
     const before = { ...emptyPartition(partition, offset), generation: (generation - 1) as Generation };
@@ -158,7 +158,7 @@ class Rebuild {
     this.#content.apply(entry.envelope, entry.payload);
   }
 
-  #fold(before: StreamState, entry: LogEntry & { readonly kind: 'event' }, offset: Offset): void {
+  #fold(before: StreamState, entry: EventEntry, offset: Offset): void {
     const { envelope, payload } = entry;
     const { stream, verdict } = foldRecord(before, entry, offset);
     if (verdict.kind !== 'accepted') return;

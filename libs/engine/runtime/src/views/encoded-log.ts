@@ -14,7 +14,7 @@ export interface LogLimits extends Pick<EventLog, 'recordMaxBytes' | 'inlineMaxB
 }
 
 export interface RecordEncoding {
-  /** What callers may append where this is what the form below allows. Called once, before all else. */
+  /** The limits for callers, given the limits of the form below. Called once, before all else. */
   over(below: LogLimits): LogLimits;
   /** The records in their encoded form if nothing must be awaited; undefined: they must be prepared. */
   atOnce(records: readonly LogRecord[]): readonly LogRecord[] | undefined;

@@ -36,7 +36,7 @@ import {
   scheduleDefinition,
 } from '../control/index.ts';
 import { CallPieces, type Definition, type ModelChunk, ProgressGate } from '../definition/index.ts';
-import { type CallEffect, Drain } from '../effects/index.ts';
+import { type CallEffect, callEffect, Drain } from '../effects/index.ts';
 import { checkSecrets, ownerOf, withSealedFields, withSecrets } from '../encryption/index.ts';
 import { Applied, definitionFor, routesOf, StreamContent } from '../history/index.ts';
 import {
@@ -362,7 +362,7 @@ export class Worker {
       replay: leased.replay(content),
       drain: this.#drain,
       guard,
-      callEffect: this.#options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
+      callEffect: this.#options.callEffect ?? callEffect,
     });
     const end = await this.#orRelease(stream, runner);
     if (end === 'stopped') await this.#handOver(stream, partition);

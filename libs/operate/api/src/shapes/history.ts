@@ -16,15 +16,18 @@ export const effectJson = (row: EffectRow) => ({
   ...effectPayload(row),
 });
 
-interface EffectContent {
-  readonly request?: Json;
-  readonly response?: Json;
-  readonly error?: Json;
-}
+/** Events that end an effect: its status doesn't say which one did. */
+type Ending = 'EffectResolved' | 'EffectConfirmed' | 'ApprovalDecided';
 
-function effectPayload({ status, payload }: EffectRow): EffectContent {
+/** Picks members by name: an event also has what the answer doesn't declare, such as why a person decided. */
+function effectPayload({ status, payload }: EffectRow) {
   if (status === 'intended') return { request: decodePayload('EffectIntended', payload).request };
-  return decodePayload('EffectResolved', payload) as unknown as EffectContent;
+  if (status === 'pending') return {};
+  const ended = decodePayload<Ending>('EffectResolved', payload);
+  return {
+    ...('response' in ended && { response: ended.response }),
+    ...('error' in ended && { error: ended.error as unknown as Json }),
+  };
 }
 
 export const eventJson = (row: EventRow) => ({

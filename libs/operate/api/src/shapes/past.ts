@@ -10,7 +10,7 @@ import { checkpointPoints } from './checkpoints.ts';
 import { pendingState, tasksJson } from './frontier.ts';
 import { forkJson } from './workflow.ts';
 
-/** With secret fields masked; a fork's model calls are counted on through the shared history. Throws as `workflowAt` does. */
+/** Masks secret fields. For a fork, the count of model calls continues from the shared history. Throws as `workflowAt` does. */
 export async function pastJson(backend: Backend, row: WorkflowSummary, sequence: Sequence, showsContent: boolean) {
   const { workflow, tenant, definition, fork, sequence: newest } = row;
   const { state, content, checkpoint } = await workflowAt(backend.ports, workflow, sequence);

@@ -171,7 +171,7 @@ const resetLines = ({ resets = [] }: JobCount): readonly string[] =>
     return `  ${printable(one.workflow)}  from #${one.sequence_number} on as ${printable(one.run)}; calls: ${calls}`;
   });
 
-/** Only open ones of those found: these actions refuse closed workflows. */
+/** How many of the found workflows the job acts on. All acts but `retry` and `signal` are for open ones alone. */
 const actedCount = (act: BulkAct, { count: found, statuses }: JobCount): number =>
   act === 'retry' || act === 'signal'
     ? found
@@ -182,7 +182,7 @@ const actedCount = (act: BulkAct, { count: found, statuses }: JobCount): number 
 
 function foundLine(act: BulkAct, reported: JobCount): string {
   const { count: found, has_more: hasMore, statuses, newest: some } = reported;
-  if (found === 0) return 'Nothing fits: the job would do nothing.';
+  if (found === 0) return 'Nothing matches: the job would do nothing.';
   const parts = Object.entries(statuses).map(([status, of]) => `${count(of)} ${status}`);
   const newest = some.map(printable).join(', ');
   const all = `${hasMore ? 'More than ' : ''}${counted(found, 'workflow')}`;

@@ -40,7 +40,7 @@ const USES: Columns<KeyUse> = [
   ['', ({ isCurrent }) => (isCurrent ? 'current' : 'to be rewrapped: tidemark admin keys rewrap')],
 ];
 
-/** Folders alone: a cluster is encrypted unless its settings say otherwise. */
+/** Encrypts a folder from now on. A cluster needs no such command: it is encrypted unless its settings say otherwise. */
 export async function keysBegin(session: Session, options: AdminOptions): Promise<number> {
   const target = adminTarget(options, session);
   if (target.kind === 'cluster') {
@@ -50,7 +50,7 @@ export async function keysBegin(session: Session, options: AdminOptions): Promis
     );
   }
   const { terminal } = session;
-  // Opening it does it.
+  // Opening the folder with these options makes the keys, and begins the encryption.
   await atFolder(target, async ({ keys }) => keysOf({ keys }), { begins: true, makes: true });
   terminal.answer({ state: target.folder, encrypted: true });
   terminal.line(
@@ -139,7 +139,7 @@ async function usesIn(host: Host): Promise<readonly KeyUse[]> {
   return [...counts.values()];
 }
 
-/** A key file with a new key, which wraps from now on. */
+/** A key file with a new key, which wraps data keys from now on. */
 interface Rotated {
   readonly file: string;
   readonly wrappedBy: string;
@@ -183,7 +183,7 @@ function forgetIn(host: Host, call: Parameters<typeof forget>[1]): Promise<Forge
   return forget({ store, keys: data, keyStore, memory: host.client.memory, now }, call);
 }
 
-/** Keys of histories and of secret fields, as far as they are named. */
+/** The keys of histories and of secret fields, as far as settings name them. */
 function keysOf({
   keys,
   secrets,

@@ -48,8 +48,8 @@ const noneWords = (isSearch: boolean, hasChildren = false): string =>
   !isSearch
     ? 'No workflows yet.'
     : hasChildren
-      ? 'No workflow fits.'
-      : 'No workflow fits that was started by itself; --children searches those that others have started, too.';
+      ? 'No workflow matches.'
+      : 'No workflow matches that was started by itself; --children searches those that others have started, too.';
 
 /** Leaves out columns that are the same in every row; never cuts an id, which people copy. */
 function workflowTable(rows: readonly Workflow[], { paint, width }: Terminal, nowMs: number): readonly string[] {

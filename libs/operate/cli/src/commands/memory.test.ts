@@ -36,7 +36,7 @@ it('keeps facts and preferences of a user', async () => {
     by: 'words',
     entries: [{ kind: 'fact', key, value: { text: 'Ana works from Lisbon' } }],
   });
-  expect((await call('memory', 'recall', 'work', '--user', 'eve')).err).toContain('Nothing fits (by words alone).');
+  expect((await call('memory', 'recall', 'work', '--user', 'eve')).err).toContain('Nothing matches (by words alone).');
   expect((await json('memory', 'list', '--user', 'ana', '--tenant', 'other')).facts).toEqual([]);
 
   const oven = await json('memory', 'remember', 'The oven burns', '--about', 'domain:kitchen');

@@ -32,7 +32,7 @@ export function addMemory(kit: ProgramKit): void {
           const { by, warning, entries, continuation = '' } = answer;
           if (warning !== null) terminal.warn(printable(warning));
           const how = by === 'words' ? 'by words alone' : 'by words and meaning';
-          const found = entries.length === 0 ? 'Nothing fits' : counted(entries.length, 'entry', 'entries');
+          const found = entries.length === 0 ? 'Nothing matches' : counted(entries.length, 'entry', 'entries');
           terminal.note(entries.length === 0 ? `${found} (${how}).` : `${found}, ${how}.`);
           const facts = entries.filter(({ kind: of }) => of === 'fact').map(factLine);
           report(answer, ...facts, ...(continuation === '' ? [] : printableLines(continuation)));

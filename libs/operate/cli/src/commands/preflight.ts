@@ -15,8 +15,9 @@ import type { Colour, Terminal } from '../terminal.ts';
 import { counted } from '../text/units.ts';
 import { padEnd, printable } from '../text/width.ts';
 
-/** Ids that a preflight reads at once, and workflows that it loads at once: its memory doesn't follow their number. */
+/** Ids that one read of a preflight returns. Memory stays the same however many workflows there are. */
 export const PREFLIGHT_IDS_PAGE_COUNT = 1_000;
+/** Workflows that it loads at once. */
 export const PREFLIGHT_STREAMS_PAGE_COUNT = 25;
 
 export interface PreflightOptions extends AdminOptions {
@@ -43,7 +44,7 @@ export async function preflight(session: Session, options: PreflightOptions): Pr
   return report.isSafe ? EXIT.ok : EXIT.failed;
 }
 
-/** Workflows that start or end meanwhile may be missed: nothing is stopped for it. */
+/** Stops nothing, so it may miss workflows that start or end meanwhile. */
 export async function judgeAll(
   reads: Pick<ProjectionStore, 'openWorkflows' | 'loadStreams'>,
   definitions: readonly Definition[],
@@ -81,8 +82,8 @@ function adviceOf(groups: readonly PreflightGroup[]): string {
   const has = (verdict: PreflightGroup['verdict']): boolean => groups.some((group) => group.verdict === verdict);
   return [
     ...(has('needs-upcaster')
-      ? ['Add upcast to the new version for what needs it, or keep the old build running.']
+      ? ['Add upcast to the new version for workflows that need it, or keep the old build running.']
       : []),
-    ...(has('pin') ? ['A workflow marked pin runs only with its own build: keep workers of that one.'] : []),
+    ...(has('pin') ? ['A workflow marked pin runs only with its own build: keep workers of that build running.'] : []),
   ].join(' ');
 }

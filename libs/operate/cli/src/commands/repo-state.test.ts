@@ -37,7 +37,7 @@ it('leads through a workflow, from anywhere in the repository', async () => {
     return out;
   };
   expect(await said('resume', 'audit')).toBe(
-    'audit: No prior state found, beginning from stage 1.\nBegin with: tidemark state init audit --stages …\n',
+    'audit: No earlier state was found: work begins at stage 1.\nBegin with: tidemark state init audit --stages …\n',
   );
   expect(await said('init', 'audit', '--stages', 'scan,fix', 'test', '--check', 'test=exit 0')).toBe(
     `audit begins with 3 stages, in ${path.join('.workflow-state', 'audit-state.json')} (git ignores it).\n`,

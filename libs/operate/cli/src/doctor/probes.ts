@@ -20,9 +20,9 @@ const LATENCY_WARN_MS = 50;
 
 export interface Probe {
   readonly findings: readonly Finding[];
-  /** It answers, and holds what commands read. */
+  /** Whether the server answers, and has what commands read. */
   readonly usable: boolean;
-  /** Of Kafka's brokers. */
+  /** The racks of Kafka's brokers. */
   readonly racks?: readonly (string | null)[] | undefined;
 }
 
@@ -105,7 +105,7 @@ export async function probeRedis(url: string, tls?: TlsFiles): Promise<Probe> {
   }
 }
 
-/** SQLSTATE of a database that is not there. */
+/** The SQLSTATE with which a server says that a database does not exist. */
 const DATABASE_MISSING = '3D000';
 
 export async function probePostgres(url: string, tls?: TlsFiles): Promise<Probe> {
@@ -205,7 +205,7 @@ async function probeBroker(broker: string, topic: string, tls: TlsFiles | undefi
   }
 }
 
-/** Looks it up by name, without creating it. */
+/** Looks the topic up by name, without creating it. */
 async function hasTopic(connection: Connection, topic: string): Promise<boolean> {
   try {
     await bounded(metadataV12.api.async(connection, [topic], false, false));

@@ -17,17 +17,17 @@ import { type Finding, foundAt, ok } from './finding.ts';
 const RECENT_WORKFLOWS_COUNT = 10;
 const RECENT_EVENTS_COUNT = 500;
 const RECENT_CHECKPOINTS_COUNT = 50;
-/** Steps of a name from which on their times are judged; and milliseconds below which a commit is cheap whatever the step. */
+/** Least number of runs of a step before its times are judged; and milliseconds below which a commit is cheap, however short the step. */
 export const STEPS_JUDGED_MIN_COUNT = 10;
 export const COMMIT_COST_MIN_MS = 5;
-/** Effects of a definition from which on their kinds are judged, and the share of irreversible ones above which `doctor` says so. */
+/** Least number of effects of a definition before their kinds are judged; and the share of irreversible ones above which `doctor` warns. */
 export const EFFECTS_JUDGED_MIN_COUNT = 10;
 const EFFECTS_IRREVERSIBLE_SHARE = 0.2;
-/** Milliseconds from the loss of a worker to the next claim from which on a takeover is slow. */
+/** A takeover is slow if the next claim comes this many milliseconds after the loss of the worker, or later. */
 export const TAKEOVER_SLOW_MS = 5_000;
-/** Size of what one checkpoint holds, in bytes, from which on `doctor` says so. */
+/** Bytes in one checkpoint from which on `doctor` warns. */
 export const CHECKPOINT_LARGE_BYTES = 1_000_000;
-/** Size of a belief that grows, in bytes, from which on `doctor` says so. */
+/** Bytes of a growing belief from which on `doctor` warns. */
 export const BELIEF_GROWN_BYTES = 65_536;
 
 type Moment = Answer<'GET /v1/workflows/{workflow}/timeline'>['moments'][number];
@@ -78,7 +78,7 @@ export async function checkRecent(place: Place, locate: Locate): Promise<readonl
 
 type Listed = Answer<'GET /v1/workflows'>['workflows'][number];
 
-/** Its history can't be read here, which other checks report. */
+/** Passes over a workflow whose history can't be read here: other checks report that. Throws any other error. */
 function unreadable(error: unknown): undefined {
   if (!(error instanceof TidemarkError)) throw error;
 }
@@ -95,7 +95,7 @@ async function recentRun({ client }: Place, row: Listed): Promise<RecentRun> {
   return { workflow, definition, moments, checkpoints };
 }
 
-/** By definition, each advice once. */
+/** Gives each advice once for a definition. */
 export function adviceOn(runs: readonly RecentRun[]): readonly Advice[] {
   const byDefinition = Map.groupBy(runs, ({ definition }) => definition);
   return [...byDefinition].flatMap(([definition, ofIt]) => [
@@ -131,7 +131,7 @@ function crowdedCheckpoints(definition: string, runs: readonly RecentRun[]): rea
   }));
 }
 
-/** More than a fifth of what it calls can't be called again. */
+/** Many of the effects that the definition calls are irreversible. */
 function irreversibleEffects(definition: string, runs: readonly RecentRun[]): readonly Advice[] {
   const kinds = new Map<unknown, boolean>();
   const operations = new Map<string, number>();

@@ -16,11 +16,11 @@ export interface Of {
 export type ChangeDescription = Pick<Description, 'title'> &
   Partial<Description> & { readonly figures?: readonly string[] | undefined };
 
-/** Of one workflow, or of a crowd: more moved at once than anybody could read. */
+/** A change of one workflow; or of many at once, which nobody could read one by one: then it names none. */
 export interface Change extends Partial<Of> {
   readonly type: string;
   readonly at: string;
-  /** What programs get beside that. */
+  /** Further members of what programs get. */
   readonly facts: Readonly<Record<string, Json>>;
   readonly description: ChangeDescription;
 }
@@ -28,7 +28,7 @@ export interface Change extends Partial<Of> {
 /** What programs get. */
 export const recordOf = ({ description: _, facts, ...about }: Change): object => ({ ...about, ...facts });
 
-/** Undefined for entries that are nothing to follow. */
+/** Undefined for an entry that `follow` does not report. */
 export function changeOf(row: Of & Pick<Workflow, 'opened_at'>, { at }: Event, entry: Entry): Change | undefined {
   const { workflow, definition, opened_at: openedAt } = row;
   const about = { at, workflow, definition };
@@ -75,7 +75,7 @@ export const resumed = (of: Of, at: string, sequence: number): Change => ({
   },
 });
 
-/** With what the undo compensated and left; null where that isn't known. */
+/** Adds how many effects the undo compensated and left; null where that isn't known. */
 export function withCounts(change: Change, undo: Partial<UndoCounts> | null | undefined): Change {
   if (change.type !== 'compensated') return change;
   const { undone_count = null, left_count = null } = undo ?? {};

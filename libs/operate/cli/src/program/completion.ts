@@ -15,7 +15,7 @@ export const completion =
     return EXIT.ok;
   };
 
-/** What may follow each command, by its words. */
+/** Returns each command's path, with the words that may follow it. */
 function tableOf(command: CommandUnknownOpts, path: readonly string[] = []): [string, readonly string[]][] {
   const visible = command.commands.filter((sub) => sub.name() !== 'help');
   const options = command.options.flatMap(({ long, hidden }) => (long == null || hidden ? [] : [long]));
@@ -26,7 +26,7 @@ function tableOf(command: CommandUnknownOpts, path: readonly string[] = []): [st
   return [own, ...visible.flatMap((sub) => tableOf(sub, [...path, sub.name()]))];
 }
 
-/** No name or option of ours has a character that a shell reads. */
+/** Quotes nothing: no name or option of ours has a character that is special to a shell. */
 function scriptOf(program: CommandUnknownOpts, shell: Shell): string {
   const cases = tableOf(program).map(([path, words]) => `    '${path}') words='${words.join(' ')}' ;;`);
   return [

@@ -5,13 +5,13 @@ import { type Dropped, describeEvent, droppedWords } from '@tidemark/core/timeli
 import { TASKS_DROPPED } from '@tidemark/runtime/names';
 import { descriptionLine } from '../follow/words.ts';
 
-/** As its last checkpoint says, with the names of the steps; undefined: nothing, or it may not be shown. */
+/** Reads it from the workflow's last checkpoint, with the names of the steps. Undefined: nothing was left, or it may not be shown. */
 export function droppedByEnd({ last_checkpoint: last }: Pick<WorkflowView, 'last_checkpoint'>): string | undefined {
   const detail = last?.log?.find(({ action }) => action === TASKS_DROPPED)?.detail as Dropped | null | undefined;
   return Array.isArray(detail?.tasks) ? droppedWords(detail) : undefined;
 }
 
-/** An event's summary; without values of its payload, except an error's message. */
+/** Returns an event's summary, which has no value of its payload except an error's message. */
 export function eventWords(event: Event): string {
   const what = describeEvent(event);
   return what === undefined ? '' : descriptionLine(what);

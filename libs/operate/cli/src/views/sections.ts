@@ -8,7 +8,7 @@ import { type Columns, tableOf } from '../text/table.ts';
 export type Style = Pick<Terminal, 'paint' | 'width'>;
 
 export const INDENT = '  ';
-/** Lines of a value that are shown; all of it is in the JSON. */
+/** Most lines of a value that are shown. The JSON has all of it. */
 const VALUE_LINES_MAX = 24;
 
 export const section = (title: string, lines: readonly string[], { paint }: Style): readonly string[] => [
@@ -16,7 +16,7 @@ export const section = (title: string, lines: readonly string[], { paint }: Styl
   ...lines,
 ];
 
-/** With an empty line between them; those without lines are left out. */
+/** Joins the sections, with an empty line between two. Leaves out sections without lines. */
 export const sectionsLines = (sections: readonly (readonly string[])[]): readonly string[] =>
   sections.filter((lines) => lines.length > 0).flatMap((lines, at) => (at === 0 ? lines : ['', ...lines]));
 

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 export function Card(props: {
   readonly title: string;
   readonly note?: string | undefined;
-  /** At the end of its head. */
+  /** What stands at the end of the card's header. */
   readonly end?: ReactNode;
   readonly label?: string;
   readonly children: ReactNode;

@@ -4,14 +4,14 @@ import { type Entry, Timeline as Fold, type Moment } from '@tidemark/core/timeli
 
 export class Timeline extends Fold {
   readonly rows: Entry[] = [];
-  /** Rises with every event. */
+  /** Grows with every event. */
   version = 0;
   readonly #bySequence = new Map<number, number>();
   readonly #byTask = new Map<string, number>();
 
   /** True: the event was new. */
   add(event: Moment): boolean {
-    // Its history has no content, so what comes live is shown without it too.
+    // The history was read without content, so live events are shown without it too.
     const entries = this.take({ ...event, payload: undefined });
     if (entries === undefined) return false;
     this.version++;

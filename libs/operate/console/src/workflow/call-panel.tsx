@@ -36,7 +36,7 @@ interface PanelProps {
   readonly sequence: number;
 }
 
-/** Null: it doesn't exist yet. */
+/** Null: the call is not in the history yet. */
 async function callOf({ workflow, effectKey, sequence }: PanelProps, signal: AbortSignal) {
   for (let from: number | null = 1; from !== null; ) {
     const page: Answer<typeof CALLS> = await api.ask(

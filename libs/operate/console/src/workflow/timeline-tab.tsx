@@ -9,7 +9,7 @@ import type { WatchedTimeline } from '../timeline/use-timeline.ts';
 import { Inspector } from './inspector.tsx';
 import type { WorkflowView } from './workflow-view.ts';
 
-/** Rows up to which the picture moves with the clock between events; larger ones are drawn at events alone. */
+/** Up to this many rows, the picture also moves with the clock between events. A larger one is drawn when events come. */
 const TICKING_ROWS_MAX = 2_000;
 
 export function TimelineTab(props: {
