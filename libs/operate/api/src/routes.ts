@@ -10,6 +10,7 @@ import * as following from './routes/follow.ts';
 import * as handovers from './routes/handovers.ts';
 import * as history from './routes/history.ts';
 import * as jobs from './routes/jobs.ts';
+import * as leases from './routes/leases.ts';
 import * as lifecycle from './routes/lifecycle.ts';
 import * as me from './routes/me.ts';
 import * as memory from './routes/memory.ts';
@@ -43,7 +44,7 @@ const chapters = {
   Scaling: scaling,
   Schedules: schedules,
   Shadows: shadows,
-  Fleet: { ...fleet, ...me },
+  Fleet: { ...fleet, ...leases, ...me },
   Retention: retention,
   Access: { ...access, ...audit },
 };

@@ -3,6 +3,7 @@
 import type { Endpoint } from '@tidemark/client';
 import { EDGES } from '@tidemark/client/declared-edges';
 import { type Edge, type EdgeField, type Given, inWords, requestOf, type ToolEdge } from '@tidemark/client/edges';
+import { InvalidError } from '@tidemark/core';
 import { z } from 'zod';
 import { type About, aboutField, aboutOf, aboutToChange, nameField, sourceOf, userField, userOf } from './fields.ts';
 import { ADDS_ONCE, READS, REPLACES, type Tool, type ToolContext, toolOf } from './tool.ts';
@@ -17,6 +18,7 @@ function declaredTool(edge: Edge, tool: Declared): Tool {
   return toolOf({
     ...{ name, title, description: about, hints: HINTS[hints], input: z.strictObject(shapeOf(fields)), output },
     async run(given, context) {
+      if (context.user !== undefined && !edge.fields.some(isOfUser)) throw ofOneUser(name);
       const values = valuesOf(edge, tool, given, context);
       const request = requestOf(edge, values);
       const answer = (await context.withMemory(hints === 'reads' ? 'read' : 'write', (client) =>
@@ -28,6 +30,13 @@ function declaredTool(edge: Edge, tool: Declared): Tool {
     },
   });
 }
+
+const isOfUser = ({ name, kind }: EdgeField): boolean => kind === 'subject' || name === 'user';
+
+const ofOneUser = (tool: string): InvalidError =>
+  new InvalidError('user-fixed', `user: this server serves one user; ${tool} is about the whole tenant.`, {
+    field: 'user',
+  });
 
 /** A stored value stands as JSON, so that a text is told from a number. */
 const shown = (name: string, value: unknown): string =>

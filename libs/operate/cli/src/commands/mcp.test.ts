@@ -123,6 +123,8 @@ it('shares memory with other servers and the commands', async () => {
   const command = await call('memory', 'list', '--user', 'ana', '--json');
   expect(JSON.parse(command.out).facts).toHaveLength(4);
   const any = await client('dee');
+  expect((await any.call('list_leases')).text).toBe('Nothing is held.');
+  expect((await cal.call('list_leases')).error).toMatchObject({ code: 'user-fixed', field: 'user' });
   await any.call('remember', { about: 'domain:kitchen', text: 'The oven burns bread' });
   const found = await any.call('recall', { about: 'domain:kitchen', query: 'bread' });
   expect(found.text).toContain('- The oven burns bread (dee, ');
