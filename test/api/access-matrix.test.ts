@@ -177,6 +177,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   routeShadow: { right: 'operate', letIn: ['right-missing'], theirs: null },
   promoteShadow: { right: 'operate', body: { to: 1 }, letIn: ['right-missing', 'rollout-changed'], theirs: null },
   getFleet: { right: 'read' },
+  listLeases: { right: 'read' },
   whoAmI: { right: 'read' },
   listErrors: { right: 'read' },
   listQuestions: { right: 'read' },

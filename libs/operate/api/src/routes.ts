@@ -11,6 +11,7 @@ import * as following from './routes/follow.ts';
 import * as handovers from './routes/handovers.ts';
 import * as history from './routes/history.ts';
 import * as jobs from './routes/jobs.ts';
+import * as leases from './routes/leases.ts';
 import * as lifecycle from './routes/lifecycle.ts';
 import * as me from './routes/me.ts';
 import * as memory from './routes/memory.ts';
@@ -45,7 +46,7 @@ const chapters = {
   Scaling: scaling,
   Schedules: schedules,
   Shadows: shadows,
-  Fleet: { ...fleet, ...errors, ...me },
+  Fleet: { ...fleet, ...leases, ...errors, ...me },
   Retention: retention,
   Access: { ...access, ...audit },
 };

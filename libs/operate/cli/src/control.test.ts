@@ -151,11 +151,12 @@ it('lists children, questions, rejected events and definitions', async () => {
   expect(await json('errors')).toMatchObject({ errors: [] });
   expect(await json('questions')).toMatchObject({ questions: [] });
   expect(await json('rejected')).toHaveProperty('rejected');
+  expect((await call('leases', '--worker', 'w-0')).out).toBe('Nothing of any tenant is held by w-0.\n');
   expect((await json('definitions')).definitions).toMatchObject([
     { name: 'patient', signals: { go: {} } },
     { name: 'quick', signals: {} },
   ]);
-  for (const name of ['children p1', 'errors', 'questions', 'rejected', 'definitions']) {
+  for (const name of ['children p1', 'leases', 'errors', 'questions', 'rejected', 'definitions']) {
     expect((await call(...name.split(' '))).code).toBe(0);
   }
 });

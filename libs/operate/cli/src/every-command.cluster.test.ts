@@ -71,6 +71,7 @@ const LINES: readonly Line[] = [
   reads('rejected'),
   reads('definitions'),
   reads('fleet'),
+  reads('leases'),
   reads('approvals'),
   reads('whoami'),
   reads('trace show g1'),

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { EDGES } from '@tidemark/client/declared-edges';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallOptions, callCli } from '../called-cli-fixture.ts';
 import { Terminal } from '../terminal.ts';
@@ -79,6 +80,24 @@ it('has each option that a command needs in its usage line', async () => {
     /^Usage: tidemark queues pause \[options\] <workflow> --why <text>$/m,
   );
   expect((await call(['memory', 'list', '--help'])).out).toMatch(/ \(--user <name> \| --about <subject>\)$/m);
+});
+
+it('has every command that is declared beside an operation: name one in program.ts', () => {
+  const terminal = new Terminal({ stdout: process.stdout, stderr: process.stderr, env: {}, json: false });
+  const program: CommandUnknownOpts = makeProgram(
+    { does: () => async () => {}, asks: () => async () => {} },
+    { terminal, env: {}, cwd, stdin: process.stdin },
+  );
+  const isThere = (name: string): boolean =>
+    name
+      .split(' ')
+      .reduce<CommandUnknownOpts | undefined>(
+        (at, word) => at?.commands.find((each) => each.name() === word),
+        program,
+      ) !== undefined;
+  const declared = EDGES.flatMap(({ commands = [] }) => commands.map(({ name }) => name));
+  expect(declared.length).toBeGreaterThan(20);
+  expect(declared.filter((name) => !isThere(name))).toEqual([]);
 });
 
 describe('a value of 3,000 characters', () => {

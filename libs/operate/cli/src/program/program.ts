@@ -231,6 +231,7 @@ export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal,
   addJobs(kit);
   addDeclaredGroup(kit, 'queues', 'work that waits, by workflow; pause and resume all of one');
   addLists(kit);
+  addDeclared(kit, 'leases');
   addDeclaredGroup(kit, 'signals', 'the signals of a workflow that no step has read');
   addTrace(kit);
   addRetention(kit);
