@@ -76,11 +76,21 @@ it('an empty list says what it was narrowed to', () => {
     expect([name, placesIn(none)]).toEqual([name, expect.arrayContaining([field])]);
 });
 
-it('a tool asks for its own tenant alone', () => {
+it('a tool asks for its own tenant alone, and for one user where the server serves one', () => {
   const own = EDGES.filter(({ tools = [] }) => tools.length > 0);
   expect(own.length).toBeGreaterThan(3);
-  for (const { endpoint, fields } of own)
+  for (const { endpoint, fields } of own) {
     expect([endpoint, fields.map(({ name }) => name)]).toEqual([endpoint, expect.arrayContaining(['tenant'])]);
+    expect([endpoint, fields.some(({ name, kind }) => name === 'user' || kind === 'subject')]).toEqual([
+      endpoint,
+      true,
+    ]);
+  }
+});
+
+it('no field has a name that means something else in the words of a command', () => {
+  for (const { endpoint, fields } of EDGES)
+    expect([endpoint, fields.find(({ name }) => name === 'holder')]).toEqual([endpoint, undefined]);
 });
 
 it('a text that names no field is found (control)', () => {

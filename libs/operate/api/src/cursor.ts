@@ -56,7 +56,7 @@ export interface ListPlace {
 
 export const BY_OPENING = new Order<ListPlace>({ openedAtMs: z.number(), workflow: name });
 export const BY_ASKING = new Order<ApprovalPlace>({ askedAtMs: whole, workflow: name, task });
-export const BY_CHILD = new Order<{ readonly workflow: WorkflowId }>({ workflow: name });
+export const BY_WORKFLOW = new Order<{ readonly workflow: WorkflowId }>({ workflow: name });
 export const BY_KEY = new Order<{ readonly key: string }>({ key: name });
 export const BY_ID = new Order<{ readonly id: string }>({ id: name });
 export const BY_TENANT = new Order<{ readonly tenant: string }>({ tenant: name });

@@ -3,7 +3,7 @@
 import { isSystemDefinition } from '@tidemark/core';
 import { z } from 'zod';
 import { tenantFor } from '../backend.ts';
-import { BY_CHILD } from '../cursor.ts';
+import { BY_WORKFLOW } from '../cursor.ts';
 import { ok, route } from '../route.ts';
 import { cursorSchema, limitSchema, nameSchema, nextCursorSchema } from '../schemas/common.ts';
 import { whose } from '../whose.ts';
@@ -45,7 +45,7 @@ export const listLeases = route({
   },
   async handle({ query: { limit, cursor, worker, ...of }, principal, backend, fleet }) {
     const only = tenantFor(principal, of.tenant, undefined) ?? null;
-    const after = BY_CHILD.placeOf(cursor)?.workflow ?? '';
+    const after = BY_WORKFLOW.placeOf(cursor)?.workflow ?? '';
     const [all, { workers }] = [await backend.reads.leases(), await fleet.view(only)];
     const lives = new Map(workers.map(({ holder, alive }) => [holder, alive]));
     const rows = all.flatMap(({ workflow, tenant, definition, holder, epoch }) => {
@@ -54,7 +54,7 @@ export const listLeases = route({
       return isAsked && !isSystemDefinition(definition) ? [row] : [];
     });
     rows.sort((a, b) => (a.workflow < b.workflow ? -1 : 1));
-    const { page, next_cursor } = BY_CHILD.pageIn(rows, limit);
+    const { page, next_cursor } = BY_WORKFLOW.pageIn(rows, limit);
     return ok({ leases: [...page], next_cursor });
   },
 });

@@ -24,7 +24,7 @@ import {
 } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type Backend, definitionNamed, tenantToChange } from '../backend.ts';
-import { BY_CHILD, BY_OPENING } from '../cursor.ts';
+import { BY_WORKFLOW, BY_OPENING } from '../cursor.ts';
 import { ok, route } from '../route.ts';
 import {
   contentQuerySchema,
@@ -187,9 +187,9 @@ export const listChildren = route({
   async handle({ params, query, principal, backend, redaction }) {
     const { workflow: parent, tenant } = await backend.find(principal, params.workflow);
     const { limit, cursor } = query;
-    const after = BY_CHILD.placeOf(cursor)?.workflow;
+    const after = BY_WORKFLOW.placeOf(cursor)?.workflow;
     const rows = await backend.reads.children({ parent, after, limit: limit + 1 });
-    const { page, next_cursor } = BY_CHILD.pageIn(rows, limit);
+    const { page, next_cursor } = BY_WORKFLOW.pageIn(rows, limit);
     // An id of that form may be older than child workflows are, and not a child's.
     const children = page.filter((row) => row.tenant === tenant);
     return ok({ children: await listedJson(backend, children, redaction.content), next_cursor });

@@ -100,6 +100,17 @@ it('has every command that is declared beside an operation: name one in program.
   expect(declared.filter((name) => !isThere(name))).toEqual([]);
 });
 
+it('has each command in the table of its page', async () => {
+  const terminal = new Terminal({ stdout: process.stdout, stderr: process.stderr, env: {}, json: false });
+  const program: CommandUnknownOpts = makeProgram(
+    { does: () => async () => {}, asks: () => async () => {} },
+    { terminal, env: {}, cwd, stdin: process.stdin },
+  );
+  const page = await readFile(path.resolve(import.meta.dirname, '../../../../../docs/cli.md'), 'utf8');
+  const table = page.slice(0, page.indexOf('\n## '));
+  expect(program.commands.map((each) => each.name()).filter((name) => !table.includes(`\`${name}\``))).toEqual([]);
+});
+
 describe('a value of 3,000 characters', () => {
   const long = 'x'.repeat(3_000);
   it.each([
