@@ -67,7 +67,6 @@ export const CALLS_MUTATIONS: Mutations = {
     edits: [['patienceMs > 0 || isTurn', 'patienceMs > 0']],
     caughtBy: CALL_LIMITS_TEST,
     test: KEPT_BY_RUNS,
-    failsWith: 'waits for a person',
     breaks: 'Who waits for a turn has not failed.',
   },
   'receivers-share-one-circuit': {
@@ -75,7 +74,6 @@ export const CALLS_MUTATIONS: Mutations = {
     edits: [["receiver === undefined ? ''", "receiver !== undefined ? ''"]],
     caughtBy: CALL_LIMITS_TEST,
     test: 'is learned from faults: once a receiver is down others wait for it without a call, and those of another receiver do not',
-    failsWith: 'not within',
     breaks: 'A receiver that is down keeps no calls of another waiting.',
   },
   'recovery-of-the-definition-is-ignored': {
