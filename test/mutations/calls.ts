@@ -64,18 +64,22 @@ export const CALLS_MUTATIONS: Mutations = {
   },
   'a-turn-uses-up-attempts': {
     file: 'libs/engine/runtime/src/lease/attempt-failure.ts',
-    edits: [['patienceMs > 0 || isTurn', 'patienceMs > 0']],
+    edits: [['patienceMs > 0 || wait !== undefined', 'patienceMs > 0']],
     caughtBy: CALL_LIMITS_TEST,
     test: KEPT_BY_RUNS,
-    failsWith: 'waits for a person',
     breaks: 'Who waits for a turn has not failed.',
+  },
+  'a-turn-uses-up-patience': {
+    file: 'libs/engine/runtime/src/lease/attempt-failure.ts',
+    edits: [['nowMs - outage.sinceMs - (task.outage?.inLineMs ?? 0)', 'nowMs - outage.sinceMs']],
+    caughtBy: 'libs/engine/runtime/src/lease/attempt-failure.test.ts',
+    breaks: 'The time in line uses up no patience.',
   },
   'receivers-share-one-circuit': {
     file: 'libs/author/sdk/src/effect.ts',
     edits: [["receiver === undefined ? ''", "receiver !== undefined ? ''"]],
     caughtBy: CALL_LIMITS_TEST,
     test: 'is learned from faults: once a receiver is down others wait for it without a call, and those of another receiver do not',
-    failsWith: 'not within',
     breaks: 'A receiver that is down keeps no calls of another waiting.',
   },
   'recovery-of-the-definition-is-ignored': {

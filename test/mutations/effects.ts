@@ -28,7 +28,7 @@ const RETRY_TEST = 'libs/engine/runtime/src/kernel/retry.test.ts';
 export const EFFECTS_MUTATIONS: Mutations = {
   'no-patience': {
     file: ATTEMPT_FAILURE,
-    edits: [['patienceMs > 0 || isTurn', 'false']],
+    edits: [['patienceMs > 0 || wait !== undefined', 'false']],
     caughtBy: TAKEOVER_TEST,
     breaks: 'A fault that passes by itself is waited out, also by a probe at a take-over.',
   },

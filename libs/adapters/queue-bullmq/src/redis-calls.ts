@@ -5,15 +5,8 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import {
-  type AskedTurn,
-  CALL_RULES,
-  type CallEnd,
-  type CallLimiter,
-  type CallScope,
-  type CallTurn,
-  FaultRows,
-} from '@tidemark/ports';
+import type { AskedTurn, CallEnd, CallLimiter, CallScope, CallTurn } from '@tidemark/ports';
+import { CALL_RULES, FaultRows } from '@tidemark/ports/call-rules';
 import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import { script } from './script.ts';
 

@@ -3,16 +3,8 @@
  * contract.
  */
 
-import {
-  type AskedTurn,
-  type CallEnd,
-  type CallLimiter,
-  type CallScope,
-  type CallTurn,
-  type Clock,
-  FaultRows,
-  CALL_RULES as RULES,
-} from '@tidemark/ports';
+import type { AskedTurn, CallEnd, CallLimiter, CallScope, CallTurn, Clock } from '@tidemark/ports';
+import { FaultRows, CALL_RULES as RULES } from '@tidemark/ports/call-rules';
 
 /** Scopes that are known at once, and calls that wait in line of one; the least used is forgotten, or the first. */
 const SCOPES_MAX_COUNT = 10_000;

@@ -20,16 +20,7 @@ export {
   blobReferenceOf,
   blobReferenceText,
 } from './blob-store.ts';
-export {
-  type AskedTurn,
-  CALL_RULES,
-  type CallEnd,
-  type CallLimiter,
-  type CallRate,
-  type CallScope,
-  type CallTurn,
-  FaultRows,
-} from './call-limiter.ts';
+export type { AskedTurn, CallEnd, CallLimiter, CallRate, CallScope, CallTurn } from './call-limiter.ts';
 export type { ChildQuery, ChildWork } from './child-store.ts';
 export type {
   ContextBatch,

@@ -4,14 +4,8 @@
  */
 
 import { type TenantId, tenantId } from '@tidemark/core';
-import {
-  type AskedTurn,
-  CALL_RULES,
-  type CallEnd,
-  type CallLimiter,
-  type CallScope,
-  type CallTurn,
-} from '@tidemark/ports';
+import type { AskedTurn, CallEnd, CallLimiter, CallScope, CallTurn } from '@tidemark/ports';
+import { CALL_RULES } from '@tidemark/ports/call-rules';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Scheduler } from '../simulation/scheduler.ts';
 
@@ -270,7 +264,10 @@ export function callLimiterContract(name: string, open: (nowMs: () => number) =>
         const beganMs = time.nowMs;
         for (;;) {
           const turn = await ask(`${who}'`, scopes, { waitMaxMs: 0 });
-          if (turn.kind === 'pass') return time.nowMs - beganMs + (await end(who, scopes, call, ANSWERED), 0);
+          if (turn.kind === 'pass') {
+            await end(who, scopes, call, ANSWERED);
+            return time.nowMs - beganMs;
+          }
           time.jump(turn.waitMs);
         }
       };

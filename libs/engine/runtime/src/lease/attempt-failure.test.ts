@@ -5,7 +5,7 @@ import { SimulatedLog } from '@tidemark/testkit';
 import { effectOf, RETRY_AT_ONCE } from '@tidemark/testkit/engine/simulated-definition';
 import { type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { EffectError } from '../definition/index.ts';
+import { CallWaitError, EffectError } from '../definition/index.ts';
 import type { RetryPolicy } from '../kernel/index.ts';
 import { failureDrafts, verdictOf } from './attempt-failure.ts';
 
@@ -91,4 +91,35 @@ it('whoever asks beforehand is told that the twentieth equal failure is the last
   const after = (count: number) => ({ ...TASK, failureCount: count, failureCode: 'e-broken', sameFailureCount: count });
   expect(verdictOf(after(18), error, policy, 0).isRetried).toBe(true);
   expect(verdictOf(after(19), error, policy, 0).isRetried).toBe(false);
+});
+
+describe('a call that waits for its turn', () => {
+  const waiting = (turnMs: number) =>
+    new EffectError(effectOf({ call: async () => null, retry: ONCE }), new CallWaitError('503', HOUR_MS, turnMs));
+  const HOUR_MS = 60 * MINUTE_MS;
+  const ONCE = { ...RETRY_AT_ONCE, attempts: 1, patienceMs: 0 };
+  const patient = { ...RETRY_AT_ONCE, patienceMs: 2 * HOUR_MS };
+  const at = (error: unknown, policy: RetryPolicy, outage: TaskState['outage']) =>
+    verdictOf({ ...TASK, outage }, error, policy, ports.clock.nowMs());
+
+  it.each([0, HOUR_MS])('is called once its turn has come, however seldom it may fail (%i ms in line)', (turnMs) => {
+    expect(failed(waiting(turnMs), ONCE)).toMatchObject({
+      retry: { delayMs: HOUR_MS },
+      outage: { of: 'pay', why: '503', count: 1, inLineMs: turnMs },
+    });
+  });
+
+  it('uses up no patience in line, and makes no longer row of faults', () => {
+    const sinceMs = ports.clock.nowMs() - 3 * HOUR_MS;
+    const outage = { of: 'pay', why: '503', sinceMs, count: 2, inLineMs: 2 * HOUR_MS };
+    expect(at(answered(503), patient, outage)).toMatchObject({
+      isRetried: true,
+      outage: { count: 3, inLineMs: 2 * HOUR_MS },
+    });
+    expect(at(answered(503), patient, { ...outage, inLineMs: 0 }).isRetried).toBe(false);
+    expect(at(waiting(HOUR_MS), patient, { ...outage, inLineMs: 0 })).toMatchObject({
+      isRetried: true,
+      outage: { count: 2 },
+    });
+  });
 });

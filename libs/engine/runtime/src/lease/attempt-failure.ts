@@ -162,17 +162,19 @@ function heldOutage(
 export function verdictOf(task: TaskState, error: unknown, policy: RetryPolicy, nowMs: number): Verdict {
   const fault = faultOf(error, policy, nowMs);
   const { patienceMs = 0 } = policy;
-  const wait = causeOf(error);
-  const isTurn = wait instanceof CallWaitError && wait.isTurn;
-  if (fault.kind === 'passing' && (patienceMs > 0 || isTurn)) {
+  const cause = causeOf(error);
+  const wait = cause instanceof CallWaitError ? cause : undefined;
+  if (fault.kind === 'passing' && (patienceMs > 0 || wait !== undefined)) {
     const of = error instanceof EffectError ? error.receiver : task.step;
     const outage =
-      wait instanceof CallWaitError
+      wait !== undefined
         ? heldOutage(task, of, { turnMs: wait.turnMs, why: fault.why }, nowMs)
         : outageOf(task, of, fault.why, nowMs);
     const hasPatience = nowMs - outage.sinceMs - (task.outage?.inLineMs ?? 0) < patienceMs;
     const isWaitedFor = hasPatience && (askedMsOf(task, error, fault) ?? 0) <= patienceMs;
-    return { isRetried: isTurn || isWaitedFor, isPoison: false, fault, outage };
+    // Whoever has no patience for faults has met none: no call was made.
+    const isUntried = wait !== undefined && (wait.isTurn || patienceMs === 0);
+    return { isRetried: isUntried || isWaitedFor, isPoison: false, fault, outage };
   }
   // Of an irreversible call whose outcome is open, only the recovery table decides, or whoever named the error as final.
   const isFinal =
