@@ -48,6 +48,7 @@ const orderOf = (version: number) =>
   defineWorkflow({
     name: 'order',
     version,
+    ...(version > 1 && { upcast: { 1: {} } }),
     input: z.object({ of: z.string(), cents: z.number() }),
     belief: z.object({ cents: z.number(), receipts: z.array(z.string()), word: z.string() }),
     output: z.object({ receipts: z.array(z.string()), word: z.string() }),
