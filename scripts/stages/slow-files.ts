@@ -127,6 +127,7 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     seconds: 7,
     why: 'Calls that wait for their turn, for as long as providers ask.',
   },
+  'libs/testkit/src/reset.test.ts': { seconds: 9, why: 'Whole runs of parents and children, each of them twice.' },
   'libs/testkit/src/schedules.test.ts': { seconds: 9, why: 'Days of schedules in worlds whose clock is moved on.' },
   'libs/testkit/src/secret-policy.test.ts': {
     seconds: 7,

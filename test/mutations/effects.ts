@@ -18,6 +18,7 @@ const OVERLAPPING_TEST = 'libs/testkit/src/overlapping-calls.test.ts';
 const ATTEMPT_FAILURE = 'libs/engine/runtime/src/lease/attempt-failure.ts';
 const ATTEMPT_FAILURE_TEST = 'libs/engine/runtime/src/lease/attempt-failure.test.ts';
 const TAKEOVER_TEST = 'libs/engine/runtime/src/run/takeover.test.ts';
+const RESET_TEST = 'libs/testkit/src/reset.test.ts';
 const PATIENCE_TEST = 'libs/testkit/src/patience.test.ts';
 const REQUEST_KEY_TEST = 'libs/author/effects/src/request-key.test.ts';
 const RETRY_AFTER = 'libs/model/core/src/retry-after.ts';
@@ -26,6 +27,41 @@ const RETRY = 'libs/engine/runtime/src/kernel/retry.ts';
 const RETRY_TEST = 'libs/engine/runtime/src/kernel/retry.test.ts';
 
 export const EFFECTS_MUTATIONS: Mutations = {
+  'reset-calls-again': {
+    file: JOURNALED_CALL,
+    edits: [['if (kept !== undefined) return kept.response;', '']],
+    caughtBy: RESET_TEST,
+    test: 'begins again at a checkpoint',
+    breaks: 'A reset that keeps what was done makes no recorded call again.',
+  },
+  'reset-of-a-reset-forgets': {
+    file: 'libs/engine/runtime/src/worker/leased-reads.ts',
+    edits: [["before: fork.effects === 'replay' ?", "before: fork.effects !== 'live' ?"]],
+    caughtBy: RESET_TEST,
+    test: 'keeps, when it is reset again',
+    breaks: 'What a reset had not come to is kept by the next one.',
+  },
+  'discarded-outcome-answers': {
+    file: 'libs/engine/runtime/src/history/replay.ts',
+    edits: [["row.status !== 'failed' && !this.#discarded.has(row.key)", "row.status !== 'failed'"]],
+    caughtBy: RESET_TEST,
+    test: 'makes a call again whose outcome is discarded',
+    breaks: 'An outcome that was discarded answers nothing.',
+  },
+  'reset-undoes-everything': {
+    file: UNDONE_THINGS,
+    edits: [['(after === undefined || isAfter(item, after))', '(after === undefined || isAfter(item, after) || true)']],
+    caughtBy: RESET_TEST,
+    test: 'is undone from the checkpoint on',
+    breaks: 'A reset undoes what came after its checkpoint, and nothing before.',
+  },
+  'form-without-defaults': {
+    file: 'libs/engine/runtime/src/inbox/approvals.ts',
+    edits: [['useDefaults: true', 'useDefaults: false']],
+    caughtBy: 'libs/testkit/src/approvals.test.ts',
+    test: 'is answered with others by a job',
+    breaks: "What an answer leaves out is the form's default.",
+  },
   'no-patience': {
     file: ATTEMPT_FAILURE,
     edits: [['patienceMs > 0 || wait !== undefined', 'false']],

@@ -18,6 +18,26 @@ const RECOVERY_TEST = 'libs/model/core/src/recovery.test.ts';
 const RECOVERY = 'libs/model/core/src/recovery.ts';
 
 export const FOLD_MUTATIONS: Mutations = {
+  'reset-during-a-call': {
+    file: CONTINUING,
+    edits: [['effects.some(mayStillAct)) !== undefined', 'effects.some(mayStillAct)) === null']],
+    caughtBy: CONTINUING_TEST,
+    breaks: 'A workflow is not reset while a call of it may still act.',
+  },
+  'amended-while-it-is-read': {
+    file: FOLD_INBOX,
+    edits: [["lease !== null || status === 'compensating' ? undefined", "status === 'compensating' ? undefined"]],
+    caughtBy: CONTINUING_TEST,
+    breaks: 'A signal that a step may be reading is neither amended nor discarded.',
+  },
+  'discarded-signal-takes-the-place': {
+    file: FOLD_INBOX,
+    edits: [
+      ['  return { ...stream, ...matchSignals(frontier, signals) };', '  return { ...stream, frontier, signals };'],
+    ],
+    caughtBy: CONTINUING_TEST,
+    breaks: 'A task whose signal was discarded gets the next one that came.',
+  },
   'passing-fault-in-the-row': {
     file: FOLD_HOLDER,
     edits: [['  if (outage !== undefined) return {', '  if (code === undefined) return {']],

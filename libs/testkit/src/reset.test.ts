@@ -16,9 +16,14 @@ const pay = defineEffect({
   response: z.object({ receipt: z.string() }),
   call: async () => ({ receipt: `r${++receipts}` }),
   probe: async () => ({ status: 'not-done' }),
-  compensate: async ({ receipt }) => void undone.push(receipt),
+  compensate: async ({ receipt }) => {
+    await undoing;
+    undone.push(receipt);
+  },
 });
 let receipts = 0;
+/** What a compensation waits for. */
+let undoing: Promise<void> | undefined;
 /** Whether the last step fails for good. */
 let isBroken = false;
 /** Where the first step waits until the test releases it. */
@@ -39,64 +44,69 @@ const part = defineWorkflow({
 });
 
 /** Pays, waits for a word, pays again by the belief, and has a part done by a child. */
-const order = defineWorkflow({
-  name: 'order',
-  version: 1,
-  input: z.object({ of: z.string(), cents: z.number() }),
-  belief: z.object({ cents: z.number(), receipts: z.array(z.string()), word: z.string() }),
-  output: z.object({ receipts: z.array(z.string()), word: z.string() }),
-  tasks: { first: z.object({}), hear: z.object({}), second: z.object({}), join: z.object({}), end: z.object({}) },
-  flow: { first: ['hear'], hear: ['second'], second: ['join'], join: ['end'], end: [] },
-  starts: ['first'],
-  signals: { word: z.string() },
-  effects: [pay],
-  children: { part },
-  begin: ({ cents }) => ({ belief: { cents, receipts: [], word: '' }, next: [task('first', {})] }),
-  steps: {
-    first: {
-      retry: { attempts: 1 },
-      run: async (ctx) => {
-        gate?.reached();
-        await gate?.open;
-        const { receipt } = await ctx.effect(pay, { of: `${ctx.input.of} 1`, cents: ctx.input.cents });
-        return { belief: (b) => ({ ...b, receipts: [receipt] }), next: [task('hear', {}, { when: signal('word') })] };
+const orderOf = (version: number) =>
+  defineWorkflow({
+    name: 'order',
+    version,
+    ...(version > 1 && { upcast: { 1: {} } }),
+    input: z.object({ of: z.string(), cents: z.number() }),
+    belief: z.object({ cents: z.number(), receipts: z.array(z.string()), word: z.string() }),
+    output: z.object({ receipts: z.array(z.string()), word: z.string() }),
+    tasks: { first: z.object({}), hear: z.object({}), second: z.object({}), join: z.object({}), end: z.object({}) },
+    flow: { first: ['hear'], hear: ['second'], second: ['join'], join: ['end'], end: [] },
+    starts: ['first'],
+    signals: { word: z.string() },
+    effects: [pay],
+    children: { part },
+    begin: ({ cents }) => ({ belief: { cents, receipts: [], word: '' }, next: [task('first', {})] }),
+    steps: {
+      first: {
+        retry: { attempts: 1 },
+        run: async (ctx) => {
+          gate?.reached();
+          await gate?.open;
+          const { receipt } = await ctx.effect(pay, { of: `${ctx.input.of} 1`, cents: ctx.input.cents });
+          return { belief: (b) => ({ ...b, receipts: [receipt] }), next: [task('hear', {}, { when: signal('word') })] };
+        },
+      },
+      hear: ({ cause }) => ({
+        belief: (b) => ({ ...b, word: cause?.kind === 'signal' ? cause.value : '' }),
+        next: [task('second', {})],
+      }),
+      second: async (ctx) => {
+        const { receipt } = await ctx.effect(pay, { of: `${ctx.input.of} 2`, cents: ctx.belief.cents });
+        return {
+          belief: (b) => ({ ...b, receipts: [...b.receipts, receipt] }),
+          next: [task('join', {}, { when: child('part', { of: `${ctx.input.of} part` }) })],
+        };
+      },
+      join: ({ cause }) => {
+        const receipt = cause?.kind === 'child' && cause.outcome === 'completed' ? cause.output.receipt : 'none';
+        return { belief: (b) => ({ ...b, receipts: [...b.receipts, receipt] }), next: [task('end', {})] };
+      },
+      end: {
+        retry: { attempts: 1 },
+        run: ({ belief: { receipts: all, word } }) => {
+          if (isBroken) throw new Error('a bug');
+          return { done: { receipts: [...all], word } };
+        },
       },
     },
-    hear: ({ cause }) => ({
-      belief: (b) => ({ ...b, word: cause?.kind === 'signal' ? cause.value : '' }),
-      next: [task('second', {})],
-    }),
-    second: async (ctx) => {
-      const { receipt } = await ctx.effect(pay, { of: `${ctx.input.of} 2`, cents: ctx.belief.cents });
-      return {
-        belief: (b) => ({ ...b, receipts: [...b.receipts, receipt] }),
-        next: [task('join', {}, { when: child('part', { of: `${ctx.input.of} part` }) })],
-      };
-    },
-    join: ({ cause }) => {
-      const receipt = cause?.kind === 'child' && cause.outcome === 'completed' ? cause.output.receipt : 'none';
-      return { belief: (b) => ({ ...b, receipts: [...b.receipts, receipt] }), next: [task('end', {})] };
-    },
-    end: {
-      retry: { attempts: 1 },
-      run: ({ belief: { receipts: all, word } }) => {
-        if (isBroken) throw new Error('a bug');
-        return { done: { receipts: [...all], word } };
-      },
-    },
-  },
-});
+  });
+
+const order = orderOf(1);
+const newer = orderOf(2);
 
 let world: TestWorld;
 beforeAll(async () => {
-  world = await testWorld({ workflows: [order, part] });
+  world = await testWorld({ workflows: [order, newer, part] });
 });
 afterAll(() => world.close());
 
 let ids = 0;
 const reset = (of: string, options: Partial<ResetOptions>) =>
   world.client.reset(of, {
-    ...{ id: `reset ${++ids}`, by: 'ana', why: 'a test', effects: 'keep', definitions: [order, part] },
+    ...{ id: `reset ${++ids}`, by: 'ana', why: 'a test', effects: 'keep', definitions: [order, newer, part] },
     ...options,
   });
 const start = async (id: string) => {
@@ -289,6 +299,55 @@ describe('a workflow that runs', () => {
     world.stub(pay, () => ({ receipt: 'again' }));
     await reset('r3', { at: 0 });
     await eventually(async () => expect(await statusOf('r3~2')).toBe('parked effect-done-before'));
+  });
+
+  it('is not reset while it is undone, and afterwards only to its opening', async () => {
+    const hold = Promise.withResolvers<void>();
+    undoing = hold.promise;
+    await start('r4');
+    await eventually(async () => expect((await row('r4')).sequence).toBe(1));
+    await world.client.cancel('r4', { by: 'ana', why: 'x' });
+    await eventually(async () => expect((await row('r4')).status).toBe('compensating'));
+    await expect(reset('r4', { at: 0 })).rejects.toMatchObject({ code: 'workflow-compensating' });
+    hold.resolve();
+    undoing = undefined;
+    await eventually(async () => expect((await row('r4')).status).toBe('compensated'));
+    await expect(reset('r4', { at: 1 })).rejects.toMatchObject({ code: 'reset-of-compensated' });
+    await reset('r4', { at: 0 });
+    await hear('r4');
+    await resultOf('r4');
+    expect(calls('r4')).toEqual(['r4 1', 'r4 1', 'r4 2', 'r4 part']);
+  });
+
+  it('has its running child ended, and is not reset to where a task waits for one', async () => {
+    world.stub(pay, ({ of }: { of: string }) => (of === 'r5 part' ? new Promise(() => {}) : { receipt: `s ${of}` }));
+    await start('r5');
+    await hear('r5');
+    await eventually(() => expect(calls('r5')).toContain('r5 part'));
+    await expect(reset('r5', { at: 3 })).rejects.toMatchObject({ code: 'fork-of-parent' });
+    const done = await reset('r5', { at: 2 });
+    expect(done.children).toEqual([{ workflow: 'r5~3.0', status: 'open', becomes: 'cancelled' }]);
+    world.stub(pay, ({ of }: { of: string }) => ({ receipt: `t ${of}` }));
+    expect(await resultOf('r5')).toMatchObject({ receipts: ['s r5 1', 's r5 2', 't r5 part'] });
+    const ended = async () => `${(await row('r5~3.0')).status} ${(await row('r5~3.0')).reason}`;
+    await eventually(async () =>
+      expect(['open cancelling', 'parked effect-unknown', 'failed parent-closed']).toContain(await ended()),
+    );
+  });
+
+  it('that is a fork, or to run with another version, is reset as any other', async () => {
+    await completed('f1');
+    const fork = await world.client.fork('f1', { at: 1, effects: 'live', by: 'ana', id: 'f2' });
+    await hear('f2');
+    await resultOf(fork.workflow);
+    await reset('f2', { at: 'last', version: 2 }).catch((error: unknown) =>
+      expect(error).toMatchObject({ code: 'fork-nothing-left' }),
+    );
+    await reset('f2', { at: 1, version: 2 });
+    await resultOf('f2');
+    expect(await row('f2~2')).toMatchObject({ version: 2, pinned: true, fork: { workflow: 'f2', sequence: 1 } });
+    const replay = await world.client.fork('f1', { at: 1, effects: 'replay', by: 'ana', id: 'f3' });
+    await expect(reset(replay.workflow, { at: 0 })).rejects.toMatchObject({ code: 'reset-of-replay' });
   });
 });
 

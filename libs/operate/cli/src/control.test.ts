@@ -139,6 +139,14 @@ it('lists the signals that no step has read, also after the end', async () => {
   await json('signal', 'deaf', 'go', '--key', 'k1');
   await json('signal', 'deaf', 'go', '--key', 'k2');
   await expect.poll(() => json('signals', 'deaf')).toMatchObject({ signals: [{ name: 'go' }, { name: 'go' }] });
+  await json('signal', 'deaf', 'go', '--key', 'k3');
+  const amended = await json('signals', 'amend', 'deaf', 'signal:k2', '--value', '{"a":1}', ...say);
+  expect(amended).toMatchObject({ signal: 'signal:k2', changed: true });
+  expect((await call('signals', 'discard', 'deaf', 'signal:k1', ...say)).out).toBe('signal:k1 of deaf is discarded.\n');
+  expect((await call('signals', 'discard', 'deaf', 'signal:k9', ...say)).err).toContain(
+    'has no unread signal signal:k9',
+  );
+  await expect.poll(() => json('signals', 'deaf')).toMatchObject({ signals: [{}, { event: 'signal:k3' }] });
   // Its task is gone with what was for it; what no task awaited stays.
   await json('terminate', 'deaf', ...say);
   await expect.poll(async () => (await json('show', 'deaf')).status).toBe('failed');
@@ -251,4 +259,33 @@ it.each([
     for (const line of lines) expect(line.replaceAll('\u001b[K', '').length).toBeLessThanOrEqual(columns);
   }
   await held.host.client.queues.resume({ definition: '<b>hostile</b>', tenant: null }, { by: 'ana', why: 'done' });
+});
+
+it('resets one run, or many', async () => {
+  const say = ['--by', 'ana', '--why', 'a test'];
+  await (await held.host.client.start(quick, {}, { id: 'again' })).result();
+  const to = ['--at', '0', '--effects', 'keep'];
+  const planned = await json('reset', 'again', ...to, '--dry-run', ...say);
+  expect(planned).toMatchObject({ workflow: 'again', run: 'again~2', created: false, call_count: 0 });
+  expect((await call('reset', 'again', ...to, '--dry-run', ...say)).out).toContain(
+    'again would be superseded by again~2',
+  );
+  expect((await call('reset', 'again', ...to, ...say)).out).toContain('again is superseded by again~2');
+  expect(await json('show', 'again')).toMatchObject({ status: 'completed', continued_as: 'again~2' });
+  expect((await call('show', 'again')).out).toContain('It was reset: again~2 supersedes it');
+  expect(await json('show', 'again~2')).toMatchObject({
+    continues: 'again',
+    fork: { workflow: 'again', effects: 'keep' },
+  });
+  const many = ['jobs', 'start', 'reset', '--definition', 'quick', '--text', 'again', ...to];
+  await expect.poll(async () => (await json('show', 'again~2')).status).toBe('completed');
+  const { resets } = await json(...many, '--dry-run');
+  expect(resets).toMatchObject([
+    { workflow: 'again~2', run: 'again~3' },
+    { workflow: 'again', code: 'workflow-reset' },
+  ]);
+  expect((await call(...many, '--dry-run')).out).toContain('from #0 on as again~3; calls: none');
+  expect((await call('jobs', 'start', 'reset', '--definition', 'quick', '--dry-run')).err).toContain('Give --effects');
+  const job = await json('approve', '--definition', 'quick', '--approvals', '--name', 'none', ...say);
+  expect(await json('jobs', 'show', job.job)).toMatchObject({ act: 'answer', by: 'ana' });
 });

@@ -114,7 +114,7 @@ describe('a fork', () => {
     );
     const refused = async (...args: string[]) => (await call('fork', ...args)).err;
     expect(await refused('base', '--at', '3')).toContain(
-      'no task was pending at checkpoint 3. Fork it at an earlier one.',
+      'no task was pending at checkpoint 3. Choose an earlier one.',
     );
     expect(await refused('base', '--at', '1', '--version', '7')).toContain('v7 must be known here');
     expect(await refused('base', '--at', '1', '--with', 'nowhere.json')).toContain('there is no such file');

@@ -65,20 +65,8 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
       return null;
     case 'SignalDiscarded':
       return discard(stream, event.control.signal);
-    case 'WorkflowReset': {
-      const isCalling = stream.tasks.some(({ effects }) =>
-        effects.some((one) => outcomeIsOpen(one) && one.kind !== 'pure' && one.spend === undefined),
-      );
-      if (isCalling || stream.status === 'compensating' || stream.compensates !== null || stream.shadow)
-        return 'not-asked';
-      if (!goOn(stream, event.control.as)) return 'not-asked';
-      reopen(stream);
-      stream.ruling = null;
-      stream.lease = null;
-      stream.status = 'completed';
-      stream.reason = 'superseded';
-      return null;
-    }
+    case 'WorkflowReset':
+      return supersede(stream, event.control.as);
     case 'TimerFired':
       if (stream.deadline !== undefined && stream.deadline.timer === event.control.timer) {
         stream.deadline = undefined;
@@ -145,6 +133,21 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
       return null;
     }
   }
+}
+
+/** Nobody may still be making a call of it. */
+function supersede(stream: NaiveStream, as: string): Outcome {
+  const isCalling = stream.tasks.some(({ effects }) =>
+    effects.some((one) => outcomeIsOpen(one) && one.kind !== 'pure' && one.spend === undefined),
+  );
+  if (isCalling || stream.status === 'compensating' || stream.compensates !== null || stream.shadow) return 'not-asked';
+  if (!goOn(stream, as)) return 'not-asked';
+  reopen(stream);
+  stream.ruling = null;
+  stream.lease = null;
+  stream.status = 'completed';
+  stream.reason = 'superseded';
+  return null;
 }
 
 /** What a task has got that no holder can be working on. */

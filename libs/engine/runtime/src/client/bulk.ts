@@ -121,28 +121,12 @@ function refuseSystems({ definition = '' }: BulkInput['filter']): void {
 }
 
 /**
- * As the strictest policy leaves it of the definitions that the filter names, or of all that are known where it names none, and of the
+ * Holds to the strictest policy of the definitions that the filter names, or of all that are known where it names none, and of the
  * deployment: the job is stored before it is known whom it finds.
  */
-function guardedSignal(
-  { signal, filter }: Pick<BulkInput, 'signal' | 'filter'>,
-  definitions: readonly Definition[],
-  ports: SecretPorts,
-): BulkInput['signal'] {
-  if (signal === null) return null;
-  const meant = definitions.filter(({ name }) => filter.definition === undefined || name === filter.definition);
-  return { ...signal, value: guardOf(BULK_DEFINITION, [{}, ...meant], ports).take('signal', 'signal', signal.value) };
-}
-
-/** What a person answers is held to the same. */
-function guardedAnswer(
-  { answer, filter }: Pick<BulkInput, 'answer' | 'filter'>,
-  definitions: readonly Definition[],
-  ports: SecretPorts,
-): BulkInput['answer'] {
-  if (answer === undefined) return undefined;
-  const meant = definitions.filter(({ name }) => filter.definition === undefined || name === filter.definition);
-  return guardOf(BULK_DEFINITION, [{}, ...meant], ports).take('decision', 'answer', answer);
+function guardOfMeant({ definition }: BulkInput['filter'], definitions: readonly Definition[], ports: SecretPorts) {
+  const meant = definitions.filter(({ name }) => definition === undefined || name === definition);
+  return guardOf(BULK_DEFINITION, [{}, ...meant], ports);
 }
 
 /** Digits of the digest of a tenant's name: enough to keep tenants apart. */
@@ -192,8 +176,9 @@ export class Bulk {
     checkMeant(input.filter, everything);
     // What the job says to workflows is held to the policy with its input.
     const { by, filter } = input;
-    const signal = guardedSignal(input, definitions, this.#ports);
-    const answer = guardedAnswer(input, definitions, this.#ports);
+    const meant = guardOfMeant(filter, definitions, this.#ports);
+    const signal = input.signal && { ...input.signal, value: meant.take('signal', 'signal', input.signal.value) };
+    const answer = input.answer && meant.take('decision', 'answer', input.answer);
     guardOf(BULK_DEFINITION, [], this.#ports).names('job', { id, by, filter, signal: signal?.name ?? null });
     // Bounds the job's own filter, so that it never finds workflows that open later, however long it runs.
     const begunAtMs = this.#clock.nowMs();

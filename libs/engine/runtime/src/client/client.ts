@@ -226,11 +226,15 @@ export class Client {
    * what `fork` throws, `InvalidError` (`step-unknown`, `effect-unknown`, `reset-of-replay`, `reset-of-kept`, `reset-of-compensated`),
    * `ConflictError` (`workflow-reset`: somebody else did, and is named; `effect-open`, `workflow-compensating`, `workflow-cancelling`).
    */
-  async reset(workflow: string, options: ResetOptions): Promise<ResetDone> {
+  async reset(
+    workflow: string,
+    options: Omit<ResetOptions, 'id'> & Partial<Pick<ResetOptions, 'id'>>,
+  ): Promise<ResetDone> {
     refuseSealed('belief', options.belief);
     refuseSealed('input', options.input);
     const { clock } = this.#options.ports;
-    return whileUnavailable(clock, this.#closing.signal, () => this.#resets.reset(workflow, options));
+    const request = { id: this.#inbox.uuid(), ...options };
+    return whileUnavailable(clock, this.#closing.signal, () => this.#resets.reset(workflow, request));
   }
 
   /** Checks that an existing workflow of this id is the same fork. Its opening is in the log, and the check waits until rows show it. */

@@ -103,7 +103,7 @@ async function compared(reads: Reads, { row, origin }: Found): Promise<ComparedW
     output: status !== 'completed' || result === null ? undefined : decodePayload('WorkflowCompleted', result).output,
     own: { checkpointCount: sequence, tokens, costMicros },
     shared: await sharedTotals(reads, origin),
-    effects: { calledCount: fork?.effects === 'replay' ? 0 : rows.length, replayedCount },
+    effects: { calledCount: fork?.effects === 'replay' ? 0 : rows.length - replayedCount, replayedCount },
     tookMs: row.updatedAtMs - row.openedAtMs,
   };
 }

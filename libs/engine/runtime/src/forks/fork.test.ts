@@ -188,7 +188,7 @@ describe('what can’t be forked', () => {
     ['base', 7, 'sequence-unknown', 'has checkpoints 1 to 6 (0 is its opening), and none with sequence 7'],
     ['base', -1, 'sequence-unknown', 'a whole number from 0'],
     ['base', 1.5, 'sequence-unknown', 'a whole number from 0'],
-    ['base', 6, 'fork-nothing-left', 'no task was pending at checkpoint 6. Fork it at an earlier one.'],
+    ['base', 6, 'fork-nothing-left', 'no task was pending at checkpoint 6. Choose an earlier one.'],
   ])('%s at %s: %s', async (of, at, code, message) => {
     await world.worker([order]);
     await ended(order);

@@ -164,12 +164,13 @@ export async function drawUpContent(
 export async function admitted(
   ports: ForkDependencies['ports'],
   { state }: PastWorkflow,
-  options: Pick<ForkOptions, 'effects' | 'belief' | 'admit'>,
+  options: Pick<ForkOptions, 'effects' | 'belief' | 'input' | 'admit'>,
 ): Promise<void> {
-  const { effects, belief, admit } = options;
+  const { effects, belief, input, admit } = options;
   if (effects !== 'live' || admit === undefined) return;
+  const other = belief !== undefined ? 'belief' : input !== undefined ? 'input' : undefined;
   const why =
-    belief === undefined ? await answeredBefore(ports, state.workflow, state.head.sequence) : 'it has another belief';
+    other === undefined ? await answeredBefore(ports, state.workflow, state.head.sequence) : `it has another ${other}`;
   if (why !== undefined) admit(why);
 }
 

@@ -106,8 +106,9 @@ export class Decisions {
     // It awaits keys only where they are needed, so that the first of two concurrent answers stays first.
     const known = isDone && haveSecrets(effects) ? await sealedEffects(effects, this.#options.ports, state) : effects;
     const guard = this.#inbox.guard(row);
-    const recorded = decision.response ?? (isDone ? await this.#recordedBefore(row, question) : undefined);
-    const given = isDone ? { response: responseFor(state, question, { ...decision, response: recorded }, known) } : {};
+    const isLeft = isDone && decision.response === undefined;
+    const answered = isLeft ? { ...decision, response: await this.#recordedBefore(row, question) } : decision;
+    const given = isDone ? { response: responseFor(state, question, answered, known) } : {};
     const payload = guard.content('decision', 'decision', { why: decision.why, ...given });
     const { response } = payload.value as { readonly response?: Json };
     const { digest } = this.#options.ports;

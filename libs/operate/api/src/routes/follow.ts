@@ -85,7 +85,7 @@ export const followWorkflow = streamRoute({
   path: '/v1/workflows/{workflow}/events',
   summary: 'Follow a workflow',
   description:
-    "All accepted events from position `from` on, each once and in order; an event's id is its position. A client that reconnects with `Last-Event-ID` (or `from`) continues after that event, whatever has happened meanwhile to the connection or to the server. An event is sent once every other answer shows what it changed. A client that reads too slowly is disconnected, and may reconnect. Ends with `end` when the workflow has ended or continues as a new run (its last event, `WorkflowCompleted`, then has `continued` in its control, the workflow to follow next); 204 then says that nothing more will come.",
+    "All accepted events from position `from` on, each once and in order; an event's id is its position. A client that reconnects with `Last-Event-ID` (or `from`) continues after that event, whatever has happened meanwhile to the connection or to the server. An event is sent once every other answer shows what it changed. A client that reads too slowly is disconnected, and may reconnect. Ends with `end` when the workflow has ended or continues as a new run (its last event, `WorkflowCompleted` or `WorkflowReset`, then has `continued` or `as` in its control, the workflow to follow next); 204 then says that nothing more will come.",
   right: 'read',
   problems: ['workflow-unknown', 'streams-too-many', 'object-archived', 'store-rebuilding'],
   params: workflowParams,

@@ -121,6 +121,8 @@ async function plannedResets(
     const options = {
       ...resetOfJob(reset),
       ...resetBy(principal, backend),
+      // Nothing is decided by a plan.
+      admit: undefined,
       why: 'a plan',
       isExact: true,
       dryRun: true,
@@ -152,6 +154,8 @@ export const startJob = route({
     'filter-missing',
     'signal-invalid',
     'signal-reserved',
+    'answer-invalid',
+    'reset-invalid',
     'workflow-differs',
     'tenant-unknown',
     'tenant-invalid',

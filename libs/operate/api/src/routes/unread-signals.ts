@@ -64,7 +64,7 @@ export const amendSignal = route({
   description:
     'It keeps its place, and the history keeps both values. Checked as a signal is. One that a step has read, or may be reading, is refused: pause the workflow first.',
   right: 'operate',
-  problems: [...problems, 'signal-unfit'],
+  problems: [...problems, 'signal-unknown', 'signal-unfit', 'signals-full'],
   params: signalParams,
   body: z.strictObject({ value: givenJson, ...byWhy }).meta({ id: 'AmendSignal' }),
   answers: { 200: changed },

@@ -223,6 +223,7 @@ export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal,
   addBudget(kit);
   mcpCommands(kit).mcp.action(work.does(() => import('../commands/mcp.ts'), 'mcp'));
   addFork(kit);
+  addDeclared(kit, 'reset');
   addDeclaredGroup(
     kit,
     'schedule',
