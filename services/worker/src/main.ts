@@ -13,6 +13,7 @@ import {
   openCluster,
   runService,
   warningLine,
+  warnOfUnprobed,
   watchSpotNotice,
 } from '@tidemark/host';
 
@@ -20,6 +21,7 @@ await runService('worker', async ({ leave, answerProbes }) => {
   const config = configFromEnv(process.env);
   await answerProbes(config.healthListen);
   const definitions = await loadDefinitions(config.workflowModules, process.cwd());
+  warnOfUnprobed();
   const onError = failureReporter();
   // A worker that left by a notice is restarted on the same machine, which will end: it stays, unready, and takes no work.
   const onNotice = (source: string): void =>

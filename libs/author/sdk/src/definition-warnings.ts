@@ -1,6 +1,6 @@
 /** Owns the warnings of a definition: what works, but has a consequence that its author should know before it runs. */
 
-import type { EffectDefinition } from '@tidemark/runtime';
+import { type EffectDefinition, unprobedWords } from '@tidemark/runtime';
 import type { AnySpec } from './definition-checks.ts';
 import type { DefinitionWarning } from './problem.ts';
 import { settingsOf } from './step.ts';
@@ -17,12 +17,7 @@ export function warningsOf(spec: AnySpec): readonly DefinitionWarning[] {
 /** Effects whose unclear outcome no program can settle. */
 function unsettled(effect: EffectDefinition): readonly DefinitionWarning[] {
   if (effect.kind !== 'irreversible' || effect.probe !== undefined) return [];
-  const what = `Effect ${effect.operation} is irreversible and has no probe: when a worker dies during the call, or before the checkpoint after its own, nothing can tell whether it took place`;
-  const message =
-    effect.compensateUnknown === undefined
-      ? `${what}, and the workflow waits for a person to decide. Add probe, or make the call idempotent by its key.`
-      : `${what}, and the whole workflow is compensated. Add probe, or make the call idempotent by its key.`;
-  return [{ code: 'effect-without-probe', subject: effect.operation, message }];
+  return [{ code: 'effect-without-probe', subject: effect.operation, message: unprobedWords(effect) }];
 }
 
 /** Effects that a workflow with compensation can't compensate. */

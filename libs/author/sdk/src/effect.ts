@@ -12,6 +12,7 @@ import {
   DEFAULT_RETRY,
   type EffectContext,
   type EffectDefinition,
+  noteUnprobed,
   PendingResult,
   type ProbeResult,
   type RetryOptions,
@@ -157,6 +158,8 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
     confirm: confirmation(spec.confirm),
   };
   refuseProblems('effect-invalid', `Effect ${operation}`, effectSpecProblems(spec, settings));
+  if (kind === 'irreversible' && probe === undefined)
+    noteUnprobed({ operation, compensateUnknown: compensateUnknown as never }, stackOf(defineEffect));
   const parseResponse = parser(spec.response, {
     code: 'effect-response-invalid',
     what: `response of effect ${operation}`,
@@ -187,6 +190,13 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
     ...(compensate && { compensate: undo(compensate, spec.keyFormat) }),
     ...(compensateUnknown && { compensateUnknown: undo(compensateUnknown, spec.keyFormat) }),
   };
+}
+
+/** The stack of whoever called it. */
+function stackOf(callee: (...args: never[]) => unknown): string {
+  const at: { stack?: string } = {};
+  Error.captureStackTrace(at, callee);
+  return at.stack ?? '';
 }
 
 /** What undoes an effect sends the key of the undo, in the form in which the effect sends its own: their receiver is the same. */

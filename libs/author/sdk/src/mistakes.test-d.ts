@@ -421,7 +421,11 @@ export const tools = {
   says: tool({ description: 'Says.', input: z.object({ word: z.string() }), run: ({ word }) => word }),
 };
 // @ts-expect-error the effect asks for cents, and no request makes them
-export const wrongTool = tool({ description: 'Credits.', input: z.object({ orderId: z.string() }), effect: issueCredit });
+export const wrongTool = tool({
+  description: 'Credits.',
+  input: z.object({ orderId: z.string() }),
+  effect: issueCredit,
+});
 export const wrongToolRequest = tool({
   description: 'Credits.',
   input: order,

@@ -73,8 +73,9 @@ export interface ToolOutcome {
 }
 
 /** Types the tool's functions by its input. */
-export const tool = <Input extends Schema, Request extends Schema = Schema>(options: ToolOptions<Input, Request>): Tool =>
-  options as unknown as Tool;
+export const tool = <Input extends Schema, Request extends Schema = Schema>(
+  options: ToolOptions<Input, Request>,
+): Tool => options as unknown as Tool;
 
 export type Tools = Readonly<Record<string, Tool>>;
 

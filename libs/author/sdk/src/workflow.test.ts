@@ -1,5 +1,6 @@
 import { type InvalidError, type Json, taskId, workflowId } from '@tidemark/core';
 import type { StepContext } from '@tidemark/runtime';
+import { unlistedWarnings } from '@tidemark/runtime';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineEffect } from './effect.ts';
@@ -178,6 +179,18 @@ describe('a definition', () => {
     expect(warning).toMatchObject({ code: 'effect-without-probe', subject: 'payments.credit' });
     expect(warning?.message).toContain('waits for a person');
     expect(define({ effects: [{ ...issueCredit, kind: 'idempotent' }] }).warnings).toEqual([]);
+  });
+
+  it('names the line of such an effect, also of one that no definition lists', () => {
+    const request = z.object({});
+    const wire = defineEffect({
+      ...{ operation: 'bank.wire', kind: 'irreversible', request, response: request },
+      call: () => ({}),
+    });
+    const line = /^Effect bank\.wire \(\/.*\/workflow\.test\.ts:\d+\) is irreversible and has no probe: /;
+    expect(define({ effects: [wire] }).warnings[0]?.message).toMatch(line);
+    expect(unlistedWarnings([define({})])).toContainEqual(expect.stringMatching(line));
+    expect(unlistedWarnings([define({ effects: [wire] })]).filter((text) => line.test(text))).toEqual([]);
   });
 });
 

@@ -22,13 +22,14 @@ import { type AnySpec, checkSpec } from './definition-checks.ts';
 import { warningsOf } from './definition-warnings.ts';
 import { type DispatchSpec, dispatchDefinition } from './dispatch-spec.ts';
 import { freeze, freezeAll } from './freeze.ts';
-import { kindOf, parser } from './parse.ts';
+import { type Border, invalid, kindOf, parser } from './parse.ts';
 import { refuseProblems } from './problem.ts';
 import type { Flow } from './reach.ts';
 import { retryProblems } from './retry.ts';
 import type { Schema, Schemas } from './schema.ts';
 import { hasSecrets } from './secret.ts';
 import { type AnyStep, checkTasks, compensation, runStep, settingsOf } from './step.ts';
+import { unknownFields } from './unknown-fields.ts';
 import { upcasters } from './upcast.ts';
 import type {
   ChildDefinitions,
@@ -107,11 +108,11 @@ function build(spec: CheckedSpec): Workflow {
     ...(spec.recovery !== undefined && { recovery: spec.recovery }),
     ...(Object.keys(spec.models ?? {}).length > 0 && { agent: true }),
     steps: new Map(Object.keys(spec.steps).map((name) => [name, stepDefinition(name, parts)])),
-    parseInput: parser(spec.input, {
-      code: 'input-invalid',
-      what: `${title}, input`,
-      remedy: 'Fix what is given to start the workflow.',
-    }),
+    parseInput: parser(spec.input, inputBorder(title)),
+    refuseUnknown: (input) => {
+      const problems = unknownFields(spec.input, input);
+      if (problems.length > 0) throw invalid(inputBorder(title), problems);
+    },
     parseBelief: parts.beliefParser('belief', 'Fix what returns it, or the belief schema.'),
     parseOutput: parser(spec.output, {
       code: 'output-invalid',
@@ -144,6 +145,12 @@ function build(spec: CheckedSpec): Workflow {
     hasSecrets: schemasOf(spec).some(hasSecrets) || effects.some((effect) => effect.hasSecrets === true),
   };
 }
+
+const inputBorder = (title: string): Border => ({
+  code: 'input-invalid',
+  what: `${title}, input`,
+  remedy: 'Fix what is given to start the workflow.',
+});
 
 function stepDefinition(name: string, parts: Parts): StepDefinition {
   const { spec, title } = parts;

@@ -19,7 +19,7 @@ export { COMPACTOR_BYTES_PER_S, type CompactorRole, Host, type HostOptions, type
 export { type FolderKeys, folderKeysFromEnv, type Keys } from './keys.ts';
 export { leaveWhenIdle } from './leave-idle.ts';
 export { type HostRole, liveTraces } from './live-traces.ts';
-export { loadDefinitions, loadPools } from './load-definitions.ts';
+export { loadDefinitions, loadPools, warnOfUnprobed } from './load-definitions.ts';
 export { failureReporter, type LogLevel, logLine, warningLine } from './log.ts';
 export { embedderIn, installedEmbedder, ownEmbedderFolder } from './memory-index.ts';
 export { inClusterApi, keepDeletionCost } from './pod-deletion-cost.ts';

@@ -5,8 +5,9 @@ import { setSourceMapsSupport } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ConfigError, messageOf } from '@tidemark/core';
-import type { Definition, Pool } from '@tidemark/runtime';
+import { type Definition, type Pool, unlistedWarnings } from '@tidemark/runtime';
 import type { PoolConfig } from './config.ts';
+import { warningLine } from './log.ts';
 
 const modulesOf = new WeakMap<Definition, string>();
 
@@ -47,6 +48,11 @@ export async function loadDefinitions(modules: readonly string[], cwd: string): 
   return [...byName.values()].flatMap((versions) =>
     versions.map((entry) => entry.definition).sort((a, b) => b.version - a.version),
   );
+}
+
+/** Logs which effects nobody can ask about, of those that loaded modules define. */
+export function warnOfUnprobed(): void {
+  for (const message of unlistedWarnings([])) warningLine('effect-without-probe', message);
 }
 
 const MODULE = /\.[cm]?[jt]s$/;

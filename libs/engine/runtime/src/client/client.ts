@@ -159,6 +159,7 @@ export class Client {
     input: NoInfer<Input>,
     options: StartOptions = {},
   ): Promise<Run<Output>> {
+    definition.refuseUnknown?.(input);
     const { clock, prng } = this.#options.ports;
     const id = options.id ?? uuidv7(clock.nowMs(), prng.bytes(10));
     const run = await this.#begin(definition as Definition, input, checkedStart({ ...options, id }), options);

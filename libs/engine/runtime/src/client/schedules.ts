@@ -211,6 +211,7 @@ const OTHER_SLOT_MS = Date.UTC(2033, 4, 18, 3, 33, 20, 1);
  * alike.
  */
 function checkSlotField(definition: Definition, spec: ScheduleSpec): void {
+  definition.refuseUnknown?.(spec.input);
   const [one, other] = [0, OTHER_SLOT_MS].map((atMs) => canonicalJson(definition.parseInput(inputAt(spec, atMs))));
   if (spec.slotField === null || one !== other) return;
   const message = `slotField: the input of ${definition.name} has no field '${spec.slotField.slice(0, 100)}'. Name one that it has, or leave it out.`;

@@ -424,6 +424,8 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly signals?: ReadonlyMap<string, SignalForm> | undefined;
   /** Absent: its steps call no model with a bundle, and it has no phases. */
   readonly context?: ContextDefinition | undefined;
+  /** Throws `InvalidError` for fields of a caller's input that its schema would drop. Absent: any are taken. */
+  readonly refuseUnknown?: ((input: unknown) => void) | undefined;
   readonly parseInput: Parse;
   readonly parseBelief: Parse;
   readonly parseOutput: Parse;

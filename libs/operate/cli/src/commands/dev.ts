@@ -9,7 +9,7 @@ import type { Workflow } from '@tidemark/client';
 import { ConfigError, FencedError, isoTime, messageOf } from '@tidemark/core';
 import { watchSource } from '@tidemark/host';
 import { EXIT } from '@tidemark/host/exit-codes';
-import type { ModelChunk } from '@tidemark/runtime';
+import { type ModelChunk, unlistedWarnings } from '@tidemark/runtime';
 import { readDefinitions } from '../definitions.ts';
 import { outlivedReporter } from '../failures.ts';
 import { type Change, recordOf, resumed } from '../follow/change.ts';
@@ -73,6 +73,7 @@ export async function dev(session: Session, options: RunningOptions['dev']): Pro
       parked: parked.map(({ workflow, reason }) => ({ workflow, reason })),
     });
     for (const card of cards) for (const warning of card.warnings) reportWarning(session, card.name, warning);
+    for (const warning of unlistedWarnings(definitions)) reportWarning(session, 'effects', warning);
     const waiting = parked.map((row) => waitingWords(row, options.state));
     terminal.note(readyWords(session, target, cards, { openCount: open.length, api: api.url }, waiting));
     const unfinished = new Map(open.map(({ workflow, definition }) => [workflow, definition]));

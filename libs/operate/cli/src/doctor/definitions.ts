@@ -2,7 +2,7 @@
 
 import { messageOf } from '@tidemark/core';
 import { exitCodeOf } from '@tidemark/host/exit-codes';
-import type { Definition } from '@tidemark/runtime';
+import { type Definition, unlistedWarnings } from '@tidemark/runtime';
 import type { DefinitionWarning } from '@tidemark/sdk';
 import { isWorkflow, readDefinitions } from '../definitions.ts';
 import { counted } from '../text/units.ts';
@@ -35,9 +35,13 @@ export async function checkDefinitions(named: readonly string[], cwd: string): P
   try {
     const definitions = (await readDefinitions(named, cwd)).filter(isWorkflow);
     const locate = await definitionPlaces(named, cwd);
-    const found = definitions.flatMap(({ name, warnings, context }) =>
-      [...warnings, ...sharedBundles(context)].map((warning) => foundAt({ definition: name, ...warning }, locate)),
-    );
+    const unlisted = unlistedWarnings(definitions);
+    const found = [
+      ...definitions.flatMap(({ name, warnings, context }) =>
+        [...warnings, ...sharedBundles(context)].map((warning) => foundAt({ definition: name, ...warning }, locate)),
+      ),
+      ...unlisted.map((message) => ({ line: message, json: { code: 'effect-without-probe', message } })),
+    ];
     const count = counted(definitions.length, 'workflow');
     if (found.length === 0) return { findings: [ok('Advice', `${count}, without a warning`)], locate };
     const remedy = 'Change what each names, or leave it as it is if that is meant.';
