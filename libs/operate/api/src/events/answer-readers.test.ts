@@ -18,11 +18,11 @@ beforeEach(() => {
   number = 0;
 });
 
-type Given = Partial<CallDelta>;
+type Given = Partial<Omit<CallDelta, 'epoch' | 'call'> & { readonly epoch: number; readonly call: string }>;
 const chunkOf = ({ kind = 'text', ...given }: Given): ModelChunk => ({
   workflow: 'w' as never,
   task: '0.0' as never,
-  delta: { kind, call: 'a', attempt: 5, index: 0, epoch: 1, number: ++number, ...given } as CallDelta,
+  delta: { kind, call: 'a', attempt: 5, index: 0, epoch: 1, number: ++number, ...given } as unknown as CallDelta,
 });
 const reset = (given: Given = {}): void => pieces.take(chunkOf({ kind: 'reset', ...given }));
 const say = (index: number, text: string, given: Given = {}): void => pieces.take(chunkOf({ index, text, ...given }));
