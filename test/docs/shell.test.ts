@@ -22,6 +22,7 @@ const NOT_RUN: Readonly<Record<string, readonly [count: number, why: string]>> =
   'docs/retention.md': [1, 'a bucket; libs/operate/cli/src/archive.test.ts'],
   'docs/tutorial.md': [1, 'the clone itself, and what is installed into it'],
   'docs/upgrade.md': [2, 'a cluster; test/integration/upgrade.cluster.test.ts, `npm run upgrade`'],
+  'examples/chat/README.md': [1, 'processes that stay; test/console/chat.test.ts runs them'],
   'examples/content-pipeline/README.md': [1, 'the example itself; libs/author/files/src/*.test.ts'],
   'examples/researcher/README.md': [2, 'a model key; without one test/e2e/researcher.test.ts'],
 };

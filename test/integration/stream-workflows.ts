@@ -20,7 +20,7 @@ const model: Model = {
   ...quiet,
   timeoutMs: 300_000,
   answer: async ({ messages }, { onDelta }) => {
-    const [{ text: file = '' } = {}] = messages[0]!.content as { text?: string }[];
+    const [{ text: file = '' } = {}] = messages[0]!.content as readonly { readonly text?: string }[];
     let text = '';
     for (let word = 1; !(await isThere(file)); word++) {
       const said = `${process.pid}:${word} `;

@@ -70,10 +70,11 @@ describeServers('an answer followed through two coordinators', ['kafka', 'redis'
     })();
     return { items, done, wordsOf: (pid: number) => wordsOf(items, pid) };
   };
+  /** Some may come in one piece. */
   const wordsOf = (items: readonly Item[], pid: number): readonly string[] =>
-    items.flatMap((item) =>
-      item.name === 'delta' && item.data.text?.startsWith(`${pid}:`) === true ? [item.data.text] : [],
-    );
+    items
+      .flatMap((item) => (item.name === 'delta' ? (item.data.text?.match(/\S+ /g) ?? []) : []))
+      .filter((word) => word.startsWith(`${pid}:`));
   const countsTo = (words: readonly string[], pid: number): void =>
     expect(words).toEqual(words.map((_, at) => `${pid}:${at + 1} `));
   const hasWords = ({ wordsOf: of }: ReturnType<typeof reading>, pid: number, count: number): Promise<unknown> =>

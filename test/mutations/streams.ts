@@ -88,9 +88,18 @@ export const STREAMS_MUTATIONS: Mutations = {
   },
   'ended-call-speaks': {
     file: CHUNK,
-    edits: [['if (!isOver) for (', 'for (']],
+    edits: [
+      ['if (!over.signal.aborted) gathered.add(delta);', 'gathered.add(delta);'],
+      ['pending === undefined || this.#over.aborted', 'pending === undefined'],
+    ],
     caughtBy: CHUNK_TEST,
     breaks: 'A call that was given up says nothing more.',
+  },
+  'last-words-stay-unsaid': {
+    file: CHUNK,
+    edits: [['        gathered.flush();\n', '']],
+    caughtBy: CHUNK_TEST,
+    breaks: 'All that a call has said is sent when it ends.',
   },
   'kept-of-open-calls-goes': {
     file: CHUNK,

@@ -15,6 +15,8 @@ import type { RedisHintsOptions } from './redis-hints.ts';
 const WATCH_MESSAGES_IN_FLIGHT_MAX = 4_096;
 /** Workflows whose kept messages this process knows the sizes of, at most. */
 const WATCH_SIZES_MAX_COUNT = 10_000;
+/** Time that subscribers have to read the last messages that were kept of a workflow, in milliseconds. */
+const WATCH_RELEASED_MS = 5_000;
 /** Pause before a read that failed is repeated, in milliseconds. */
 const WATCH_READ_PAUSE_MS = 500;
 
@@ -48,6 +50,12 @@ class RedisWatch implements WatchBus {
     this.#bus.publish(channel, '', (first) =>
       first.xadd(channel, 'MAXLEN', '=', count, '*', 'm', message).pexpire(channel, WATCH_KEPT_MS),
     );
+  }
+
+  release(workflow: WorkflowId): void {
+    this.#sizes.delete(workflow);
+    const channel = this.#channel(workflow);
+    this.#bus.publish(channel, '', (first) => first.pexpire(channel, WATCH_RELEASED_MS));
   }
 
   async subscribe(workflow: WorkflowId, listener: (message: string) => void): Promise<() => Promise<void>> {

@@ -27,6 +27,7 @@ export function createMemoryWatch(nowMs: () => number = () => performance.now())
       if (keeping !== 'none') kept.add(workflow, message);
       for (const listener of watched.get(workflow) ?? []) deliver(workflow, listener, message);
     },
+    release: (workflow) => kept.drop(workflow),
     async subscribe(workflow, listener) {
       const own: Listener = (message) => listener(message);
       const listeners = watched.get(workflow) ?? new Set<Listener>();

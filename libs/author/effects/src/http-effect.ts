@@ -22,7 +22,7 @@ import { echoOf } from './http-echo.ts';
 import { readExcerpt, readWhole, send } from './http-exchange.ts';
 import { type HttpOutcome, outcomeError, outcomeOf } from './http-outcome.ts';
 import { type HttpRequest, type ReadyRequest, ready } from './http-request.ts';
-import { type KeyFormat, keyHeaderValue, sentKey } from './key-header.ts';
+import { headerKey, type KeyFormat, keyHeaderValue } from './key-header.ts';
 import { REASON_MAX_CHARS } from './limits.ts';
 import { question } from './question.ts';
 import { finalWhenRefused } from './refused-error.ts';
@@ -112,7 +112,7 @@ export function httpEffect<Request extends Schema, Response extends Schema>(
       probe: async (
         key: string,
         { signal, request }: { readonly signal: AbortSignal; readonly request: Parsed<Request> },
-      ) => probe.judge(await question(() => exchange.ask(() => probe.send(sentKey(key), request), signal))),
+      ) => probe.judge(await question(() => exchange.ask(() => probe.send(headerKey(key), request), signal))),
     }),
     ...(compensate && {
       compensate: async (response: Parsed<Response>, context: EffectContext) => {

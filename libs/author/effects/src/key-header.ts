@@ -10,11 +10,11 @@
 export type KeyFormat = 'plain' | 'structured' | 'digest';
 
 /** The key as a header can hold it: percent-encodes everything but visible ASCII, and `%`, `"` and `\`. */
-export const sentKey = (key: string): string =>
+export const headerKey = (key: string): string =>
   key.replaceAll(/[^!#-$&-[\]-~]/gu, (char) =>
     [...new TextEncoder().encode(char)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
   );
 
 /** The header's value. */
 export const keyHeaderValue = (key: string, format: KeyFormat): string =>
-  format === 'structured' ? `"${sentKey(key)}"` : sentKey(key);
+  format === 'structured' ? `"${headerKey(key)}"` : headerKey(key);

@@ -172,7 +172,7 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
     ...(heartbeatTimeoutMs !== undefined && { heartbeatTimeoutMs }),
     ...(probeFences !== undefined && { probeFences }),
     ...(afterSilence !== undefined && { afterSilence }),
-    ...((spec.key ?? spec.keyFormat) !== undefined && { sentKey: sentKey(spec) }),
+    ...((spec.key ?? spec.keyFormat) !== undefined && { sentKey: keyMaker(spec) }),
     ...((spec.limits ?? spec.receiver) !== undefined && { scopesOf: scopesOf(spec) }),
     request: spec.request,
     response: spec.response,
@@ -213,7 +213,7 @@ const undo =
 const digestOf = (key: string): string => sha256Digest.sha256(key).slice(0, DIGEST_KEY_CHARS);
 
 /** Throws `InvalidError` (`effect-key-invalid`) for a key that names nothing: it would make all calls one. */
-function sentKey({
+function keyMaker({
   operation,
   key: keyOf,
   keyFormat,

@@ -85,7 +85,7 @@ export interface HintBus {
  * all workflows where they are kept in the memory of a process.
  */
 export const WATCH_KEPT_MS = 5 * 60_000;
-export const WATCH_KEPT_MAX_BYTES = 2 * 1_024 * 1_024;
+export const WATCH_KEPT_MAX_BYTES = 512 * 1_024;
 export const WATCH_KEPT_IN_MEMORY_MAX_BYTES = 64 * 1_024 * 1_024;
 
 /** Whether a message is for those alone who watch now, is kept for those who come later, or replaces what was kept before. */
@@ -94,6 +94,8 @@ export type Keeping = 'none' | 'more' | 'anew';
 export interface WatchBus {
   /** Never throws, never waits; drops the message when the server is unreachable. At most 64 KB of text. */
   publish(workflow: WorkflowId, message: string, keeping: Keeping): void;
+  /** Nobody who comes later needs what is kept of the workflow: it goes, at once or within seconds. As `publish`. */
+  release(workflow: WorkflowId): void;
   /**
    * Delivers the kept messages, the oldest of which may be gone, and then what comes. The kept ones of a publisher arrive in their order;
    * others may be lost with a server. Returns a function that ends the subscription.

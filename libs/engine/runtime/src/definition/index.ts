@@ -40,7 +40,14 @@ export { checkedDispatch } from './dispatch.ts';
 export { causeOf, type Fault, faultOf } from './faults.ts';
 export { ERROR_TEXT_MAX_CHARS, STAGED_DELAY_DEFAULT_MS, STAGED_STEPS_DEFAULT_COUNT } from './limits.ts';
 export type { Model, ModelAnswer, ModelDelta, ModelPrompt, ModelRequest, Usage } from './model.ts';
-export { type CallDelta, CallPieces, type CallStream, type ModelChunk, ProgressGate } from './model-chunk.ts';
+export {
+  type CallDelta,
+  CallPieces,
+  type CallStream,
+  type ModelChunk,
+  type PieceSink,
+  ProgressGate,
+} from './model-chunk.ts';
 export { asIs, OWN_DEFINITION, ownStep, unchangedUpcasters } from './own-definition.ts';
 export {
   definitionOfShadow,

@@ -2,16 +2,24 @@
 
 import type { EffectKey, Epoch, TaskId } from '@tidemark/core';
 import type { Keeping } from '@tidemark/ports';
+import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, expect, it } from 'vitest';
-import { type CallDelta, CallPieces } from './model-chunk.ts';
+import { type CallDelta, CallPieces, PIECE_PERIOD_MS } from './model-chunk.ts';
 
 const [A, B] = ['a' as EffectKey, 'b' as EffectKey];
 const TASK = '0.0' as TaskId;
 let sent: (CallDelta & { readonly keeping: Keeping })[];
 let pieces: CallPieces;
+let clock: SimulatedClock;
+let releasedCount: number;
 beforeEach(() => {
   sent = [];
-  pieces = new CallPieces(3 as Epoch, (_task, delta, keeping) => sent.push({ ...delta, keeping }));
+  releasedCount = 0;
+  clock = new SimulatedClock();
+  pieces = new CallPieces(3 as Epoch, clock, {
+    send: (_task, delta, keeping) => sent.push({ ...delta, keeping }),
+    release: () => void releasedCount++,
+  });
 });
 
 it('an attempt begins with a reset, and each piece says which it is', () => {
@@ -29,7 +37,9 @@ it('what is kept of before goes when nobody is in the middle of an answer, and n
   first.end();
   first.end();
   pieces.begin(TASK, A, 9).end();
+  expect(releasedCount).toBe(0);
   second.end();
+  expect(releasedCount).toBe(1);
   pieces.begin(TASK, B, 10);
   expect(sent.map(({ keeping }) => keeping)).toEqual(['anew', 'more', 'more', 'anew']);
 });
@@ -42,4 +52,20 @@ it('a call that has ended says nothing more, and a large piece comes in several'
   stream.onDelta({ kind: 'text', text: 'ghost' });
   expect(sent.map(({ text }) => text?.length)).toEqual([undefined, 16_384, 16_384, 7_232]);
   expect(sent.at(-1)!.index).toBe(3);
+});
+
+it('words that come in short order come together, in time, and before what is of another kind', async () => {
+  const stream = pieces.begin(TASK, A, 7);
+  const say = (kind: 'text' | 'reasoning', text: string): void => stream.onDelta({ kind, text });
+  const said = (): readonly (string | undefined)[] => sent.slice(1).map(({ text }) => text);
+  for (const text of ['a', 'b', 'c']) say('text', text);
+  expect(said()).toEqual(['a']);
+  await clock.run(PIECE_PERIOD_MS);
+  expect(said()).toEqual(['a', 'bc']);
+  say('reasoning', 'd');
+  say('text', 'e');
+  expect(said()).toEqual(['a', 'bc', 'd']);
+  say('text', 'f');
+  stream.end();
+  expect(said()).toEqual(['a', 'bc', 'd', 'ef']);
 });

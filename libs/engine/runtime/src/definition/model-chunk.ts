@@ -1,7 +1,7 @@
 /** Owns what is sent to those who watch a workflow while a step runs. Nothing of it is in the log. */
 
 import type { EffectKey, Epoch, TaskId, WorkflowId } from '@tidemark/core';
-import type { Keeping } from '@tidemark/ports';
+import type { Clock, Keeping } from '@tidemark/ports';
 import type { Progress } from './definition.ts';
 import type { ModelDelta, ModelToolCall } from './model.ts';
 
@@ -12,8 +12,9 @@ import type { ModelDelta, ModelToolCall } from './model.ts';
 export const PROGRESS_PERIOD_MS = 100;
 export const PROGRESS_TEXT_MAX_CHARS = 500;
 export const PROGRESS_TASKS_MAX_COUNT = 1_000;
-/** Most characters of one piece of a streamed call. */
+/** Most characters of one piece of a streamed call; and shortest time between two of one call, in milliseconds. */
 const PIECE_MAX_CHARS = 16_384;
+export const PIECE_PERIOD_MS = 50;
 
 /** The progress of a step. */
 export type ProgressDelta = Progress & { readonly kind: 'progress'; readonly step: string };
@@ -53,40 +54,91 @@ export interface CallStream {
   readonly end: () => void;
 }
 
-/** Numbers the pieces of the streamed calls under one lease. */
+export interface PieceSink {
+  send(task: TaskId, delta: CallDelta, keeping: Keeping): void;
+  /** No call is open any more. */
+  release(): void;
+}
+
+/** Numbers the pieces of the streamed calls under one lease, and gathers what comes in short order. */
 export class CallPieces {
   readonly #epoch: Epoch;
-  readonly #report: (task: TaskId, delta: CallDelta, keeping: Keeping) => void;
+  readonly #clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
+  readonly #sink: PieceSink;
   #number = 0;
   #openCount = 0;
 
-  constructor(epoch: Epoch, report: (task: TaskId, delta: CallDelta, keeping: Keeping) => void) {
+  constructor(epoch: Epoch, clock: Pick<Clock, 'monotonicMs' | 'sleep'>, sink: PieceSink) {
     this.#epoch = epoch;
-    this.#report = report;
+    this.#clock = clock;
+    this.#sink = sink;
   }
 
   begin(task: TaskId, call: EffectKey, attempt: number): CallStream {
-    let [index, isOver] = [0, false];
-    const report = (piece: Pick<CallDelta, 'kind' | 'text' | 'toolCall'>, keeping: Keeping): void => {
+    let index = 0;
+    const send = (piece: Said, keeping: Keeping): void => {
       const place = { call, attempt, index: index++, epoch: this.#epoch, number: ++this.#number };
-      this.#report(task, { ...piece, ...place }, keeping);
+      this.#sink.send(task, { ...piece, ...place }, keeping);
     };
     // Those who come later need nothing of before when no other call is open.
-    report({ kind: 'reset' }, this.#openCount++ === 0 ? 'anew' : 'more');
+    send({ kind: 'reset' }, this.#openCount++ === 0 ? 'anew' : 'more');
+    const over = new AbortController();
+    const gathered = new GatheredPieces(this.#clock, over.signal, (piece) => send(piece, 'more'));
     return {
       onDelta: (delta) => {
-        if (!isOver) for (const piece of piecesOf(delta)) report(piece, 'more');
+        if (!over.signal.aborted) gathered.add(delta);
       },
       end: () => {
-        if (!isOver) this.#openCount--;
-        isOver = true;
+        if (over.signal.aborted) return;
+        gathered.flush();
+        over.abort();
+        if (--this.#openCount === 0) this.#sink.release();
       },
     };
   }
 }
 
+type Said = Pick<CallDelta, 'kind' | 'text' | 'toolCall'>;
+
+/** Joins words of one kind that come within `PIECE_PERIOD_MS` of each other. */
+class GatheredPieces {
+  readonly #clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
+  readonly #over: AbortSignal;
+  readonly #send: (piece: Said) => void;
+  #pending: { readonly kind: 'text' | 'reasoning'; text: string } | undefined;
+  #sentMs = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Pick<Clock, 'monotonicMs' | 'sleep'>, over: AbortSignal, send: (piece: Said) => void) {
+    this.#clock = clock;
+    this.#over = over;
+    this.#send = send;
+  }
+
+  add(delta: ModelDelta): void {
+    if (delta.kind !== this.#pending?.kind) this.flush();
+    if (delta.kind === 'tool-call') {
+      for (const piece of piecesOf(delta)) this.#send(piece);
+    } else if (this.#pending !== undefined) {
+      this.#pending.text += delta.text;
+    } else {
+      this.#pending = { kind: delta.kind, text: delta.text };
+      const waitMs = this.#sentMs + PIECE_PERIOD_MS - this.#clock.monotonicMs();
+      if (waitMs <= 0) this.flush();
+      else void this.#clock.sleep(waitMs, this.#over).then(() => this.flush());
+    }
+  }
+
+  flush(): void {
+    const pending = this.#pending;
+    if (pending === undefined || this.#over.aborted) return;
+    this.#pending = undefined;
+    this.#sentMs = this.#clock.monotonicMs();
+    for (const piece of piecesOf(pending)) this.#send(piece);
+  }
+}
+
 /** In pieces of bounded size; a tool call that is too large for one comes with the recorded answer alone. */
-function* piecesOf(delta: ModelDelta): Generator<Pick<CallDelta, 'kind' | 'text' | 'toolCall'>> {
+function* piecesOf(delta: ModelDelta): Generator<Said> {
   const { kind } = delta;
   if (delta.kind === 'tool-call') {
     if (JSON.stringify(delta.call).length <= PIECE_MAX_CHARS) yield { kind, toolCall: delta.call };

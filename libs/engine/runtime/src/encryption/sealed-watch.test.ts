@@ -21,6 +21,7 @@ const wire: WatchBus = {
     sent.push(message);
     for (const listener of listeners) listener(message);
   },
+  release: () => {},
   subscribe: async (_, listener) => {
     listeners.push(listener);
     return async () => {};

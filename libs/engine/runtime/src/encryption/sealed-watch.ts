@@ -35,6 +35,10 @@ export class SealedWatch implements WatchBus {
     else this.#send(workflow, { message, keeping }, key);
   }
 
+  release(workflow: WorkflowId): void {
+    void (this.#waiting.get(workflow) ?? Promise.resolve()).then(() => this.#inner.release(workflow));
+  }
+
   #sendLater(workflow: WorkflowId, before: Promise<void>, sending: Sending): void {
     const sent = before
       .then(() => this.#keys.inUse(workflow))

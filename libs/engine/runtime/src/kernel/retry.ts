@@ -2,23 +2,6 @@
 
 import { RETRY_AFTER_MAX_MS } from '@tidemark/core';
 
-/** Delay before attempt n + 1: `min(firstDelayMs * factor ** (n - 1), maxDelayMs)`, of which up to `jitter` is random. */
-export interface RetryPolicy {
-  /** Attempts in all that may fail, the first included, by faults that don't pass by themselves; 1: no retry. */
-  readonly attempts: number;
-  /** How long faults that pass by themselves are waited out, from the first in a row; absent or 0: they count as attempts. */
-  readonly patienceMs?: number | undefined;
-  readonly firstDelayMs: number;
-  readonly factor: number;
-  readonly maxDelayMs: number;
-  /** Share of the delay that is random, 0..1. */
-  readonly jitter: number;
-  /** Codes of errors (or their names, where they have no code) and statuses after which there is no further attempt. */
-  readonly nonRetryable: readonly string[];
-  /** The same for faults that pass by themselves, besides those that are known to (see faults.ts). */
-  readonly passing?: readonly string[] | undefined;
-}
-
 /** How steps, effects and models are retried unless their definition says otherwise. */
 export const DEFAULT_RETRY: RetryPolicy = {
   attempts: 5,
@@ -56,6 +39,11 @@ export interface RetryOptions {
   /** The same for faults that pass by themselves, besides those that are known to: `['500']`. */
   readonly passing?: readonly string[] | undefined;
 }
+
+type Filled = { readonly [K in keyof RetryOptions]-?: NonNullable<RetryOptions[K]> };
+
+/** The options with their defaults. Absent: nothing is waited out (`patienceMs`), and no fault passes beside those that are known to. */
+export type RetryPolicy = Omit<Filled, 'patienceMs' | 'passing'> & Pick<RetryOptions, 'patienceMs' | 'passing'>;
 
 /** The base, overridden by the options. */
 export function retryPolicy(options: RetryOptions | undefined, base: RetryPolicy): RetryPolicy {

@@ -35,7 +35,7 @@ import {
   type ScheduleHost,
   scheduleDefinition,
 } from '../control/index.ts';
-import { CallPieces, type Definition, type ModelChunk, ProgressGate } from '../definition/index.ts';
+import { CallPieces, type Definition, type ModelChunk, type PieceSink, ProgressGate } from '../definition/index.ts';
 import { type CallEffect, callEffect, Drain } from '../effects/index.ts';
 import { checkSecrets, ownerOf, withSealedFields, withSecrets } from '../encryption/index.ts';
 import { Applied, definitionFor, routesOf, StreamContent } from '../history/index.ts';
@@ -330,7 +330,7 @@ export class Worker {
       this.#options.onDelta?.(reported);
       ports.watch?.publish(state.workflow, JSON.stringify(reported), keeping);
     };
-    const pieces = new CallPieces(stream.confirmed.epoch, report);
+    const pieces = this.#pieces(stream, report);
     runner = new WorkflowRunner({
       ports,
       definition,
@@ -372,6 +372,11 @@ export class Worker {
         new FencedError('parked', `Workflow ${state.workflow} waits for a person: ${stream.confirmed.reason}.`),
       );
     }
+  }
+
+  #pieces({ confirmed: { workflow, epoch } }: LeasedStream, send: PieceSink['send']): CallPieces {
+    const { clock, watch } = this.#options.ports;
+    return new CallPieces(epoch, clock, { send, release: () => watch?.release(workflow) });
   }
 
   /** Whether it is claimed: it has to be runnable, and may have to run elsewhere. Throws as `#lease` does. */

@@ -18,11 +18,11 @@ beforeEach(() => {
   number = 0;
 });
 
-type Given = Partial<CallDelta>;
+type Given = Partial<Omit<CallDelta, 'epoch' | 'call'> & { readonly epoch: number; readonly call: string }>;
 const chunkOf = ({ kind = 'text', ...given }: Given): ModelChunk => ({
   workflow: 'w' as never,
   task: '0.0' as never,
-  delta: { kind, call: 'a', attempt: 5, index: 0, epoch: 1, number: ++number, ...given } as CallDelta,
+  delta: { kind, call: 'a', attempt: 5, index: 0, epoch: 1, number: ++number, ...given } as unknown as CallDelta,
 });
 const reset = (given: Given = {}): void => pieces.take(chunkOf({ kind: 'reset', ...given }));
 const say = (index: number, text: string, given: Given = {}): void => pieces.take(chunkOf({ index, text, ...given }));
@@ -121,16 +121,16 @@ it('a reader that was slow and reads again gets the rest, in order', async () =>
   reader(slow);
   reset();
   const text = 'x'.repeat(10_000);
-  for (let index = 1; index <= 100; index++) say(index, text);
+  for (let index = 1; index <= 40; index++) say(index, text);
   expect(slow.written.length).toBeLessThan(30);
   await expect
     .poll(() => {
       slow.read();
       return slow.written.length;
     })
-    .toBe(101);
+    .toBe(41);
   expect([...slow.text.matchAll(/"index":(\d+)/g)].map(([, index]) => Number(index))).toEqual(
-    Array.from({ length: 101 }, (_, at) => at),
+    Array.from({ length: 41 }, (_, at) => at),
   );
 });
 
