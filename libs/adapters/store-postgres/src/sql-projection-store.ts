@@ -66,7 +66,7 @@ export interface SqlProjectionStoreOptions {
 export class SqlProjectionStore extends SqlMemories implements RowStore {
   readonly kind: RowStore['kind'];
   readonly #options: SqlProjectionStoreOptions;
-  /** The first range that this process owns; it writes its sums under it. */
+  /** The first range that this process owns: the process writes its sums under that range. */
   #shard: number | undefined;
 
   constructor(options: SqlProjectionStoreOptions) {

@@ -11,7 +11,7 @@ import { type Ports, Reconcilers } from '../kernel/index.ts';
 import type { Inbox } from '../lease/index.ts';
 import { SharedRoom, sharedWantIn } from './model-budgets.ts';
 
-/** Workflows that are parked for lack of budget: in one page, pages that one poll reads (newest first), and how many resume at once. */
+/** Parked workflows in one page; pages that one poll reads, the newest first; and how many workflows resume at once. */
 const BUDGET_PAUSED_PAGE_COUNT = 500;
 const BUDGET_PAUSED_PAGES_MAX = 20;
 const BUDGET_RESUMES_AT_ONCE = 16;

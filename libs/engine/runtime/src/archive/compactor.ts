@@ -63,7 +63,7 @@ export interface CompactorPolicy {
   readonly segmentWaitMs?: number;
   /** Pause between two passes, in milliseconds. */
   readonly periodMs?: number;
-  /** For tenants without a policy of their own. */
+  /** The policy of tenants that have none of their own. */
   readonly retention?: RetentionPolicy;
 }
 

@@ -46,7 +46,7 @@ export class SegmentOrphans {
     this.#searchedMs.set(partition, nowMs);
   }
 
-  /** Removes objects that begin where a segment does that the caller has just verified. */
+  /** Removes the other objects that begin at the same offset as this segment, which the caller has just verified. */
   async beside({ partition, from, object }: KnownManifest): Promise<void> {
     for (const { name } of await this.#listed(partition, segmentPrefix(partition, from))) {
       if (name !== object) await this.#options.archive.warm.remove(name);

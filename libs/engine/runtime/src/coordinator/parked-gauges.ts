@@ -3,7 +3,7 @@
 import type { ProjectionStore, Telemetry } from '@tidemark/ports';
 import { PARKED_REASONS_MAX, PARKED_REASONS_READ_MAX } from './limits.ts';
 
-/** Counts all further reasons. */
+/** The reason under which all further reasons are counted. */
 const OTHERS = 'other';
 
 export class ParkedGauges {

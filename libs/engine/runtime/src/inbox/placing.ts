@@ -18,7 +18,7 @@ import { PLACE_BATCH_MAX } from './limits.ts';
 
 /** The pool of partitions doubles up to this size. */
 const PARTITIONS_MAX = 4_096;
-/** In a pool that can't grow, this share of its partitions, and at most so many, is reserved for tenants that have few. */
+/** In a pool that can't grow, this share of the partitions is reserved for tenants that have few; and the most that are reserved. */
 const RESERVED_PARTITIONS_SHARE = 1 / 16;
 const RESERVED_PARTITIONS_MAX = 64;
 /** Delay after which a start that was refused for lack of room may be retried, in milliseconds. */

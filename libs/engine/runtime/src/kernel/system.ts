@@ -65,6 +65,6 @@ export const sha256Digest: Digest = {
 
 export const digestOf = (digest: Digest, value: Json): Sha256 => digest.sha256(canonicalJson(value));
 
-/** The name's place from 0 to 1, the same everywhere: it is in every share above that. */
+/** A number from 0 to 1 for the name, the same in every process. A share includes the names whose number is below it. */
 export const placeOf = (name: string, digest: Digest): number =>
   Number.parseInt(digest.sha256(name).slice(0, 8), 16) / 2 ** 32;

@@ -19,7 +19,7 @@ export async function lostTail(
   log: Pick<EventLog, 'bounds'>,
   rows: Pick<ProjectionStore, 'positions'>,
 ): Promise<LostTail | undefined> {
-  // In this order, because both may advance meanwhile.
+  // Rows are read first: if both advance in between, the log's end is the later one.
   const positions = await rows.positions();
   const bounds = await log.bounds();
   for (const [partition, next] of positions) {

@@ -99,7 +99,7 @@ export class RowsRebuild {
   #folding: Folding | undefined;
   /** Partitions whose history was recalled and is not readable yet. */
   readonly #recalled = new Map<Partition, RecalledHistory>();
-  /** Where the segments end that the new rows know, before their content is folded. */
+  /** Where the segments end that are recorded in the new rows, whose content may not be folded yet. */
   readonly #archivedTo = new Map<Partition, Offset>();
   /** Rows of archived history are omitted, rather than written and dropped again. */
   #omits = true;

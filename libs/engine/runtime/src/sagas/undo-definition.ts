@@ -41,7 +41,7 @@ import {
 } from './compensation-items.ts';
 import { missingUndo, stepUndoOperation, type UndoEffects, undoEffects, undoOperation } from './undo-effects.ts';
 
-/** Items that one plan adds to an undo; and uncompensated items that the undo lists. */
+/** Most items that one plan adds to an undo; and most uncompensated items that the undo lists. */
 const UNDO_PAGE_COUNT = 200;
 const UNCOMPENSATED_MAX_COUNT = 1_000;
 
