@@ -114,18 +114,18 @@ function undoLines({ view, waits }: Found, options: ShowOptions, title: string, 
 
 function endingLines(found: Found, options: ShowOptions, style: Style): readonly string[] {
   const { view } = found;
-  if (view.continued_as === undefined) return ownEndingLines(found, options, style, nowMs);
+  if (view.continued_as === undefined) return ownEndingLines(found, options, style);
   const next = view.continued_as;
   const reports = printable(showCommand(next, options));
   if (view.reason === 'continued') {
     return section('Continued', [`${INDENT}It continues as ${printable(next)}; ${reports} shows how that is.`], style);
   }
   const words = [`${INDENT}It was reset: ${printable(next)} supersedes it; ${reports} shows how that is.`];
-  const own = view.reason === 'superseded' ? [] : ownEndingLines(found, options, style, nowMs);
+  const own = view.reason === 'superseded' ? [] : ownEndingLines(found, options, style);
   return [...section('Superseded', words, style), ...(own.length > 0 ? ['', ...own] : [])];
 }
 
-function ownEndingLines(found: Found, options: ShowOptions, style: Style, nowMs: number): readonly string[] {
+function ownEndingLines(found: Found, options: ShowOptions, style: Style): readonly string[] {
   const { view } = found;
   switch (view.status) {
     case 'compensating':
