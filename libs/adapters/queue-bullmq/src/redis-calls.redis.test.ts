@@ -98,6 +98,25 @@ describeServers('redis calls', ['redis'], ({ redis: url }) => {
     }
   });
 
+  test('what is declared is kept until the next call may be made, and what is not no longer than its trouble', async () => {
+    const prefix = freshRedisPrefix();
+    const limiter = openRedisCalls({ url, prefix, nowMs: () => 0 });
+    const redis = new Redis(url);
+    try {
+      const [weekly, free] = [
+        [{ key: 'weekly', rate: { count: 1, perMs: 7 * 86_400_000 } }],
+        [{ key: 'free', isAsked: true }],
+      ];
+      await limiter.ask(askedBy('a', weekly));
+      await limiter.end(askedBy('b', free), '', { kind: 'fault', why: '429', isLimited: true, askedMs: 1_000 });
+      const hours = async (key: string) => Math.round((await redis.pttl(`${prefix}:calls:figures:${key}`)) / 3_600_000);
+      expect([await hours('weekly'), await hours('free')]).toEqual([168, 0]);
+    } finally {
+      redis.disconnect();
+      await limiter.close();
+    }
+  });
+
   test('while the server is away calls pass, and only the first waits for it', async () => {
     const limiter = openRedisCalls({ url: 'redis://127.0.0.1:1', prefix: 'away' });
     try {

@@ -18,7 +18,7 @@ const TROUBLED_READ_MS = 1_000;
 /** Time for which a call counts as under way after its process was last seen, and the period at which processes say so. */
 const RUNNING_TTL_MS = 30_000;
 const RENEW_MS = 10_000;
-/** What is known of a scope is forgotten after this without a call, in milliseconds. */
+/** What is known of a declared scope is forgotten after this without a call, in milliseconds, or when its next call may be made. */
 const KEPT_MS = 90_000_000;
 
 const calls = script(new URL('./lua/call-limits.lua', import.meta.url));

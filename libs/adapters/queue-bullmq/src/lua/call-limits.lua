@@ -53,8 +53,11 @@ local function save(scope)
     fields[#fields + 1] = string.format('%.17g', scope[name])
   end
   redis.call('HSET', scope.figures, unpack(fields))
+  -- What nobody declared is kept for as long as it is in trouble; what is declared, at least until its next call may be made.
+  local kept = isDeclared(scope.asked) and rules.keptMs or 2 * rules.troubleMs
+  kept = math.ceil(math.max(kept, scope.tat - now + 1000))
   for _, key in ipairs({ scope.figures, scope.turns, scope.places, scope.running }) do
-    redis.call('PEXPIRE', key, rules.keptMs)
+    redis.call('PEXPIRE', key, kept)
   end
   if scope.trouble > now then
     redis.call('ZADD', troubled, scope.trouble, scope.asked.key)
