@@ -91,7 +91,7 @@ export function testChildren(under: StoreUnderTest): void {
         rows.batch({ partitions: [rows.advance(0, offset, ++offset)], tasksPut: [waiting('p')] }),
       );
       const state = childState('p', 'cancel');
-      await add('p~1.0', 1, { status: 'completed', reason: 'continued', state });
+      await add('p~1.0', 1, { status: 'completed', reason: 'superseded', state });
       expect(await pendingWork()).toEqual([]);
       await add('p~1.0~2', 2, { state });
       expect(await pendingWork()).toEqual([]);
@@ -138,7 +138,7 @@ export function testChildren(under: StoreUnderTest): void {
       const pending = (after: string | null = null, limit = 10) =>
         under.store.pendingContinuations(after as WorkflowId | null, limit);
       const isUnfinished = { status: 'completed', reason: 'continued' } as const;
-      await add('b', 0, isUnfinished);
+      await add('b', 0, { status: 'completed', reason: 'superseded' });
       await add('a', 1, isUnfinished);
       await add('c', 2, { status: 'failed', reason: 'continued' });
       await add('d', 3, { status: 'completed', reason: null });

@@ -55,14 +55,7 @@ export function foldInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome 
 function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
   switch (event.type) {
     case 'SignalReceived':
-      if (event.control.replaces !== undefined) return amend(stream, event, event.control.replaces);
-      stream.signals.push({ name: event.control.name, event: event.id });
-      handOutSignals(stream);
-      if (stream.signals.length > SIGNALS) {
-        stream.signals.pop();
-        return 'signals-full';
-      }
-      return null;
+      return hear(stream, event);
     case 'SignalDiscarded':
       return discard(stream, event.control.signal);
     case 'WorkflowReset':
@@ -133,6 +126,17 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
       return null;
     }
   }
+}
+
+function hear(stream: NaiveStream, event: Envelope<'SignalReceived'>): Outcome {
+  if (event.control.replaces !== undefined) return amend(stream, event, event.control.replaces);
+  stream.signals.push({ name: event.control.name, event: event.id });
+  handOutSignals(stream);
+  if (stream.signals.length > SIGNALS) {
+    stream.signals.pop();
+    return 'signals-full';
+  }
+  return null;
 }
 
 /** Nobody may still be making a call of it. */

@@ -12,6 +12,7 @@ import {
   type Controls,
   eventId,
   type Fork,
+  isClosed,
   type Json,
   PARENT_CLOSED,
   type Sequence,
@@ -97,7 +98,8 @@ export class Children {
     const { store } = this.#options.ports;
     // A continued child ends with its last run.
     const child = await (work.kind === 'report' ? currentOf(store, work.child) : store.workflow(work.child));
-    if (child === undefined) return;
+    // One that had ended may have been reset before its parent heard of it.
+    if (child === undefined || (work.kind === 'report' && !isClosed(child))) return;
     if (child.tenant !== parent.tenant) throw this.#taken(work);
     if (work.kind === 'end') return this.#end(work, child);
     return this.#report(work, parent, child, (await childOf(work, shared))?.name ?? null, work.child);
