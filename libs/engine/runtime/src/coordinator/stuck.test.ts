@@ -33,7 +33,9 @@ it('counts what no living worker takes, by reason', () => {
   expect(found()).toEqual([0, 1]);
   gauges.seen(view([]));
   expect(found()).toEqual([4, 0]);
-  expect(found(new PausedQueues([{ definition: 'refund', tenant: null, by: 'ana', why: '', sinceMs: 1 }]))).toEqual([0, 0]);
+  expect(found(new PausedQueues([{ definition: 'refund', tenant: null, by: 'ana', why: '', sinceMs: 1 }]))).toEqual([
+    0, 0,
+  ]);
   // Redis was flushed: a missing worker may only not have sent its beat again.
   gauges.seen({ ...view([]), trusted: false });
   expect(found()).toEqual([undefined, undefined]);
