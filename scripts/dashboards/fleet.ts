@@ -145,6 +145,13 @@ export const fleet: Dashboard = {
           stacked: true,
           queries: [{ expr: 'max by (reason) (workflows_parked)', legend: '{{reason}}' }],
         },
+        {
+          title: 'Without a worker',
+          says: 'Workflows that could run and that no living worker takes, by reason.',
+          unit: 'short',
+          stacked: true,
+          queries: [{ expr: 'max by (reason) (workflows_stuck)', legend: '{{reason}}' }],
+        },
       ],
     },
     {

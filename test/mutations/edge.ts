@@ -572,4 +572,70 @@ export const EDGE_MUTATIONS: Mutations = {
     test: 'keeps what Tidemark runs when another share is observed, but for what is observed no more',
     breaks: 'Observing more ends nothing that Tidemark runs.',
   },
+  'version-that-nobody-runs': {
+    file: 'libs/model/core/src/timeline/waits.ts',
+    edits: [['if (builds.length === 0) {', 'if (builds.length < 0) {']],
+    caughtBy: 'libs/operate/api/src/waits.test.ts',
+    test: 'a version that no worker runs is told with those that workers run',
+    breaks: 'A workflow whose version no worker runs says so.',
+  },
+  'untrusted-view-is-nobody': {
+    file: 'libs/engine/runtime/src/coordinator/stuck.ts',
+    edits: [
+      [
+        'workers: trusted ? new Set(holders.keys()) : undefined',
+        'workers: trusted || !trusted ? new Set(holders.keys()) : undefined',
+      ],
+    ],
+    caughtBy: 'libs/operate/api/src/waits.test.ts',
+    test: 'a missing worker proves nothing while the view of them is not trusted',
+    breaks: 'While the view of workers is not trusted none is said to be missing.',
+  },
+  'limit-shown-to-all': {
+    file: 'libs/operate/api/src/waits.ts',
+    edits: [["(showsContent || !limited.has(workflow) ? limited.get(workflow) : '')", 'limited.get(workflow)']],
+    caughtBy: 'libs/operate/api/src/waits.test.ts',
+    test: 'the key of a limit is for those who may see content',
+    breaks: 'Keys of limits are shown to those alone who may see content.',
+  },
+  'stuck-though-paused': {
+    file: 'libs/engine/runtime/src/coordinator/stuck.ts',
+    edits: [
+      [
+        'streams.filter((stream) => !held.has(stream))',
+        'streams.filter((stream) => !held.has(stream) || stream.epoch !== 0)',
+      ],
+    ],
+    caughtBy: 'libs/engine/runtime/src/coordinator/stuck.test.ts',
+    test: 'counts what no living worker takes, by reason',
+    breaks: 'What a person paused counts as stuck in no metric.',
+  },
+  'sealed-message-in-header': {
+    file: 'libs/engine/runtime/src/lease/fingerprint.ts',
+    edits: [["isSealing ? '' : messageForm", "isSealing && step === 'x' ? '' : messageForm"]],
+    caughtBy: 'libs/engine/runtime/src/lease/fingerprint.test.ts',
+    test: 'a header is never encrypted: nothing of a sealed message is in it',
+    breaks: 'Nothing follows from a sealed message in a header, which is not sealed.',
+  },
+  'fingerprint-of-numbers': {
+    file: 'libs/engine/runtime/src/lease/fingerprint.ts',
+    edits: [["? '#' : word", '? word : word']],
+    caughtBy: 'libs/engine/runtime/src/lease/fingerprint.test.ts',
+    test: 'equal failures have one fingerprint; another step, code or message has another',
+    breaks: 'Errors that differ in numbers and ids have one fingerprint.',
+  },
+  'misspelt-field-dropped': {
+    file: 'libs/author/sdk/src/unknown-fields.ts',
+    edits: [['return catchall === undefined ?', 'return catchall === undefined && path.length > 9 ?']],
+    caughtBy: 'libs/author/sdk/src/unknown-fields.test.ts',
+    test: 'are found at any depth, with their path',
+    breaks: 'A misspelt field of an input is refused.',
+  },
+  'unlisted-effect-untold': {
+    file: 'libs/engine/runtime/src/definition/unprobed.ts',
+    edits: [['defined().set(operation,', 'if (operation.length > 99) defined().set(operation,']],
+    caughtBy: 'libs/author/sdk/src/workflow.test.ts',
+    test: 'names the line of such an effect, also of one that no definition lists',
+    breaks: 'An irreversible effect without a probe is told with its line, wherever it is listed.',
+  },
 };

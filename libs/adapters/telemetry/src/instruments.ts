@@ -60,6 +60,7 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
     ['pool'],
   ),
   workflows_parked: gauge('Workflows that wait for a person, by reason.', '1', ['reason']),
+  workflows_stuck: gauge('Workflows that could run and that no living worker takes, by reason.', '1', ['reason']),
   memory_scope_violations_total: counter(
     'What was out of scope: reads of working memory, and fragments of other phases in prompts.',
   ),

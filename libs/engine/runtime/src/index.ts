@@ -35,6 +35,7 @@ export { type PausedQueue, PausedQueues, QueuePauses } from './control/paused-qu
 export { type PreflightGroup, PreflightReport, preflight } from './control/versions-preflight.ts';
 export { Coordinator } from './coordinator/coordinator.ts';
 export { Demand, type Pool, type PoolDemand } from './coordinator/demand.ts';
+export { staffOf } from './coordinator/stuck.ts';
 export { type CallLimit, type CallRateOption, callLimitProblems, callScopes } from './definition/call-limits.ts';
 export type {
   ApprovalOptions,
@@ -140,7 +141,6 @@ export {
   waitSpan,
   workflowSpan,
 } from './kernel/trace-ids.ts';
-export { queuedAs } from './lease/compensation.ts';
 export { checkedDuration, checkName, type Decision, fittingResolutions, RESOLUTIONS } from './lease/decision-checks.ts';
 export { LeasedStream } from './lease/leased-stream.ts';
 export { TAG_MAX_CHARS, TAGS_MAX_COUNT, WORKFLOW_ID_MAX_CHARS } from './lease/workflow-name.ts';

@@ -32,6 +32,7 @@ export type MetricName =
   | 'pool_demand_age_ms'
   | 'pool_oldest_age_ms'
   | 'workflows_parked'
+  | 'workflows_stuck'
   | 'log_size_bytes'
   | 'segments_written_total'
   | 'segment_bytes_total'

@@ -5,8 +5,8 @@
 
 import { isoTime, streamFromJson, type WorkflowId } from '@tidemark/core';
 import { type There, type Wait, waitOf } from '@tidemark/core/timeline';
-import { routeKey, type WorkflowListing } from '@tidemark/ports';
-import { CALL_WINDOW_MS, PausedQueues, queuedAs } from '@tidemark/runtime';
+import type { WorkflowListing } from '@tidemark/ports';
+import { CALL_WINDOW_MS, PausedQueues, staffOf } from '@tidemark/runtime';
 import type { Backend } from './backend.ts';
 import { workflowJson } from './shapes/workflow.ts';
 
@@ -39,23 +39,7 @@ export class WhatIsThere {
 async function read({ ports: { liveness, store }, client }: Source): Promise<Found> {
   const [view, isReady] = await Promise.all([liveness.view({ markerAgeMs: LIVENESS_MARKER_MS }), store.ready()]);
   const queues = new PausedQueues(isReady ? await client.queues.held(null) : []);
-  return {
-    workers: view.trusted ? new Set(view.holders.keys()) : undefined,
-    builds: ({ definition, version, pinned }) => {
-      const key = routeKey({ definition: queuedAs(definition), version, pinned });
-      return view.announced.filter(({ serves }) => serves.includes(key)).map(({ build }) => build);
-    },
-    versions: (definition) => {
-      const counts = new Map<number, number>();
-      for (const key of view.announced.flatMap(({ serves }) => serves)) {
-        // A worker's own version is the one of which it runs pinned workflows too.
-        const [, version, name] = /^(\d+)! (.*)$/s.exec(key) ?? [];
-        if (name === queuedAs(definition)) counts.set(Number(version), (counts.get(Number(version)) ?? 0) + 1);
-      }
-      return counts;
-    },
-    paused: (of) => queues.of(of),
-  };
+  return { ...staffOf(view), paused: (of) => queues.of(of) };
 }
 
 const waitJson = ({ kind, text, sinceMs, untilMs, endsBy, isThere }: Wait) => ({

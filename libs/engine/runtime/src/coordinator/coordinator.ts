@@ -41,6 +41,7 @@ import {
 import { NewBuilds } from './new-builds.ts';
 import { ParkedGauges } from './parked-gauges.ts';
 import { PausedQueueGauges } from './paused-queue-gauges.ts';
+import { StuckGauges } from './stuck.ts';
 import { Timers } from './timers.ts';
 
 /** Period of the poll for workflows that wait for budget, in milliseconds. */
@@ -122,9 +123,11 @@ export class Coordinator {
     this.demand = new Demand(ports.clock, options.pools);
     const { pauses = new QueuePauses(ports) } = options;
     this.#pausedQueues = new PausedQueueGauges(pauses, ports.telemetry);
+    const stuck = new StuckGauges(ports.telemetry);
     this.#dispatcher = new Dispatcher({
       ports,
       pauses,
+      stuck,
       demand: this.demand,
       onError: (error) => this.#report('dispatch', error),
     });
@@ -153,6 +156,7 @@ export class Coordinator {
       owns: (partition) => this.#projector.owns(partition),
     });
     this.#leases = new LeaseKeeper(ports, inbox, this.demand, (view) => {
+      stuck.seen(view);
       if (this.#newBuilds.seen(view)) this.#retrying?.wake();
     });
     this.#timers = new Timers({ ports, inbox, onError: (error) => this.#report('timers', error) });

@@ -12,6 +12,7 @@ import { queuedAs } from '../lease/index.ts';
 import { jobOf } from '../projection/index.ts';
 import type { Demand, DemandPoll } from './demand.ts';
 import { REDISPATCH_PAGE_COUNT } from './limits.ts';
+import type { StuckGauges } from './stuck.ts';
 
 /** Most workflows of one definition that one sweep sends again while as many jobs wait as could be lost. */
 export const REDISPATCH_DOUBTED_COUNT = 500;
@@ -22,6 +23,8 @@ export interface DispatcherOptions {
   readonly pauses?: Pick<QueuePauses, 'known' | 'poll'> | undefined;
   /** Receives everything runnable, at each sweep. */
   readonly demand?: Pick<Demand, 'beginPoll'> | undefined;
+  /** The same, at each sweep that demand receives. */
+  readonly stuck?: Pick<StuckGauges, 'found'> | undefined;
 }
 
 export class Dispatcher {
@@ -119,6 +122,7 @@ export class Dispatcher {
       after = page.at(-1)!.workflow;
     }
     poll?.foundRunnable(found, held);
+    if (poll !== undefined) this.#options.stuck?.found(found, held);
     const lost = Map.groupBy(suspected, ({ definition }) => queuedAs(definition));
     const waiting = lost.size === 0 ? new Map<string, number>() : await queue.depth([...lost.keys()]);
     await this.#enqueue(left);

@@ -133,7 +133,7 @@ const named = (names: readonly string[]): string =>
 /** Why no worker could take such work, however long it waits; undefined: one could, or that is not known. */
 export function unserved(
   work: Work & Pick<StreamState, 'failedOn'>,
-  there: Omit<There, 'limit' | 'paused'>,
+  there: Pick<There, 'isIdle' | 'workers' | 'builds' | 'versions'>,
 ): Wait | undefined {
   const { definition, version, pinned, failedOn } = work;
   const isThere = false;
