@@ -28,8 +28,8 @@ const RETRY_TEST = 'libs/engine/runtime/src/kernel/retry.test.ts';
 
 export const EFFECTS_MUTATIONS: Mutations = {
   'reset-calls-again': {
-    file: JOURNALED_CALL,
-    edits: [['if (kept !== undefined) return kept.response;', '']],
+    file: 'libs/engine/runtime/src/effects/kept-effect.ts',
+    edits: [['if (found === undefined || mayRepeat(effect, found)) return undefined;', 'return undefined;']],
     caughtBy: RESET_TEST,
     test: 'what was done is kept, and the old history stays',
     breaks: 'A reset that keeps what was done makes no recorded call again.',

@@ -1,5 +1,6 @@
 /** Owns the tests of approvals: people are asked by a form and answer once, even when the workflow's holders die, and in forks. */
 
+import { decodePayload } from '@tidemark/codec';
 import { anyOf, approval, defineWorkflow, InvalidError, secret, signal, task, timer } from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -147,6 +148,9 @@ describe('a task that waits for a person', () => {
     const results = [];
     for (const run of runs) results.push(await run.result());
     expect(results).toEqual([{ cents: 5 }, { cents: 7 }, { cents: 5 }]);
+    const events = await world.ports.store.events('a1' as never, 100);
+    const given = events.find(({ type }) => type === 'ApprovalGiven')!;
+    expect(decodePayload('ApprovalGiven', given.payload).value).toMatchObject({ value: { cents: 5 } });
     // The same answer is no other one, though it leaves out what the form fills in.
     expect(await world.client.approve('a1', '1.0', { approved: true, by: 'ana' })).toEqual({ changed: false });
     const both = await Promise.allSettled(
