@@ -44,12 +44,13 @@ it('what is kept of before goes when nobody is in the middle of an answer, and n
   expect(sent.map(({ keeping }) => keeping)).toEqual(['anew', 'more', 'more', 'anew']);
 });
 
-it('a call that has ended says nothing more, and a large piece comes in several', () => {
+it('a call that has ended says nothing more, and a large piece comes in several', async () => {
   const stream = pieces.begin(TASK, A, 7);
   stream.onDelta({ kind: 'text', text: 'x'.repeat(40_000) });
   stream.onDelta({ kind: 'tool-call', call: { id: '1', name: 'huge', input: 'x'.repeat(40_000) } });
   stream.end();
   stream.onDelta({ kind: 'text', text: 'ghost' });
+  await clock.run(PIECE_PERIOD_MS);
   expect(sent.map(({ text }) => text?.length)).toEqual([undefined, 16_384, 16_384, 7_232]);
   expect(sent.at(-1)!.index).toBe(3);
 });
