@@ -101,18 +101,9 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
       stream.reason = event.control.code;
       stream.ruling = null;
       break;
-    case 'WorkflowParked': {
-      const { code, task, key, build } = event.control;
-      noteFailure(stream, event.control);
-      stream.status = 'parked';
-      stream.reason = code;
-      if (task !== null && build !== undefined) {
-        const before = stream.failedOn?.builds ?? [];
-        stream.failedOn = { task, builds: [...new Set([...before, build])].slice(0, FAILED_BUILDS_KEPT) };
-      }
-      stream.question = { id: event.id, code, task, key };
+    case 'WorkflowParked':
+      park(stream, event);
       break;
-    }
     case 'CompensationStarted': {
       // Nothing may be unknown but the subject of the compensation.
       const others = stream.tasks.flatMap((task) => task.effects).filter(({ key }) => key !== event.control.key);
@@ -126,6 +117,18 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
   }
   stream.lease = null;
   return null;
+}
+
+function park(stream: NaiveStream, { id, control }: Envelope<'WorkflowParked'>): void {
+  const { code, task, key, build } = control;
+  noteFailure(stream, control);
+  stream.status = 'parked';
+  stream.reason = code;
+  if (task !== null && build !== undefined) {
+    const before = stream.failedOn?.builds ?? [];
+    stream.failedOn = { task, builds: [...new Set([...before, build])].slice(0, FAILED_BUILDS_KEPT) };
+  }
+  stream.question = { id, code, task, key };
 }
 
 /** Tasks of the opening and of every checkpoint through the head were there; later ones can't have been. */

@@ -2,7 +2,7 @@
 
 import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { expect, it } from 'vitest';
-import type { Draft } from '../lease/leased-stream.ts';
+import type { Draft } from '../lease/draft.ts';
 import { FAILURE_SUMMARY_MAX_MS, failureSummary } from './summaries.ts';
 
 const failed: Draft = {

@@ -32,7 +32,7 @@ import {
   type StepDefinition,
 } from '../definition/index.ts';
 import { NO_RETRY, type Ports, passingDelayMs, type RetryPolicy, retryDelayMs } from '../kernel/index.ts';
-import type { Draft } from './leased-stream.ts';
+import type { Draft } from './draft.ts';
 
 /** After so many failures in a row with the same code, a step is poison: the workflow is parked. Faults that pass by themselves don't count. */
 const SAME_FAILURES_MAX = 20;

@@ -15,7 +15,7 @@ import {
   workflowId,
 } from '@tidemark/core';
 import { SCHEDULE_SUFFIX } from '../kernel/index.ts';
-import type { Draft } from './leased-stream.ts';
+import type { Draft } from './draft.ts';
 import { COMPENSATION_DEPTH_MAX } from './limits.ts';
 
 /** The id of the workflow that this undo compensates; undefined if the id is not that of an undo. */

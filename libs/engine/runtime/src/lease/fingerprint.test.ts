@@ -1,7 +1,7 @@
 import type { StreamState } from '@tidemark/core';
 import { describe, expect, test } from 'vitest';
+import type { Draft } from './draft.ts';
 import { fingerprinted, messageForm } from './fingerprint.ts';
-import type { Draft } from './leased-stream.ts';
 
 describe('the form of a message', () => {
   test.each([

@@ -6,7 +6,7 @@
 
 import type { StreamState } from '@tidemark/core';
 import { sha256Digest } from '../kernel/index.ts';
-import type { Draft } from './leased-stream.ts';
+import type { Draft } from './draft.ts';
 
 /** Characters of a message that count. */
 const MESSAGE_MAX_CHARS = 2_000;

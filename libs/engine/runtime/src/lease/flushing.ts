@@ -6,7 +6,8 @@
 import type { Definition } from '../definition/index.ts';
 import { STAGED_DELAY_DEFAULT_MS, STAGED_STEPS_DEFAULT_COUNT } from '../definition/index.ts';
 import type { Ports } from '../kernel/index.ts';
-import type { Draft, LeasedStream } from './leased-stream.ts';
+import type { Draft } from './draft.ts';
+import type { LeasedStream } from './leased-stream.ts';
 
 /** A constant reason, because an abort without one creates an error with a stack. */
 const FLUSHED = 'flushed';

@@ -24,9 +24,10 @@ export {
   parserOf,
   responseFor,
 } from './decision-checks.ts';
+export type { Draft } from './draft.ts';
 export { Flushing } from './flushing.ts';
 export { Inbox, inboxRecord } from './inbox.ts';
-export { type Draft, LeasedStream } from './leased-stream.ts';
+export { LeasedStream } from './leased-stream.ts';
 export {
   COMPENSATION_ALERT_DEPTH,
   COMPENSATION_DEPTH_MAX,

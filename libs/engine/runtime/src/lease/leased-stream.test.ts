@@ -20,7 +20,8 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LamportClock } from '../kernel/ports.ts';
 import { systemClock, systemPrng } from '../kernel/system.ts';
-import { type Draft, LeasedStream } from './leased-stream.ts';
+import type { Draft } from './draft.ts';
+import { LeasedStream } from './leased-stream.ts';
 
 const P = 0 as Partition;
 const W = 'w1' as WorkflowId;

@@ -10,9 +10,8 @@
  * H2 `next` never passes an offset whose record was not folded here.
  */
 
-import { encodePayload, encodeRecord, entryOf, type Payloads } from '@tidemark/codec';
+import { encodePayload, encodeRecord, entryOf } from '@tidemark/codec';
 import {
-  type Controls,
   type Envelope,
   type Epoch,
   type EventEntry,
@@ -41,18 +40,10 @@ import {
   type Ports,
   traceParentOf,
 } from '../kernel/index.ts';
+import type { Draft } from './draft.ts';
 import { appendable, type EventLimits, eventLimits, groupTogether } from './event-limits.ts';
 import { fingerprinted } from './fingerprint.ts';
 import { GAP_EMPTY_READS_MAX, TAIL_READ_MAX_BYTES } from './limits.ts';
-
-/** An event to append. `stage` adds its id, time, fencing token and ordinal. */
-export type Draft = {
-  readonly [T in HolderEventType]: {
-    readonly type: T;
-    readonly control: Controls[T];
-    readonly payload: Payloads[T];
-  };
-}[HolderEventType];
 
 interface Unsettled {
   readonly envelope: Envelope<HolderEventType>;

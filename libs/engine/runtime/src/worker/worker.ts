@@ -366,12 +366,13 @@ export class Worker {
     });
     const end = await this.#orRelease(stream, runner);
     if (end === 'stopped') await this.#handOver(stream, partition);
-    if (end === 'closed' && stream.confirmed.status === 'parked') {
-      this.#report(
-        `workflow ${state.workflow}`,
-        new FencedError('parked', `Workflow ${state.workflow} waits for a person: ${stream.confirmed.reason}.`),
-      );
-    }
+    if (end === 'closed') this.#reportParked(stream.confirmed);
+  }
+
+  #reportParked({ status, workflow, reason }: StreamState): void {
+    if (status !== 'parked') return;
+    const error = new FencedError('parked', `Workflow ${workflow} waits for a person: ${reason}.`);
+    this.#report(`workflow ${workflow}`, error);
   }
 
   #pieces({ confirmed: { workflow, epoch } }: LeasedStream, send: PieceSink['send']): CallPieces {

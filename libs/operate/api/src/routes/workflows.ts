@@ -24,7 +24,7 @@ import {
 } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type Backend, definitionNamed, tenantToChange } from '../backend.ts';
-import { BY_WORKFLOW, BY_OPENING } from '../cursor.ts';
+import { BY_OPENING, BY_WORKFLOW } from '../cursor.ts';
 import { ok, route } from '../route.ts';
 import {
   contentQuerySchema,
