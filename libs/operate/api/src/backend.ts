@@ -26,7 +26,7 @@ import {
 } from '@tidemark/runtime';
 import { clearReads } from './clear-reads.ts';
 import { Newest } from './newest.ts';
-import { WhatIsThere } from './waits.ts';
+import { WhatIsThere } from './there.ts';
 
 /** Time for which a started workflow that rows don't know yet is polled for, in milliseconds; the pause between two polls, which doubles, and its longest. */
 export const STARTED_GRACE_MS = 5_000;

@@ -1,46 +1,16 @@
 /**
- * Owns what the serving process knows of what is there (living workers and what they run, paused queues, limits), and by that why each of
- * some workflows does not move. What is there is read once for all callers of a moment.
+ * Owns why each of some workflows does not move, as every answer says it: by their rows, and by what is there.
  */
 
 import { isoTime, streamFromJson, type WorkflowId } from '@tidemark/core';
 import { type There, type Wait, waitOf } from '@tidemark/core/timeline';
 import type { WorkflowListing } from '@tidemark/ports';
-import { CALL_WINDOW_MS, PausedQueues, staffOf } from '@tidemark/runtime';
+import { CALL_WINDOW_MS } from '@tidemark/runtime';
 import type { Backend } from './backend.ts';
 import { workflowJson } from './shapes/workflow.ts';
 
-/** Age up to which a view of what is there is used again, in milliseconds. */
-const THERE_KEPT_MS = 1_000;
-/** Age of the coordinators' marker from which on a missing worker is one that is not there, in milliseconds. */
-const LIVENESS_MARKER_MS = 2_000;
 /** First pending tasks that are read of each workflow of a list. */
 const LISTED_TASKS_COUNT = 16;
-
-type Found = Pick<There, 'workers' | 'builds' | 'versions' | 'paused'>;
-type Source = Pick<Backend, 'ports' | 'client' | 'isIdle'>;
-
-/** One of each serving process. */
-export class WhatIsThere {
-  #kept: { readonly atMs: number; readonly found: Promise<Found> } | undefined;
-
-  found(source: Source): Promise<Found> {
-    const atMs = source.ports.clock.monotonicMs();
-    if (this.#kept !== undefined && atMs - this.#kept.atMs < THERE_KEPT_MS) return this.#kept.found;
-    const found = read(source);
-    this.#kept = { atMs, found };
-    found.catch(() => {
-      this.#kept = undefined;
-    });
-    return found;
-  }
-}
-
-async function read({ ports: { liveness, store }, client }: Source): Promise<Found> {
-  const [view, isReady] = await Promise.all([liveness.view({ markerAgeMs: LIVENESS_MARKER_MS }), store.ready()]);
-  const queues = new PausedQueues(isReady ? await client.queues.held(null) : []);
-  return { ...staffOf(view), paused: (of) => queues.of(of) };
-}
 
 const waitJson = ({ kind, text, sinceMs, untilMs, endsBy, isThere }: Wait) => ({
   ...{ kind, text },
