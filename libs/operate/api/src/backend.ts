@@ -26,7 +26,7 @@ import {
 } from '@tidemark/runtime';
 import { clearReads } from './clear-reads.ts';
 import { Newest } from './newest.ts';
-import { WhatIsThere } from './what-is-there.ts';
+import { WhatIsThere } from './there.ts';
 
 /** Time for which a started workflow that rows don't know yet is polled for, in milliseconds; the pause between two polls, which doubles, and its longest. */
 export const STARTED_GRACE_MS = 5_000;
@@ -52,10 +52,7 @@ export interface ServingProcess {
 export class Backend {
   readonly ports: Ports;
   readonly client: Client;
-  /**
-   * Views of `ports.store`, from the outside in: `clearReads` (removes content, for callers who may not see it) → `maskedStore` (masks
-   * secret fields) → the views of the host's `viewsOver`.
-   */
+  /** Rows with secret fields masked; for callers who may not see content, without it. */
   readonly reads: ProjectionStore;
   /** Who is let in. */
   readonly access: AccessRecords;

@@ -3,8 +3,8 @@
 import { type StreamState, streamToJson, type WorkflowId } from '@tidemark/core';
 import { beforeEach, expect, it } from 'vitest';
 import type { Backend } from './backend.ts';
+import { WhatIsThere } from './there.ts';
 import { waitsOf } from './waits.ts';
-import { WhatIsThere } from './what-is-there.ts';
 
 const stream = (workflow: string, change: object = {}): StreamState =>
   ({

@@ -1,4 +1,6 @@
-/** Owns why each of some workflows does not move, as answers say it. */
+/**
+ * Owns why each of some workflows does not move, as every answer says it: by their rows, and by what is there.
+ */
 
 import { isoTime, streamFromJson, type WorkflowId } from '@tidemark/core';
 import { type There, type Wait, waitOf } from '@tidemark/core/timeline';

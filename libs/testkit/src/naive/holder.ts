@@ -91,15 +91,12 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
       if (continued !== undefined && !goOn(stream, continued)) return 'not-asked';
       const isHeard = stream.signals.length === 0 && !stream.tasks.some(({ cause }) => cause?.kind === 'signal');
       if (continued === undefined && !isHeard) stream.reason = 'signals-unread';
-      stream.status = 'completed';
-      stream.failure = undefined;
+      Object.assign(stream, { status: 'completed', failure: undefined });
       break;
     }
     case 'WorkflowFailed':
       noteFailure(stream, event.control);
-      stream.status = 'failed';
-      stream.reason = event.control.code;
-      stream.ruling = null;
+      Object.assign(stream, { status: 'failed', reason: event.control.code, ruling: null });
       break;
     case 'WorkflowParked':
       park(stream, event);

@@ -4,9 +4,8 @@
  * of it: a short text could be guessed from its digest. Pure.
  */
 
-import type { StreamState } from '@tidemark/core';
+import type { StreamState, TaskId } from '@tidemark/core';
 import { sha256Digest } from '../kernel/index.ts';
-import type { Draft } from './draft.ts';
 
 /** Characters of a message that count. */
 const MESSAGE_MAX_CHARS = 2_000;
@@ -29,16 +28,29 @@ export const messageForm = (message: string): string =>
 /** Digits as letters, which stay. */
 const wordOf = (digits: string): string => digits.replaceAll(/\d/g, (digit) => 'abcdefghij'[Number(digit)]!);
 
-type Failed = Extract<Draft, { readonly type: 'StepFailed' | 'WorkflowParked' | 'WorkflowFailed' }>;
+interface Drafted {
+  readonly type: string;
+  readonly control: object;
+  readonly payload: unknown;
+}
 
-const isFailure = (draft: Draft): draft is Failed =>
-  draft.type === 'StepFailed' || draft.type === 'WorkflowParked' || draft.type === 'WorkflowFailed';
+interface Failed extends Drafted {
+  readonly control: { readonly task: TaskId | null; readonly code: string };
+  readonly payload: { readonly error: { readonly message: string } };
+}
+
+const isFailure = (draft: Drafted | undefined): draft is Failed =>
+  draft?.type === 'StepFailed' || draft?.type === 'WorkflowParked' || draft?.type === 'WorkflowFailed';
 
 /** The drafts with the fingerprint in the first that says a failure: what follows from it is the same one. That it is cancelled, or ended by a person, is none. */
-export function fingerprinted(drafts: readonly Draft[], state: StreamState, isSealing: boolean): readonly Draft[] {
+export function fingerprinted<Draft extends Drafted>(
+  drafts: readonly Draft[],
+  state: StreamState,
+  isSealing: boolean,
+): readonly Draft[] {
   const at = state.ruling === null ? drafts.findIndex(isFailure) : -1;
   const failed = drafts[at];
-  if (failed === undefined || !isFailure(failed)) return drafts;
+  if (!isFailure(failed)) return drafts;
   const { task, code } = failed.control;
   const step = task === null ? '' : (state.frontier.tasks.get(task)?.step ?? '');
   const message = isSealing ? '' : messageForm(failed.payload.error.message);

@@ -10,10 +10,9 @@ import { type Client, PausedQueues, type Ports, staffOf } from '@tidemark/runtim
 const THERE_KEPT_MS = 1_000;
 /** Age of the coordinators' marker from which on a missing worker is one that is not there, in milliseconds. */
 const LIVENESS_MARKER_MS = 2_000;
-
 type Found = Pick<There, 'workers' | 'builds' | 'versions' | 'paused'>;
 interface Source {
-  readonly ports: Pick<Ports, 'liveness' | 'store' | 'clock'>;
+  readonly ports: Pick<Ports, 'clock' | 'liveness' | 'store'>;
   readonly client: Pick<Client, 'queues'>;
 }
 
