@@ -52,7 +52,10 @@ export interface ServingProcess {
 export class Backend {
   readonly ports: Ports;
   readonly client: Client;
-  /** Rows with secret fields masked; for callers who may not see content, without it. */
+  /**
+   * Views of `ports.store`, from the outside in: `clearReads` (removes content, for callers who may not see it) → `maskedStore` (masks
+   * secret fields) → the views of the host's `viewsOver`.
+   */
   readonly reads: ProjectionStore;
   /** Who is let in. */
   readonly access: AccessRecords;
