@@ -113,9 +113,7 @@ describe('a fork', () => {
       /^Started: fork of base at #0, effects replay\. tidemark watch .* --state state follows it\.$/m,
     );
     const refused = async (...args: string[]) => (await call('fork', ...args)).err;
-    expect(await refused('base', '--at', '3')).toContain(
-      'no task was pending at checkpoint 3. Choose an earlier one.',
-    );
+    expect(await refused('base', '--at', '3')).toContain('no task was pending at checkpoint 3. Choose an earlier one.');
     expect(await refused('base', '--at', '1', '--version', '7')).toContain('v7 must be known here');
     expect(await refused('base', '--at', '1', '--with', 'nowhere.json')).toContain('there is no such file');
     const wrong = await call('fork', 'base', '--at', '1', '--with', '{"carries":"many"}');
