@@ -26,6 +26,12 @@ it(
     const input = JSON.stringify({ journal: path.join(folder, 'journal') });
     await here('run', 'trip', '--id', 't1', '--input', input);
     await here('run', 'greet', '--id', 'g1', '--input', '{"name":"Ana"}');
+    const work = await hold({ cwd: folder, modules: [AGENTS] });
+    await here('run', 'quote', '--id', 'q1', '--detach');
+    await here('run', 'stubborn', '--id', 's1', '--detach');
+    for (const id of ['q1', 's1'])
+      await expect.poll(async () => (await here('show', id)).out).toContain('Ends by its next try');
+    await work();
     await here('run', 'parcel', '--id', 'p1', '--detach');
     const archived = async () => JSON.parse((await here('admin', 'compact', '--older-than', '1s', '--json')).out);
     await expect.poll(archived).toMatchObject({ segments: 1 });

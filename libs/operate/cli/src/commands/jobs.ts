@@ -171,9 +171,9 @@ const resetLines = ({ resets = [] }: JobCount): readonly string[] =>
     return `  ${printable(one.workflow)}  from #${one.sequence_number} on as ${printable(one.run)}; calls: ${calls}`;
   });
 
-/** How many of the found workflows the job acts on. All acts but `retry` and `signal` are for open ones alone. */
+/** How many of the found workflows the job acts on. All acts but `retry`, `signal` and `reset` are for open ones alone. */
 const actedCount = (act: BulkAct, { count: found, statuses }: JobCount): number =>
-  act === 'retry' || act === 'signal'
+  act === 'retry' || act === 'signal' || act === 'reset'
     ? found
     : Object.entries(statuses).reduce(
         (sum, [status, of]) => (isClosed({ status: status as StreamStatus }) ? sum : sum + of),
