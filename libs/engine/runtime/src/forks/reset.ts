@@ -282,15 +282,21 @@ export class Resets {
     return this.#begin({ ...drawn, ...ended });
   }
 
-  /** Whether the next run is this one. A coordinator may begin it as well, of a history that was ended for it. */
+  /**
+   * Whether the next run is this one. A coordinator may begin it as well, of a history that was ended for it. Rows know it then: who asks
+   * for the outcome next must not be given that of the old run.
+   */
   async #begin({ row, state, next, done }: Drawn): Promise<boolean> {
     const { ports, lamport, starter, inbox } = this.#dependencies;
     lamport.witness(row.lamport);
     const opening = await openingOfReset(ports, row, next, state);
     const { created } = await starter.open(nextRequest(row, next, { lamport: lamport.stamp(), ...opening }));
-    if (created) return true;
-    const other = await inbox.exactly(done.run);
-    return (await this.#originOf(other.row))?.reset?.id === next.fork!.reset!.id;
+    const found = await inbox.exactly(done.run).catch((error: unknown) => {
+      // It has begun, however late rows are.
+      if (created) return undefined;
+      throw error;
+    });
+    return created || (found !== undefined && (await this.#originOf(found.row))?.reset?.id === next.fork!.reset!.id);
   }
 
   async #originOf(row: WorkflowSummary) {
