@@ -35,6 +35,13 @@ describe('fields that a schema does not know', () => {
     expect(unknownFields(mini.object({ a: mini.string() }), { aa: 1 })).toMatchObject([{ path: 'aa' }]);
   });
 
+  test('are told up to twenty, however many there are', () => {
+    const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`orderId${at}`, at]));
+    const told = unknownFields(order, { orderId: 'o', ...many });
+    expect(told).toHaveLength(20);
+    expect(JSON.stringify(told).length).toBeLessThan(10_000);
+  });
+
   test('of an input are refused by what starts a workflow, and dropped from what is stored already', () => {
     const workflow = defineWorkflow({
       ...{ name: 'refund', version: 1, input: order, belief: z.object({}), output: z.object({}) },

@@ -13,36 +13,57 @@ const WRONG_LETTERS_MAX = 3;
 const WRONG_SHARE_MAX = 0.4;
 /** Characters of a name that are compared and shown. */
 const NAME_MAX_CHARS = 100;
+/** Unknown fields of one value that are told, and known names that are told of one object. */
+const PROBLEMS_MAX_COUNT = 20;
+const KNOWN_SHOWN_COUNT = 20;
 
-export function unknownFields(schema: SomeType, value: unknown, path: readonly PropertyKey[] = []): readonly Problem[] {
-  if (typeof value !== 'object' || value === null || path.length > DEPTH_MAX) return [];
+/** The first of them, which are told; a value may have as many as it has bytes. */
+export function unknownFields(schema: SomeType, value: unknown): readonly Problem[] {
+  const found: Problem[] = [];
+  for (const problem of unknownIn(schema, value, [])) {
+    found.push(problem);
+    if (found.length === PROBLEMS_MAX_COUNT) break;
+  }
+  return found;
+}
+
+function* unknownIn(schema: SomeType, value: unknown, path: readonly PropertyKey[]): Generator<Problem, undefined> {
+  if (typeof value !== 'object' || value === null || path.length > DEPTH_MAX) return;
   const { def } = (schema as $ZodTypes)._zod;
   switch (def.type) {
     case 'object': {
       const { shape, catchall } = def;
       const known = Object.keys(shape);
-      return Object.entries(value).flatMap(([name, member]) => {
-        if (Object.hasOwn(shape, name)) return unknownFields(shape[name]!, member, [...path, name]);
-        return catchall === undefined ? [{ path: pathText([...path, name]), problem: unknownText(name, known) }] : [];
-      });
+      for (const [name, member] of Object.entries(value)) {
+        if (Object.hasOwn(shape, name)) yield* unknownIn(shape[name]!, member, [...path, name]);
+        else if (catchall === undefined) {
+          yield { path: pathText([...path, name]), problem: unknownText(name, known) };
+        }
+      }
+      return;
     }
     case 'array':
-      return Array.isArray(value) ? value.flatMap((item, at) => unknownFields(def.element, item, [...path, at])) : [];
+      if (Array.isArray(value))
+        for (const [at, item] of value.entries()) yield* unknownIn(def.element, item, [...path, at]);
+      return;
     case 'record':
-      return Object.entries(value).flatMap(([name, member]) => unknownFields(def.valueType, member, [...path, name]));
+      for (const [name, member] of Object.entries(value)) yield* unknownIn(def.valueType, member, [...path, name]);
+      return;
     case 'pipe':
-      return unknownFields(def.in, value, path);
+      yield* unknownIn(def.in, value, path);
+      return;
     case 'optional':
     case 'default':
     case 'prefault':
     case 'nonoptional':
     case 'nullable':
     case 'readonly':
-      return unknownFields(def.innerType, value, path);
+      yield* unknownIn(def.innerType, value, path);
+      return;
     case 'lazy':
-      return unknownFields(def.getter(), value, path);
+      yield* unknownIn(def.getter(), value, path);
+      return;
     default:
-      return [];
   }
 }
 
@@ -52,7 +73,7 @@ function unknownText(name: string, known: readonly string[]): string {
     .filter(({ other, wrong }) => wrong <= Math.min(WRONG_LETTERS_MAX, Math.ceil(other.length * WRONG_SHARE_MAX)))
     .sort((a, b) => a.wrong - b.wrong)[0];
   return nearest === undefined
-    ? `is no field (known: ${known.join(', ')})`
+    ? `is no field (known: ${known.slice(0, KNOWN_SHOWN_COUNT).join(', ')}${known.length > KNOWN_SHOWN_COUNT ? ', …' : ''})`
     : `is no field; did you mean ${nearest.other}?`;
 }
 

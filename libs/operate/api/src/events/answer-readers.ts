@@ -51,7 +51,9 @@ abstract class AnswerReader implements Follower, PieceListener {
 
   event(event: SentEvent): void {
     const { settled } = event;
-    if (settled !== undefined) this.settle(settled);
+    if (settled === undefined) return;
+    this.settle(settled);
+    this.pieces.settled(settled.call);
   }
 
   onLive(feed: Feed): void {

@@ -94,17 +94,15 @@ export class RunPieces {
       this.#floor = delta.number - 1;
     }
     this.#last = { epoch: delta.epoch, number: delta.number };
+    if (!this.isLive(delta)) return;
     const part = this.#follows(delta);
-    if (part === undefined || !this.isLive(delta)) return;
+    if (part === undefined) return;
     if (delta.kind === 'reset') this.#keep((piece) => this.isLive(piece.delta) && piece.delta.call !== delta.call);
     const piece = new Piece(task, delta, { part, position: this.feed?.position ?? 0 });
     this.#pieces.push(piece);
     this.#count(piece.bytes.length);
-    while (this.#bytes > WATCH_KEPT_MAX_BYTES || (this.#room.isFull && this.#pieces.length > 0)) {
-      const gone = this.#pieces.shift()!;
-      this.#floor = gone.delta.number;
-      this.#count(-gone.bytes.length);
-    }
+    while (this.#bytes > WATCH_KEPT_MAX_BYTES) this.dropFirst();
+    this.#room.make();
     for (const listener of this.listeners) listener.pump();
   }
 
@@ -151,9 +149,27 @@ export class RunPieces {
       : undefined;
   }
 
+  /** The log has its outcome. In a later turn: other readers may yet compare that with what they have shown. */
+  settled(call: string): void {
+    if (!this.#next.delete(call)) return;
+    setImmediate(() => this.#keep((piece) => this.isLive(piece.delta)));
+  }
+
+  /** Makes room; who has not read it yet finds that it is gone. */
+  dropFirst(): void {
+    const gone = this.#pieces.shift();
+    if (gone === undefined) return;
+    this.#floor = gone.delta.number;
+    this.#count(-gone.bytes.length);
+  }
+
   clear(): void {
     this.#next.clear();
     this.#keep(() => false);
+  }
+
+  get bytes(): number {
+    return this.#bytes;
   }
 
   #keep(wanted: (piece: Piece) => boolean): void {
@@ -164,16 +180,28 @@ export class RunPieces {
 
   #count(bytes: number): void {
     this.#bytes += bytes;
-    this.#room.bytes += bytes;
+    this.#room.count(this, bytes);
   }
 }
 
-/** What the pieces of all workflows take. */
+/** What the pieces of all workflows take. Where that is too much, those that have the most give way. */
 export class PieceRoom {
-  bytes = 0;
+  #bytes = 0;
+  readonly #holding = new Set<RunPieces>();
 
-  get isFull(): boolean {
-    return this.bytes > WATCH_KEPT_IN_MEMORY_MAX_BYTES;
+  count(of: RunPieces, bytes: number): void {
+    this.#bytes += bytes;
+    if (of.bytes > 0) this.#holding.add(of);
+    else this.#holding.delete(of);
+  }
+
+  make(): void {
+    while (this.#bytes > WATCH_KEPT_IN_MEMORY_MAX_BYTES) {
+      let largest: RunPieces | undefined;
+      for (const each of this.#holding) if (each.bytes > (largest?.bytes ?? 0)) largest = each;
+      if (largest === undefined) return;
+      largest.dropFirst();
+    }
   }
 }
 
