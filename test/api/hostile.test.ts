@@ -208,6 +208,7 @@ describe('a forged cursor', () => {
     ['keys', named],
     ['tenants', named],
     ['jobs', placed],
+    ['leases', named],
     ['schedules', placed],
     ['rejected', numbers(1, 0, 0)],
     ['workflows/{workflow}/calls', (text) => ['1.0', text]],

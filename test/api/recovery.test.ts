@@ -42,11 +42,11 @@ const gated = defineWorkflow({
 let served: Served;
 beforeAll(async () => {
   served = await serveApi({ authenticator: sayingAuthenticator, definitions: [asking, gated] });
-  for (const [definition, id] of [
-    ['asking', 'undecided'],
-    ['gated', 'gate'],
+  for (const [definition, id, input] of [
+    ['asking', 'undecided', { cents: 700 }],
+    ['gated', 'gate', {}],
   ] as const) {
-    await client().start(definition, { cents: 700 }, { id, tenant: 'acme' });
+    await client().start(definition, input, { id, tenant: 'acme' });
     await eventually(async () => (await client().run(id).get()).status === 'parked');
   }
 });

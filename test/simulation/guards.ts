@@ -50,7 +50,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     edits: [
       ["if (control.parent !== head.checkpoint || control.sequence !== head.sequence + 1) return 'wrong-parent';", ''],
     ],
-    seed: 11,
+    seed: 1,
     faults: FORGED,
   },
   generation: {
@@ -145,14 +145,14 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'call-window': {
     file: 'libs/engine/runtime/src/effects/journaled-call.ts',
     edits: [['if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (mayCall) break;']],
-    seed: 10,
+    seed: 23,
     faults: ['late-call'],
     workloads: MONEY,
   },
   'late-probe-wait': {
     file: 'libs/engine/runtime/src/effects/effect-recovery.ts',
     edits: [['await run.ports.clock.sleep(waitMs, signal);', '']],
-    seed: 8,
+    seed: 4,
     faults: ['lost-caller'],
     workloads: MONEY,
   },
@@ -190,7 +190,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
          });`,
       ],
     ],
-    seed: 32,
+    seed: 60,
     faults: ['signal', 'slow', 'crash'],
   },
   'start-accepted': {
@@ -276,7 +276,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         'segment.workflows.map(({ workflow }) => workflow)',
       ],
     ],
-    seed: 3,
+    seed: 5,
     faults: ['slow'],
     archives: true,
   },
@@ -296,7 +296,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'redis-marker': {
     file: 'libs/testkit/src/simulation/redis-views.ts',
     edits: [['trusted: askedMs - standing.sinceMs >= markerAgeMs', 'trusted: askedMs >= 0']],
-    seed: 3,
+    seed: 6,
     faults: ['flush'],
   },
 };
