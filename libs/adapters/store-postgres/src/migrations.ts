@@ -12,6 +12,7 @@
  */
 
 import * as tables from './migrations/0001-tables.ts';
+import * as roots from './migrations/0002-roots-and-failures.ts';
 
 export type MigrationPhase = 'settled' | 'expand' | 'contract';
 
@@ -22,7 +23,10 @@ export interface Migration {
   readonly phase: MigrationPhase;
 }
 
-export const MIGRATIONS: readonly Migration[] = [{ ...tables, phase: 'settled' }];
+export const MIGRATIONS: readonly Migration[] = [
+  { ...tables, phase: 'settled' },
+  { ...roots, phase: 'expand' },
+];
 
 /** The newest migration that this release knows. Names rise, so this one name says what a process knows. */
 export const NEWEST_MIGRATION: string = MIGRATIONS.at(-1)!.name;

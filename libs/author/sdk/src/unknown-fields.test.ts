@@ -10,9 +10,9 @@ const textOf = (schema: z.ZodType, value: unknown) =>
 describe('fields that a schema does not know', () => {
   const order = z.object({ orderId: z.string(), note: z.string().optional() });
   test.each([
-    [{ orderId: 'o', nott: 'x' }, ['nott is no field; did you mean note?']],
-    [{ orderld: 'o' }, ['orderld is no field; did you mean orderId?']],
-    [{ ORDERID: 'o' }, ['ORDERID is no field; did you mean orderId?']],
+    [{ orderId: 'o', nott: 'x' }, ['nott is no field (did you mean note?)']],
+    [{ orderld: 'o' }, ['orderld is no field (did you mean orderId?)']],
+    [{ ORDERID: 'o' }, ['ORDERID is no field (did you mean orderId?)']],
     [{ orderId: 'o', colour: 1 }, ['colour is no field (known: orderId, note)']],
     [{ orderId: 'o' }, []],
     ['text', []],
@@ -22,10 +22,10 @@ describe('fields that a schema does not know', () => {
   test('are found at any depth, with their path', () => {
     const deep = z.object({ items: z.array(order).default([]), by: z.record(z.string(), order.nullable()).optional() });
     expect(textOf(deep, { items: [{ orderId: 'a' }, { orderId: 'b', notes: 1 }], by: { x: { orderID2: 1 } } })).toEqual(
-      ['items[1].notes is no field; did you mean note?', 'by.x.orderID2 is no field; did you mean orderId?'],
+      ['items[1].notes is no field (did you mean note?)', 'by.x.orderID2 is no field (did you mean orderId?)'],
     );
     const tree: z.ZodType = z.lazy(() => z.object({ left: tree.optional() }));
-    expect(textOf(tree, { left: { left: { lift: 1 } } })).toEqual(['left.left.lift is no field; did you mean left?']);
+    expect(textOf(tree, { left: { left: { lift: 1 } } })).toEqual(['left.left.lift is no field (did you mean left?)']);
   });
 
   test('are taken where the schema takes any, and in alternatives', () => {
@@ -50,7 +50,7 @@ describe('fields that a schema does not know', () => {
       steps: { go: () => ({ done: {} }) },
     });
     expect(() => workflow.refuseUnknown?.({ orderld: 'o' })).toThrow(
-      'refund v1, input: orderld: is no field; did you mean orderId?. Fix what is given to start the workflow.',
+      'refund v1, input: orderld: is no field (did you mean orderId?). Fix what is given to start the workflow.',
     );
     workflow.refuseUnknown?.({ orderId: 'o' });
     expect(workflow.parseInput({ orderId: 'o', nott: 1 })).toEqual({ orderId: 'o' });

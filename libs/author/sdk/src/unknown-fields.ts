@@ -74,7 +74,7 @@ function unknownText(name: string, known: readonly string[]): string {
     .sort((a, b) => a.wrong - b.wrong)[0];
   return nearest === undefined
     ? `is no field (known: ${known.slice(0, KNOWN_SHOWN_COUNT).join(', ')}${known.length > KNOWN_SHOWN_COUNT ? ', …' : ''})`
-    : `is no field; did you mean ${nearest.other}?`;
+    : `is no field (did you mean ${nearest.other}?)`;
 }
 
 /** Letters to change, add or leave out, to make one name of the other; case is none. */

@@ -8,6 +8,7 @@ export {
   BULK_ACTS,
   type BulkAct,
   CANCELLING,
+  EFFECT_DONE_BEFORE,
   EFFECT_NOT_RECORDED,
   historyForgotten,
   OVERLAPS,

@@ -136,11 +136,6 @@ create table workflows (
   words tsvector not null default '',
   is_bound boolean
     generated always as (position('"parent":{' in state) > 0 and position('"onClose":"abandon"' in state) = 0) stored,
-  -- Started by nobody else: the form of an id says whose child or undo a workflow is.
-  is_root boolean generated always as (workflow !~ '~([0-9]+[.][0-9]+(~[0-9]+)?|undo)$') stored,
-  -- The fingerprint of its newest failure that it has not got past.
-  failure text
-    generated always as (substring(state from '"failure":\\{"fingerprint":"([0-9a-f]{12})"')) stored,
   -- The next run has begun, so that a poll reads few rows. A rebuild derives it again.
   is_continued boolean not null default false
 ) with (fillfactor = 45);
@@ -154,11 +149,6 @@ create index workflows_compensating on workflows (workflow) where status = 'comp
 create index workflows_held on workflows (partition) where has_rows;
 create index workflows_restored on workflows (restored_at_ms) where restored_at_ms is not null;
 create index workflows_forks on workflows (fork_of, workflow) where fork_of is not null;
--- A parent may have thousands of children.
-create index workflows_roots on workflows (opened_at_ms desc, workflow) where is_root;
--- Failures are counted from it alone.
-create index workflows_of_failure on workflows (failure, opened_at_ms desc, workflow) include (tenant, definition, status)
-  where failure is not null;
 create index workflows_of_tenant on workflows (tenant, opened_at_ms desc, workflow);
 create index workflows_of_definition on workflows (definition, opened_at_ms desc, workflow);
 -- Statuses are counted from it alone.
@@ -170,7 +160,7 @@ create index workflows_words on workflows using gin (words);
 create index workflows_schedules on workflows (opened_at_ms desc, workflow) where definition like '%~schedule';
 create index workflows_bound on workflows (workflow) where is_bound and closed_in_generation is null;
 create index workflows_to_continue on workflows (workflow)
-  where status = 'completed' and reason in ('continued', 'superseded') and not is_continued;
+  where status = 'completed' and reason = 'continued' and not is_continued;
 -- Few workflows are parked, and they are counted by their reason from it alone. A workflow's status is in another index already.
 create index workflows_parked on workflows (reason) include (definition) where status = 'parked';
 

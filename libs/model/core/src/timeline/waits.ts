@@ -242,7 +242,9 @@ function blocked(stream: Waiting, tasks: readonly TaskState[], there: There): Wa
   const kind = isOutage ? 'provider' : KIND_OF[first.on];
   const more = tasks.length === 1 ? '' : ` (task ${task.id}, of several)`;
   const isThere = untilMs === null || there.isIdle ? null : true;
-  return wait(kind, `${text}${more}`, ENDS_BY[kind], { sinceMs, untilMs, isThere });
+  const either = [first, ...others].filter(isAlternative).map(({ on }) => ENDS_BY[KIND_OF[on]]);
+  const endsBy = isAlternative(first) ? [...new Set(either)].join(' or ') : ENDS_BY[kind];
+  return wait(kind, `${text}${more}`, endsBy, { sinceMs, untilMs, isThere });
 }
 
 const NO_STEPS: StepNames = new Map();

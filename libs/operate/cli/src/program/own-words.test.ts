@@ -21,6 +21,11 @@ it.each([
     'The request is wrong: path.schedule: Give at most 9; query.limit: Give at least 1; body.time_zone: is missing.',
     '<id>: Give at most 9; --limit: Give at least 1; --time-zone: is missing.',
   ],
+  [
+    'what is wrong within a value',
+    'The request is wrong: body.limit.boxes: is missing.',
+    '--limit: boxes: is missing.',
+  ],
   ['a list', 'The request is wrong: body.tags.0: Too long.', '--tag: Too long.'],
   ['a field within another', 'The request is wrong: body.spec.time_zone: is missing.', '--time-zone: is missing.'],
   ['such a field by itself', 'spec.time_zone: is missing', '--time-zone: is missing'],

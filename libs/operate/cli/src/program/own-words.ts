@@ -28,17 +28,21 @@ export function inWordsOf(command: CommandUnknownOpts | undefined, { message, de
   return `${fields.map(({ field, problem }) => `${nameOf(command, field)}: ${problem}`).join('; ')}.`;
 }
 
-/** `field`: its part of the request, and its names from outside in, with dots between; the innermost that the command has was typed. */
+/**
+ * `field`: its part of the request, and its names from outside in, with dots between; the innermost that the command has was typed. What is
+ * wrong within a value is named behind it: `--value: boxes`.
+ */
 function nameOf(command: CommandUnknownOpts, field: string): string {
   const [, part, own = field] = /^(path|query|body)\.(.+)$/.exec(field) ?? [];
-  const names = own
-    .split('.')
-    .reverse()
-    .flatMap((name) => [name, OTHER_NAMES[name] ?? []].flat());
-  for (const name of names.map(camelCase)) {
-    const option = command.options.find((each) => each.attributeName() === name);
-    if (option?.long != null) return option.long;
-    if (command.registeredArguments.some((each) => each.name() === name)) return `<${name}>`;
+  const names = own.split('.');
+  for (let at = names.length - 1; at >= 0; at--) {
+    const within = names.slice(at + 1).join('.');
+    const behind = within === '' || /^\d+$/.test(within) ? '' : `: ${within}`;
+    for (const name of [names[at]!, OTHER_NAMES[names[at]!] ?? []].flat().map(camelCase)) {
+      const option = command.options.find((each) => each.attributeName() === name);
+      if (option?.long != null) return `${option.long}${behind}`;
+      if (command.registeredArguments.some((each) => each.name() === name)) return `<${name}>${behind}`;
+    }
   }
   // A route's parameter that goes by another name is the thing that the command is about.
   const [first] = command.registeredArguments;

@@ -1,7 +1,7 @@
 /** Owns the commands that answer a parked workflow's question, and what each of them means. Pure. */
 
 import { BUDGET_EXCEEDED, DEFAULT_TENANT, type Json, type Resolution } from '@tidemark/core';
-import { EFFECT_NOT_RECORDED } from '@tidemark/runtime/names';
+import { EFFECT_DONE_BEFORE, EFFECT_NOT_RECORDED } from '@tidemark/runtime/names';
 import { type At, atWords, commandLine } from '../text/shell.ts';
 
 export interface Answer {
@@ -24,7 +24,7 @@ export function answersOf(workflow: string, tenant: string, question: QuestionAs
   if (question.resolutions.length === 0) return judgements(workflow, question, at);
   const answers = (question.resolutions as readonly Resolution[]).map((resolution) => ({
     resolution,
-    command: `${answerCommand(workflow, resolution, at)} --why TEXT`,
+    command: `${answerCommand(workflow, resolution, question, at)} --why TEXT`,
     means: meaning(resolution, question),
   }));
   return [...budgetAnswers(workflow, tenant, question, at), ...answers];
@@ -74,25 +74,35 @@ function budgetAnswers(workflow: string, tenant: string, { code, evidence }: Que
   ];
 }
 
-function answerCommand(workflow: string, resolution: Resolution, at: At): string {
+/** Whether a reset asks, and the response of what the old history did is recorded. */
+const hasResponse = ({ code, evidence }: QuestionAsked): boolean =>
+  code === EFFECT_DONE_BEFORE && (evidence as { readonly response?: unknown } | undefined)?.response !== undefined;
+
+function answerCommand(workflow: string, resolution: Resolution, question: QuestionAsked, at: At): string {
   const there = atWords(at);
   if (resolution === 'fail') return commandLine('tidemark', 'reject', workflow, ...there);
   const command = commandLine('tidemark', 'approve', workflow, ...there, '--as', resolution);
-  return resolution === 'done' ? `${command} --response JSON` : command;
+  return resolution === 'done' && !hasResponse(question) ? `${command} --response JSON` : command;
 }
 
-function meaning(resolution: Resolution, { idempotency_key: key, code }: QuestionAsked): string {
+function meaning(resolution: Resolution, question: QuestionAsked): string {
+  const { idempotency_key: key, code } = question;
   const isReplay = code === EFFECT_NOT_RECORDED;
+  const isReset = code === EFFECT_DONE_BEFORE;
   switch (resolution) {
     case 'retry':
       if (isReplay) return 'it checks again whether its base has recorded it by now';
+      if (isReset) return 'it asks you again';
       return key === null
         ? 'it continues, as if nothing had failed'
         : 'it continues, as if nothing had failed: its probe determines what became of the call; without one it asks you again';
     case 'done':
+      if (hasResponse(question)) return `${key} is answered as it was before the reset, and nothing is called`;
       return isReplay ? `${key} is answered with this, and nothing is called` : `${key} happened, and answered this`;
     case 'not-done':
-      return `${key} certainly did not happen: it is called again, with the same key`;
+      return isReset
+        ? `it is called again, as ${key}`
+        : `${key} certainly did not happen: it is called again, with the same key`;
     case 'compensate':
       return "what was done is compensated, newest first; what can't be compensated is listed";
     case 'fail':
