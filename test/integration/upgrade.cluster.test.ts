@@ -54,9 +54,9 @@ describeServers('a rolling upgrade', ['kafka', 'redis', 'postgres'], () => {
         expect(refused.err).toContain('9002-without-this');
       },
       async afterwards(fleet, host) {
-        expect(await query(fleet, 'select name from tidemark_expansions order by name')).toEqual([
-          { name: '9001-next' },
-        ]);
+        expect((await query(fleet, 'select name from tidemark_expansions order by name')).at(-1)).toEqual({
+          name: '9001-next',
+        });
         // Control: had it been contracted, nothing would go on, so the run above would have told.
         expect(await logsIn(folder)).not.toContain('tidemark_expect(');
         await query(fleet, CONTRACT_SQL);
