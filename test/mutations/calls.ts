@@ -57,10 +57,23 @@ export const CALLS_MUTATIONS: Mutations = {
   },
   'a-turn-is-taken-between-intention-and-call': {
     file: 'libs/engine/runtime/src/effects/journaled-call.ts',
-    edits: [['if (!mayCall) turn = undefined;', 'turn = undefined;']],
+    edits: [['if (mayCall) continue;', '']],
     caughtBy: 'libs/engine/runtime/src/effects/effect-journal.test.ts',
     test: 'keeps the turn that it took before, so no wait leaves an intention in doubt, and gives it back once',
     breaks: 'No wait for a turn leaves a call in doubt.',
+  },
+  'a-turn-is-kept-by-who-may-not-call': {
+    file: 'libs/engine/runtime/src/effects/journaled-call.ts',
+    edits: [["void turn?.end({ kind: 'unmade' });", '']],
+    caughtBy: 'libs/engine/runtime/src/effects/effect-journal.test.ts',
+    test: 'gives its turn back where it is not prepared again',
+    breaks: 'A turn is given back however its call ends.',
+  },
+  'one-model-slows-its-provider': {
+    file: 'libs/model/ports/src/call-rules.ts',
+    edits: [['&& isAsked !== true', '&& isAsked === null']],
+    caughtBy: MEMORY_CALLS_TEST,
+    breaks: 'What one model, or one receiver, asks for slows no other.',
   },
   'a-turn-uses-up-attempts': {
     file: 'libs/engine/runtime/src/lease/attempt-failure.ts',
@@ -77,7 +90,7 @@ export const CALLS_MUTATIONS: Mutations = {
   },
   'receivers-share-one-circuit': {
     file: 'libs/author/sdk/src/effect.ts',
-    edits: [["receiver === undefined ? ''", "receiver !== undefined ? ''"]],
+    edits: [['if (receiver !== undefined)', 'if (receiver === undefined)']],
     caughtBy: CALL_LIMITS_TEST,
     test: 'is learned from faults: once a receiver is down others wait for it without a call, and those of another receiver do not',
     breaks: 'A receiver that is down keeps no calls of another waiting.',

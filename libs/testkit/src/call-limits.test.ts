@@ -23,17 +23,22 @@ const notify = defineEffect({
   ...{ operation: 'hooks.notify', kind: 'idempotent', ...shape },
   receiver: ({ to }) => to,
 });
+const invite = defineEffect({
+  ...{ operation: 'hooks.invite', kind: 'idempotent', ...shape },
+  receiver: ({ to }) => to,
+  limits: [{ rate: { count: 1, per: '1h' } }],
+});
 const model = { ...testModel(() => 'yes'), limits: [{ rate: { count: 1, per: '1h' } }] };
 
-const tasks = { charge: z.object({}), notify: z.object({}), ask: z.object({}) };
+const tasks = { charge: z.object({}), notify: z.object({}), invite: z.object({}), ask: z.object({}) };
 const pay = defineWorkflow({
   ...{ name: 'pay', version: 1, belief: z.object({}), output: z.object({ said: z.string() }) },
-  input: z.object({ step: z.enum(['charge', 'notify', 'ask']), to: z.string() }),
+  input: z.object({ step: z.enum(['charge', 'notify', 'invite', 'ask']), to: z.string() }),
   tasks,
-  flow: { charge: [], notify: [], ask: [] },
-  starts: ['charge', 'notify', 'ask'],
+  flow: { charge: [], notify: [], invite: [], ask: [] },
+  starts: ['charge', 'notify', 'invite', 'ask'],
   begin: ({ step }) => ({ belief: {}, next: [task(step, {})] }),
-  effects: [charge, notify],
+  effects: [charge, notify, invite],
   models: { default: model },
   steps: {
     async charge(ctx) {
@@ -43,6 +48,10 @@ const pay = defineWorkflow({
     async notify(ctx) {
       await ctx.effect(notify, { to: ctx.input.to });
       return { done: { said: 'notified' } };
+    },
+    async invite(ctx) {
+      await ctx.effect(invite, { to: ctx.input.to });
+      return { done: { said: 'invited' } };
     },
     async ask(ctx) {
       return { done: { said: (await ctx.model({ prompt: ctx.input.to })).text } };
@@ -57,7 +66,7 @@ describe('a limit of calls', () => {
   });
   afterAll(() => world.close());
 
-  const begun = async (step: 'charge' | 'notify' | 'ask', to = 'a') => world.start(pay, { step, to });
+  const begun = async (step: 'charge' | 'notify' | 'invite' | 'ask', to = 'a') => world.start(pay, { step, to });
   const typesOf = async (id: WorkflowId) => (await world.ports.store.events(id, 1_000)).map(({ type }) => type);
   /** What the run waits for; undefined: it does not. */
   const waitOf = async (run: Awaited<ReturnType<typeof begun>>) => {
@@ -87,6 +96,15 @@ describe('a limit of calls', () => {
     expect((await waitOf(second))?.why).toMatch(/^its turn \(model /);
     world.advance(HOUR_MS);
     expect(await second.result()).toEqual({ said: 'yes' });
+  });
+
+  it('of one receiver names the effect alone: who it calls may be nobody else to know', async () => {
+    const [first, other] = [await begun('invite', 'https://a.example'), await begun('invite', 'https://b.example')];
+    expect([await first.result(), await other.result()]).toEqual([{ said: 'invited' }, { said: 'invited' }]);
+    const second = await begun('invite', 'https://a.example');
+    expect((await waitOf(second))?.why).toBe('its turn (effect hooks.invite: 1 per 3600 s)');
+    world.advance(HOUR_MS);
+    expect(await second.result()).toEqual({ said: 'invited' });
   });
 
   it('is learned from faults: once a receiver is down others wait for it without a call, and those of another receiver do not', async () => {

@@ -6,7 +6,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { AskedTurn, CallEnd, CallLimiter, CallScope, CallTurn } from '@tidemark/ports';
-import { CALL_RULES, FaultRows } from '@tidemark/ports/call-rules';
+import { CALL_RULES, endOf, FaultRows } from '@tidemark/ports/call-rules';
 import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import { script } from './script.ts';
 
@@ -80,11 +80,13 @@ class RedisCalls implements CallLimiter {
 
   async end(asked: AskedTurn, call: string, ended: CallEnd): Promise<void> {
     this.#running.delete(call);
-    const trips = asked.scopes.map((scope) => this.#rows.isTrip(scope, ended));
-    const isTrouble =
-      ended.kind === 'fault' && (ended.isLimited || ended.askedMs !== undefined || trips.includes(true));
+    const ends = asked.scopes.map((scope) => endOf(ended, scope));
+    const trips = asked.scopes.map((scope, at) => this.#rows.isTrip(scope, ends[at]!));
+    const isTrouble = ends.some(
+      (end, at) => end.kind === 'fault' && (end.isLimited || end.askedMs !== undefined || trips[at]),
+    );
     if (call === '' && !isTrouble) return;
-    await this.#run('end', asked, { call, ended, trips });
+    await this.#run('end', asked, { call, ends, trips });
     // The next call sees what this one made of it.
     if (isTrouble) this.#readMs = Number.NEGATIVE_INFINITY;
   }

@@ -4,7 +4,7 @@
  */
 
 import type { AskedTurn, CallEnd, CallLimiter, CallScope, CallTurn, Clock } from '@tidemark/ports';
-import { FaultRows, CALL_RULES as RULES } from '@tidemark/ports/call-rules';
+import { endOf, FaultRows, CALL_RULES as RULES } from '@tidemark/ports/call-rules';
 
 /** Scopes that are known at once, and calls that wait in line of one; the least used is forgotten, or the first. */
 const SCOPES_MAX_COUNT = 10_000;
@@ -80,9 +80,10 @@ class MemoryCalls implements CallLimiter {
     return { kind: 'pass', call, inMs };
   }
 
-  async end(asked: AskedTurn, call: string, end: CallEnd): Promise<void> {
+  async end(asked: AskedTurn, call: string, ended: CallEnd): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
     for (const scope of asked.scopes) {
+      const end = endOf(ended, scope);
       const isTrip = this.#rows.isTrip(scope, end);
       const isTrouble = end.kind === 'fault' && (isTrip || end.isLimited || end.askedMs !== undefined);
       const known = isTrouble ? this.#known(scope.key, nowMs) : this.#scopes.get(scope.key);
@@ -237,7 +238,7 @@ interface Ended {
   readonly isTrip: boolean;
 }
 
-interface Failed extends Pick<Ended, 'scope' | 'isTrip'> {
+interface Failed extends Pick<Ended, 'isTrip'> {
   readonly end: Extract<CallEnd, { readonly kind: 'fault' }>;
   readonly isTrial: boolean;
   readonly rateMs: number;
@@ -258,13 +259,13 @@ function endCall(known: Known, { scope, asked, call, end, isTrip }: Ended, nowMs
     known.learnedMs *= known.isSlow ? RULES.slowStartFactor : RULES.fasterFactor;
     if (known.learnedMs <= Math.max(rateMs, RULES.learnedMinMs)) known.learnedMs = 0;
   }
-  if (end.kind === 'fault') failed(known, { scope, end, isTrip, isTrial, rateMs }, nowMs);
+  if (end.kind === 'fault') failed(known, { end, isTrip, isTrial, rateMs }, nowMs);
 }
 
-function failed(known: Known, { scope, end, isTrip, isTrial, rateMs }: Failed, nowMs: number): void {
+function failed(known: Known, { end, isTrip, isTrial, rateMs }: Failed, nowMs: number): void {
   known.why = end.why;
   known.troubledMs = nowMs + RULES.troubleMs;
-  const isAsked = end.askedMs !== undefined && scope.isAsked === true;
+  const isAsked = end.askedMs !== undefined;
   if (isAsked || isTrial || (isTrip && known.openCount === 0)) {
     if (known.openCount === 0) known.sinceMs = nowMs;
     if (known.openCount === 0 && known.learnedMs === 0 && rateMs === 0) {

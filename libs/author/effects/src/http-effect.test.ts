@@ -56,6 +56,21 @@ const failure = (promise: Promise<unknown>): Promise<Error & { code: string; det
     (error) => error,
   );
 
+test('its request is made once a call, when it is sent, and its receiver is one unless it says otherwise', async () => {
+  handler = ok;
+  const made: number[] = [];
+  const send: Spec['send'] = ({ cents }) => {
+    made.push(cents);
+    return { url: here.url, json: {} };
+  };
+  const effect = charge({ send, receiver: ({ cents }) => `bank ${cents}` });
+  expect(await effect.scopesOf!({ cents: 5 })).toMatchObject([{ isAsked: true }]);
+  expect(made).toEqual([]);
+  await effect.call({ cents: 5 }, contextOf(key, new AbortController().signal));
+  expect(made).toEqual([5]);
+  expect(charge().scopesOf).toBeUndefined();
+});
+
 describe('what is sent', () => {
   test('the key, the body as JSON, and POST', async () => {
     handler = ok;

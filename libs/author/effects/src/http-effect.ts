@@ -59,6 +59,7 @@ export interface HttpEffectSpec<Request extends Schema, Response extends Schema>
     | 'probeFences'
     | 'afterSilence'
     | 'limits'
+    | 'receiver'
   > {
   /** The request to send; it sends nothing itself. It should be the same for the same input: receivers compare. */
   readonly send: (request: Parsed<NoInfer<Request>>) => Awaitable<HttpRequest>;
@@ -92,7 +93,6 @@ export function httpEffect<Request extends Schema, Response extends Schema>(
   const { operation, probe, compensate } = spec;
   const receive = spec.receive ?? ((answer: HttpAnswer) => answer.json() as Given<NoInfer<Response>>);
   const exchange = new Exchange(spec);
-  const made = new MadeRequests(spec.send);
   const effect = defineEffect<Request, Response>({
     operation,
     kind: spec.kind,
@@ -106,8 +106,8 @@ export function httpEffect<Request extends Schema, Response extends Schema>(
     probeFences: spec.probeFences,
     afterSilence: spec.afterSilence,
     limits: spec.limits,
-    receiver: async (request) => new URL((await made.ahead(request)).url).origin,
-    call: async (request, context) => receive(await exchange.call(() => made.once(request), context)),
+    receiver: spec.receiver,
+    call: async (request, context) => receive(await exchange.call(() => spec.send(request), context)),
     ...(probe && {
       probe: async (
         key: string,
@@ -123,29 +123,6 @@ export function httpEffect<Request extends Schema, Response extends Schema>(
   return finalWhenRefused(effect);
 }
 
-/** Whom a call calls must be known before its turn; what was made for that is sent, so that `send` runs once a call. */
-class MadeRequests<Request> {
-  readonly #send: (request: Request) => Awaitable<HttpRequest>;
-  readonly #made = new WeakMap<object, HttpRequest>();
-
-  constructor(send: (request: Request) => Awaitable<HttpRequest>) {
-    this.#send = send;
-  }
-
-  async ahead(request: Request): Promise<HttpRequest> {
-    const made = await this.#send(request);
-    if (typeof request === 'object' && request !== null) this.#made.set(request, made);
-    return made;
-  }
-
-  once(request: Request): Awaitable<HttpRequest> {
-    const key: object = Object(request);
-    const made = this.#made.get(key);
-    this.#made.delete(key);
-    return made ?? this.#send(request);
-  }
-}
-
 /** The two ways to send: a call, which acts and carries the key, and a probe, which does neither. */
 class Exchange {
   readonly #operation: string;
@@ -154,7 +131,9 @@ class Exchange {
   readonly #outcomes: Readonly<Record<number, HttpOutcome>>;
   readonly #maxBytes: number;
 
-  constructor(spec: Omit<HttpEffectSpec<Schema, Schema>, 'send' | 'key' | 'receive' | 'probe' | 'compensate'>) {
+  constructor(
+    spec: Omit<HttpEffectSpec<Schema, Schema>, 'send' | 'key' | 'receive' | 'receiver' | 'probe' | 'compensate'>,
+  ) {
     this.#operation = spec.operation;
     this.#keyHeader = spec.keyHeader ?? 'Idempotency-Key';
     this.#keyFormat = spec.keyFormat ?? 'plain';

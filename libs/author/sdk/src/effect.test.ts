@@ -90,6 +90,30 @@ describe('defineEffect', () => {
     expect(() => pending('t', new Date(0))).toThrow(expect.objectContaining({ code: 'not-serialisable' }));
   });
 
+  it('has limits of each receiver, whose name is stored nowhere readable, and has them where none can be told', async () => {
+    const limits = [{ rate: { count: 1, per: '1m' } }, { key: 'bank', concurrency: 2 }];
+    const receiver = ({ cents }: { cents: number }) => {
+      if (cents === 0) throw new Error('nobody');
+      return `https://shop-${cents}.example`;
+    };
+    const keysOf = async (cents: number) =>
+      (await defineEffect({ ...spec, limits, receiver }).scopesOf!({ cents })).map(({ key: named }) => named);
+    const [one, other] = [await keysOf(1), await keysOf(2)];
+    expect(one).toEqual([expect.stringMatching(/^effect payments\.credit #[0-9a-f]{16}$/), 'limit bank']);
+    expect(other[0]).not.toBe(one[0]);
+    expect(await keysOf(1)).toEqual(one);
+    expect(await keysOf(0)).toEqual(['effect payments.credit', 'limit bank']);
+  });
+
+  it('refuses two limits of one key that declare the same', () => {
+    const rate = { count: 1, per: '1m' };
+    expect(codes({ limits: [{ rate }, { rate }] })).toEqual(['limit-invalid']);
+    expect(codes({ limits: [{ key: 'k', concurrency: 2 }, { rate }, { key: 'k', rate, concurrency: 1 }] })).toEqual([
+      'limit-invalid',
+    ]);
+    expect(codes({ limits: [{ key: 'k', rate }, { key: 'k', concurrency: 1 }, { rate }] })).toEqual([]);
+  });
+
   it('undoes what may have happened with the request', async () => {
     const seen: unknown[] = [];
     const effect = defineEffect({ ...spec, compensateUnknown: async ({ cents }, { key }) => seen.push([cents, key]) });

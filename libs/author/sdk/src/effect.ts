@@ -103,7 +103,7 @@ export interface EffectSpec<Request extends Schema, Response extends Schema> {
   readonly limits?: readonly CallLimit[] | undefined;
   /**
    * Whom a call with this request calls, for an effect of many receivers: each has a limit and a circuit of its own, so one that is down
-   * keeps no other waiting. Stored readable. Default: they are one.
+   * keeps no other waiting, and slows none. Stored as a digest. Default: they are one.
    */
   readonly receiver?: ((request: Parsed<NoInfer<Request>>) => string | Promise<string>) | undefined;
   /** Time-out of one call; default 30 s, at most an hour. */
@@ -235,9 +235,13 @@ function keyMaker({
   };
 }
 
-/** Characters of a receiver's name that count. */
-const RECEIVER_MAX_CHARS = 200;
+/** Hex digits of a receiver's digest. */
+const RECEIVER_DIGITS = 16;
 
+/**
+ * A receiver is of the request, which not everybody may read who sees keys in Redis or what a run waits for. It is the same for all tenants,
+ * since the limits of a receiver are.
+ */
 const scopesOf =
   ({
     operation,
@@ -249,7 +253,13 @@ const scopesOf =
     readonly receiver?: ((request: never) => string | Promise<string>) | undefined;
   }): NonNullable<EffectDefinition['scopesOf']> =>
   async (request) => {
-    const of = receiver === undefined ? '' : ` ${(await receiver(request as never)).slice(0, RECEIVER_MAX_CHARS)}`;
+    let of = '';
+    try {
+      if (receiver !== undefined)
+        of = ` #${sha256Digest.sha256(`${operation}\n${await receiver(request as never)}`).slice(0, RECEIVER_DIGITS)}`;
+    } catch {
+      // Whom it calls can't be told: its limits hold all the same.
+    }
     return callScopes([`effect ${operation}${of}`], limits);
   };
 

@@ -19,7 +19,10 @@ export interface CallScope {
   readonly tokens?: CallRate | undefined;
   /** Calls at once. */
   readonly concurrency?: number | undefined;
-  /** A wait that a receiver asks for is of this scope: of its scopes, a call has one such. */
+  /**
+   * A wait that a receiver asks for, and that it is called too often, is of this scope alone: of its scopes, a call has one such. Of wider
+   * ones it may be true of one model, or of one tenant's receiver, and not of all others.
+   */
   readonly isAsked?: boolean | undefined;
 }
 
@@ -27,6 +30,7 @@ export interface AskedTurn {
   /** The effect's key: a call that comes back has the place that it had. */
   readonly who: string;
   readonly tenant: TenantId;
+  /** Each key once. */
   readonly scopes: readonly CallScope[];
   /** What it may use of a limit of tokens. */
   readonly tokens: number;

@@ -43,6 +43,10 @@ export const CALL_RULES = {
 /** Scopes whose faults a process counts at once; of the one that was counted least lately it forgets them. */
 const COUNTED_SCOPES_MAX = 10_000;
 
+/** What the end of a call says of one of its scopes. */
+export const endOf = (end: CallEnd, { isAsked }: CallScope): CallEnd =>
+  end.kind === 'fault' && (end.isLimited || end.askedMs !== undefined) && isAsked !== true ? { kind: 'unknown' } : end;
+
 /** Counts the faults of scopes that came in a row. */
 export class FaultRows {
   readonly #rows = new Map<string, number>();

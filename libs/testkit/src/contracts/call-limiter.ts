@@ -6,6 +6,7 @@
 import { type TenantId, tenantId } from '@tidemark/core';
 import type { AskedTurn, CallEnd, CallLimiter, CallScope, CallTurn } from '@tidemark/ports';
 import { CALL_RULES } from '@tidemark/ports/call-rules';
+import { callScopes } from '@tidemark/runtime';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Scheduler } from '../simulation/scheduler.ts';
 
@@ -246,6 +247,33 @@ export function callLimiterContract(name: string, open: (nowMs: () => number) =>
       await pass('d', scopes);
     });
 
+    test('limits that name one key are kept together', async () => {
+      const scopes = callScopes(
+        ['effect e'],
+        [
+          { key: 'openai', rate: { count: 10, per: '10s' } },
+          { key: 'openai', concurrency: 5 },
+        ],
+      );
+      await pass('a', scopes);
+      expect(await ask('b', scopes)).toMatchObject({ kind: 'wait', waitMs: 1_000 });
+    });
+
+    test('who is called too often, or asks for a wait, slows nobody but itself: no wider scope, and no declared key', async () => {
+      const wide: readonly CallScope[] = [{ key: 'provider' }, { key: 'key', rate: { count: 100, perMs: 1_000 } }];
+      const [one, other] = ['one', 'other'].map((key) => [...wide, { key, isAsked: true }]) as [
+        CallScope[],
+        CallScope[],
+      ];
+      for (let at = 0; at < 2 * CALL_RULES.faultsInRow; at++) {
+        await end(`f${at}`, one, await pass(`f${at}`, one), { kind: 'fault', why: '429', isLimited: true });
+        time.jump(CALL_RULES.askedMaxMs);
+      }
+      await end('g', one, await pass('g', one), { ...FAULT, askedMs: 86_400_000 });
+      expect(await ask('x', one)).toMatchObject({ kind: 'wait', faultMs: CALL_RULES.askedMaxMs });
+      for (let at = 0; at < 4; at++) expect(await ask(`y${at}`, other)).toMatchObject({ kind: 'pass', inMs: 0 });
+    });
+
     test('tokens are counted as they were said before the call, and settled after it', async () => {
       const scopes = [{ key: 'tokens', tokens: { count: 1_000, perMs: 10_000 } }];
       const more = { tokens: 500 };
@@ -257,7 +285,7 @@ export function callLimiterContract(name: string, open: (nowMs: () => number) =>
 
     test('a receiver that says that it is called too often is called half as often, and then more again', async () => {
       const rate = { count: 1_000, perMs: 10_000 };
-      const scopes = [{ key: 'aimd', rate }];
+      const scopes = [{ key: 'aimd', rate, isAsked: true }];
       await end('a', scopes, await pass('a', scopes), { kind: 'fault', why: '429', isLimited: true });
       const spaceOf = async (who: string): Promise<number> => {
         const call = await pass(who, scopes, { waitMaxMs: 60_000 });

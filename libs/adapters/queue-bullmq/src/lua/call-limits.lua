@@ -199,7 +199,7 @@ end
 local function failed(scope, ended, rate, isTrial, isTrip)
   scope.why = ended.why
   scope.trouble = now + rules.troubleMs
-  local isAsked = ended.askedMs and scope.asked.isAsked
+  local isAsked = ended.askedMs
   if isAsked or isTrial or (isTrip and scope.opens == 0) then
     if scope.opens == 0 then
       scope.since = now
@@ -219,9 +219,8 @@ local function failed(scope, ended, rate, isTrial, isTrip)
 end
 
 local function finish()
-  local ended = asked.ended
   for index = 1, #asked.scopes do
-    local scope = load(index)
+    local scope, ended = load(index), asked.ends[index]
     local isTrouble = ended.kind == 'fault' and (asked.trips[index] or ended.isLimited or ended.askedMs)
     if scope.isKnown or isTrouble then
       advance(scope)

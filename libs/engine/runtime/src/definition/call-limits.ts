@@ -34,8 +34,18 @@ export function callLimitProblems(limits: unknown, mayCountTokens: boolean): rea
   }
   return limits.flatMap((limit: unknown, at) => {
     if (typeof limit !== 'object' || limit === null) return [`limits[${at}] must be an object`];
-    return limitProblems(limit, mayCountTokens).map((problem) => `limits[${at}]${problem}`);
+    return [...limitProblems(limit, mayCountTokens), ...repeated(limit, limits.slice(0, at))].map(
+      (problem) => `limits[${at}]${problem}`,
+    );
   });
+}
+
+/** Two limits of one key are one, which has each member once. */
+function repeated(limit: CallLimit, earlier: readonly (CallLimit | null)[]): readonly string[] {
+  const others = earlier.filter((other) => other?.key === limit.key);
+  return (['rate', 'tokens', 'concurrency'] as const)
+    .filter((name) => limit[name] !== undefined && others.some((other) => other?.[name] !== undefined))
+    .map((name) => `.${name} is declared by an earlier limit of the same key; leave one of them`);
 }
 
 function limitProblems(limit: CallLimit, mayCountTokens: boolean): readonly string[] {
@@ -72,39 +82,30 @@ function rateProblems(name: string, rate: CallRateOption | undefined): readonly 
 
 const perMsOf = (per: unknown): number => (typeof per === 'string' ? (parseDuration(per) ?? Number.NaN) : Number(per));
 
-const rateOf = (rate: CallRateOption | undefined): CallRate | undefined =>
-  rate && { count: rate.count, perMs: perMsOf(rate.per) };
+const rateOf = ({ count, per }: CallRateOption): CallRate => ({ count, perMs: perMsOf(per) });
 
 /**
  * What a call shares: what it shares by itself, of which the last is the narrowest, and what its limits name. A limit without a key is of the
- * narrowest.
+ * narrowest, and limits of one key are one scope: each key stands once.
  */
 export function callScopes(own: readonly string[], limits: readonly CallLimit[] = []): readonly CallScope[] {
-  const declared = limits.map(({ key, rate, tokens, concurrency }) => ({
-    ...{
-      key: key === undefined ? own.at(-1)! : `limit ${key}`,
-      rate: rateOf(rate),
-      tokens: rateOf(tokens),
-      concurrency,
-    },
-  }));
-  const [isOwn, others] = [
-    declared.filter(({ key }) => own.includes(key)),
-    declared.filter(({ key }) => !own.includes(key)),
-  ];
-  const scopes = own.map((key, at): CallScope => {
-    const mine = isOwn.filter((limit) => limit.key === key);
-    return Object.assign(
-      { key, ...(at === own.length - 1 && { isAsked: true }) },
-      ...mine.map(withoutGaps),
-    ) as CallScope;
-  });
-  return [...scopes, ...others.map(withoutGaps)];
+  const scopes = new Map<string, CallScope>(own.map((key) => [key, { key }]));
+  const narrowest = own.at(-1)!;
+  scopes.set(narrowest, { key: narrowest, isAsked: true });
+  for (const { key: name, rate, tokens, concurrency } of limits) {
+    const key = name === undefined ? narrowest : `limit ${name}`;
+    scopes.set(key, {
+      ...{ key, ...scopes.get(key) },
+      ...(rate && { rate: rateOf(rate) }),
+      ...(tokens && { tokens: rateOf(tokens) }),
+      ...(concurrency !== undefined && { concurrency }),
+    });
+  }
+  return [...scopes.values()];
 }
 
-/** Later limits of one key leave what earlier ones say. */
-const withoutGaps = (scope: CallScope): CallScope =>
-  Object.fromEntries(Object.entries(scope).filter(([, value]) => value !== undefined)) as unknown as CallScope;
+/** What ends the key of a scope whose name is of a request: nobody reads that out of it. */
+const NAMED_BY_REQUEST = / #[0-9a-f]+$/;
 
 /** The limit in words: `openai: 600 per 60 s`. */
 export function limitWords({ key, rate, tokens, concurrency }: CallScope): string {
@@ -114,5 +115,5 @@ export function limitWords({ key, rate, tokens, concurrency }: CallScope): strin
     ...(tokens === undefined ? [] : [per(tokens, ' tokens')]),
     ...(concurrency === undefined ? [] : [`${concurrency} at once`]),
   ];
-  return `${key.replace(/^limit /, '')}: ${words.join(', ') || 'as fast as it answers'}`;
+  return `${key.replace(/^limit /, '').replace(NAMED_BY_REQUEST, '')}: ${words.join(', ') || 'as fast as it answers'}`;
 }

@@ -8,14 +8,7 @@
 
 import type { Json, Spend, TenantId } from '@tidemark/core';
 import type { AskedTurn, CallEnd, CallScope } from '@tidemark/ports';
-import {
-  type CallLimit,
-  CallWaitError,
-  callScopes,
-  type EffectDefinition,
-  faultOf,
-  limitWords,
-} from '../definition/index.ts';
+import { CallWaitError, callScopes, type EffectDefinition, faultOf, limitWords } from '../definition/index.ts';
 import type { Ports } from '../kernel/index.ts';
 import type { AskedCall } from './effect-drafts.ts';
 import { CALL_WINDOW_MS, TURN_WAIT_MAX_MS } from './limits.ts';
@@ -39,6 +32,7 @@ export class CallTurn {
   readonly #call: string;
   readonly #policy: EffectDefinition['retry'];
   #beganMs: number | undefined;
+  #hasEnded = false;
 
   private constructor(
     dependencies: TurnDependencies,
@@ -90,10 +84,12 @@ export class CallTurn {
     this.#beganMs = this.#dependencies.ports.clock.monotonicMs();
   }
 
-  /** `error`: what the call failed with; otherwise it was answered, at the cost of `spent`. */
+  /** Only its first end counts. `error`: what the call failed with; otherwise it was answered, at the cost of `spent`. */
   async end(
     how: { readonly kind: 'unmade' } | { readonly error: unknown } | { readonly spent: Spend | undefined },
   ): Promise<void> {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
     await this.#dependencies.ports.calls!.end(this.#asked, this.#call, this.#endOf(how));
   }
 
@@ -125,13 +121,6 @@ function waiting(turn: {
   return new CallWaitError(why ?? `its turn (${limitWords(scope)})`, waitMs, Math.max(0, waitMs - faultMs));
 }
 
-/** Without its own scopes an effect shares its operation. What can't be told is left to the call itself, which meets the same error. */
-async function scopesOf({ operation, scopesOf: own }: EffectDefinition, request: Json): Promise<readonly CallScope[]> {
-  const byOperation = (limits?: readonly CallLimit[]): readonly CallScope[] =>
-    callScopes([`effect ${operation}`], limits);
-  try {
-    return (await own?.(request)) ?? byOperation();
-  } catch {
-    return byOperation();
-  }
-}
+/** Without its own scopes an effect shares its operation. */
+const scopesOf = async ({ operation, scopesOf: own }: EffectDefinition, request: Json): Promise<readonly CallScope[]> =>
+  (await own?.(request)) ?? callScopes([`effect ${operation}`]);

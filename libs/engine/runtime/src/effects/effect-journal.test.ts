@@ -251,8 +251,12 @@ describe('an effect', () => {
 
   describe('the call window', () => {
     /** The process stands still while the log's answer is on its way to it. */
-    const stopped = async (forMs: number, limiter?: CallLimiter): Promise<{ run: unknown; intentions: number }> => {
-      const pay = paying({ call: async () => ports.clock.monotonicMs() });
+    const stopped = async (
+      forMs: number,
+      limiter?: CallLimiter,
+      more: Partial<EffectDefinition> = {},
+    ): Promise<{ run: unknown; intentions: number }> => {
+      const pay = paying({ call: async () => ports.clock.monotonicMs(), ...more });
       const { runner, ports } = await heldRun(
         log,
         one(async (context) => ({ done: await context.effect(pay, null) })),
@@ -276,17 +280,40 @@ describe('an effect', () => {
       expect((await foldLog(log)).rejected).toEqual([]);
     });
 
+    const limiterOf = (said: string[]): CallLimiter => ({
+      ask: async () => {
+        said.push('ask');
+        return { kind: 'pass', call: 'c', inMs: 0 };
+      },
+      end: async (_asked: unknown, _call: string, { kind }: CallEnd) => void said.push(kind),
+      close: async () => {},
+    });
+
     it('keeps the turn that it took before, so no wait leaves an intention in doubt, and gives it back once', async () => {
       const said: string[] = [];
-      const limiter = {
-        ask: async () => {
-          said.push('ask');
-          return { kind: 'pass', call: 'c', inMs: 0 } as const;
-        },
-        end: async (_asked: unknown, _call: string, { kind }: CallEnd) => void said.push(kind),
-        close: async () => {},
-      };
+      const limiter = limiterOf(said);
       expect(await stopped(CALL_WINDOW_MS + 1, limiter)).toEqual({ run: 'closed', intentions: 2 });
+      expect(said).toEqual(['ask', 'answered']);
+    });
+
+    it('gives its turn back where it is not prepared again', async () => {
+      const said: string[] = [];
+      let count = 0;
+      const prepare = async () => {
+        if (++count > 1) throw new FatalError('over budget');
+        return { control: {}, payload: {} };
+      };
+      await stopped(CALL_WINDOW_MS + 1, limiterOf(said), { prepare });
+      expect(calls).toHaveLength(0);
+      expect(said).toEqual(['ask', 'unmade']);
+    });
+
+    it('gives its turn back once where the cost of its answer cannot be told', async () => {
+      const said: string[] = [];
+      const spentOf = () => {
+        throw new Error('no usage');
+      };
+      await stopped(0, limiterOf(said), { spentOf });
       expect(said).toEqual(['ask', 'answered']);
     });
 

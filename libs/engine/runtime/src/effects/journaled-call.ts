@@ -196,24 +196,27 @@ export class JournaledCall implements AskedCall, UseInTurn {
     // A key that can't be made is known before anything is intended.
     sentKey(this);
     let turn: TakenTurn | undefined;
-    for (;;) {
-      const prepared = await this.#prepare();
-      // Taken before the first intention, and kept until the call: a wait between them would leave it in doubt.
-      turn ??= this.#parts.ports.calls === undefined ? NO_TURN : await this.#turn(prepared);
-      // The window counts from before the log accepts the intention: a process that is suspended in between must not call late.
-      const sentMs = clock.monotonicMs();
-      let mayCall = false;
-      try {
-        mayCall = await this.#intend(prepared);
-      } finally {
-        if (!mayCall) void turn.end({ kind: 'unmade' });
+    let answer: Json;
+    try {
+      for (;;) {
+        const prepared = await this.#prepare();
+        // Taken before the first intention, and kept until the call: a wait between them would leave it in doubt.
+        turn ??= this.#parts.ports.calls === undefined ? NO_TURN : await this.#turn(prepared);
+        // The window counts from before the log accepts the intention: a process that is suspended in between must not call late.
+        const sentMs = clock.monotonicMs();
+        const mayCall = await this.#intend(prepared);
+        // This check is the last step before the call.
+        if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;
+        if (mayCall) continue;
+        // Of what was intended and given up it is recorded that it was not done.
+        void turn.end({ kind: 'unmade' });
+        turn = undefined;
       }
-      // This check is the last step before the call.
-      if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;
-      // Of what was intended and given up it is recorded that it was not done.
-      if (!mayCall) turn = undefined;
+      answer = await this.#answered(turn);
+    } finally {
+      // Its end has been told by now, unless it was not made.
+      void turn?.end({ kind: 'unmade' });
     }
-    const answer = await this.#answered(turn);
     await this.#resolve(answer);
     return answer;
   }
