@@ -390,6 +390,8 @@ describe.each(Object.keys(SAMPLES))('%s', (name) => {
 
 /** What is asked that needs more than the route's right, for each of its needs in order: said here again, as rights are. */
 const NEEDS: Readonly<Record<string, readonly (Pick<Sample, 'query' | 'body'> & { readonly of: string })[]>> = {
+  countJob: [{ of: 'operate', body: { filter: { tags: ['none'] }, reset: { at: 0, effects: 'keep' } } }],
+  resetWorkflow: [{ of: 'decide', body: { at: 0, effects: 'keep', discard: ['none'], dry_run: true, ...WHY } }],
   startJob: [{ of: 'decide', body: { act: 'retry', filter: { tags: ['none'] }, ...WHY } }],
   getRecovery: [{ of: 'operate', query: '?probe=true' }],
   getShadow: [{ of: 'all-tenants' }, { of: 'content', query: '?differences=true' }],

@@ -55,6 +55,27 @@ export const EFFECTS_MUTATIONS: Mutations = {
     test: 'is undone from the checkpoint on before it begins again',
     breaks: 'A reset undoes what came after its checkpoint, and nothing before.',
   },
+  'undo-repeats-what-it-left': {
+    file: 'libs/engine/runtime/src/worker/leased-reads.ts',
+    edits: [["fork.effects === 'live' && origin.reset === undefined", "fork.effects === 'live'"]],
+    caughtBy: RESET_TEST,
+    test: 'asks about what an undo leaves',
+    breaks: 'What has no compensation is not called again after an undo without a person.',
+  },
+  'same-key-is-lost': {
+    file: 'libs/engine/runtime/src/history/replay.ts',
+    edits: [['(await (await this.#earlier())?.sends(asked))', 'undefined']],
+    caughtBy: RESET_TEST,
+    test: 'makes a discarded call again under the same key when it is reset again',
+    breaks: 'A call keeps the key that one reset chose through the next.',
+  },
+  'reset-ends-what-it-cannot-begin': {
+    file: 'libs/engine/runtime/src/forks/reset.ts',
+    edits: [['starter.checkFits(nextRequest(row, next, { lamport: row.lamport, ...opening }));', '']],
+    caughtBy: RESET_TEST,
+    test: 'goes on where the next run would begin with more than fits',
+    breaks: 'A history is not ended for a run that can not begin.',
+  },
   'form-without-defaults': {
     file: 'libs/engine/runtime/src/inbox/approvals.ts',
     edits: [['useDefaults: true', 'useDefaults: false']],

@@ -1,6 +1,8 @@
 /** Owns the tests of approvals: people are asked by a form and answer once, even when the workflow's holders die, and in forks. */
 
 import { decodePayload } from '@tidemark/codec';
+import { workflowId } from '@tidemark/core';
+import { bulkHost } from '@tidemark/runtime';
 import { anyOf, approval, defineWorkflow, InvalidError, secret, signal, task, timer } from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -151,6 +153,11 @@ describe('a task that waits for a person', () => {
     const events = await world.ports.store.events('a1' as never, 100);
     const given = events.find(({ type }) => type === 'ApprovalGiven')!;
     expect(decodePayload('ApprovalGiven', given.payload).value).toMatchObject({ value: { cents: 5 } });
+    // A worker that died before it could say so does it again.
+    const host = bulkHost(world.client, world.ports.store, []);
+    const again = { ...job, filter: {}, answer, begunAtMs: 0 };
+    await host.act(workflowId('a1'), again, 'k');
+    await expect(host.act(workflowId('a1'), { ...again, by: 'bob' }, 'k')).rejects.toMatchObject({ code: 'not-asked' });
     // The same answer is no other one, though it leaves out what the form fills in.
     expect(await world.client.approve('a1', '1.0', { approved: true, by: 'ana' })).toEqual({ changed: false });
     const both = await Promise.allSettled(

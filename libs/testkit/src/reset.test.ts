@@ -1,6 +1,6 @@
 /** Owns the tests of resets: the id keeps answering, the old history stays and is superseded, and what it did is kept, undone or asked about. */
 
-import { type WorkflowId, workflowId } from '@tidemark/core';
+import { leftOf, streamFromJson, type WorkflowId, workflowId } from '@tidemark/core';
 import type { ResetOptions } from '@tidemark/runtime';
 import { child, defineEffect, defineWorkflow, signal, task } from '@tidemark/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,8 +26,46 @@ let receipts = 0;
 let undoing: Promise<void> | undefined;
 /** Whether the last step fails for good. */
 let isBroken = false;
+/** Whether the step that hears fails for good. */
+let isDeaf = false;
 /** Where the first step waits until the test releases it. */
 let gate: { readonly reached: () => void; readonly open: Promise<void> } | undefined;
+
+/** Nothing undoes it. */
+const wire = defineEffect({
+  operation: 'wire',
+  kind: 'irreversible',
+  request: z.object({ of: z.string() }),
+  response: z.object({ receipt: z.string() }),
+  call: async () => ({ receipt: `w${++receipts}` }),
+});
+const wiring = defineWorkflow({
+  name: 'wiring',
+  version: 1,
+  input: z.object({ of: z.string() }),
+  belief: z.object({ receipt: z.string() }),
+  output: z.object({ receipt: z.string(), word: z.string() }),
+  tasks: { send: z.object({}), hear: z.object({}) },
+  flow: { send: ['hear'], hear: [] },
+  starts: ['send'],
+  signals: { word: z.string() },
+  effects: [pay, wire],
+  begin: () => ({ belief: { receipt: '' }, next: [task('send', {})] }),
+  steps: {
+    send: async (ctx) => {
+      await ctx.effect(pay, { of: `${ctx.input.of} x`, cents: 1 });
+      const { receipt } = await ctx.effect(wire, { of: ctx.input.of });
+      return { belief: () => ({ receipt }), next: [task('hear', {}, { when: signal('word') })] };
+    },
+    hear: {
+      retry: { attempts: 1 },
+      run: ({ belief, cause }) => {
+        if (isDeaf) throw new Error('a bug');
+        return { done: { receipt: belief.receipt, word: cause?.kind === 'signal' ? cause.value.slice(0, 9) : '' } };
+      },
+    },
+  },
+});
 
 const part = defineWorkflow({
   name: 'part',
@@ -99,14 +137,14 @@ const newer = orderOf(2);
 
 let world: TestWorld;
 beforeAll(async () => {
-  world = await testWorld({ workflows: [order, newer, part] });
+  world = await testWorld({ workflows: [order, newer, part, wiring] });
 });
 afterAll(() => world.close());
 
 let ids = 0;
 const reset = (of: string, options: Partial<ResetOptions>) =>
   world.client.reset(of, {
-    ...{ id: `reset ${++ids}`, by: 'ana', why: 'a test', effects: 'keep', definitions: [order, newer, part] },
+    ...{ id: `reset ${++ids}`, by: 'ana', why: 'a test', effects: 'keep', definitions: [order, newer, part, wiring] },
     ...options,
   });
 const start = async (id: string) => {
@@ -163,13 +201,57 @@ describe('a workflow that has ended', () => {
   it('is undone from the checkpoint on before it begins again', async () => {
     const before = await completed('e3');
     undone.length = 0;
+    const hold = Promise.withResolvers<void>();
+    undoing = hold.promise;
     const done = await reset('e3', { at: 1, effects: 'undo' });
     expect(done).toMatchObject({ undo: 'e3~undo', calls: [{ operation: 'pay', becomes: 'undone' }] });
+    // Coordinators find it by this, and read no others that are paused.
+    await eventually(async () => expect(await statusOf('e3~2')).toBe('open undoing'));
+    undoing = undefined;
+    hold.resolve();
     const after = (await resultOf('e3')) as typeof before;
     expect(undone).toEqual([before.receipts[1]]);
     expect(calls('e3')).toEqual(['e3 1', 'e3 2', 'e3 part', 'e3 2', 'e3 part']);
     expect(after.receipts[0]).toBe(before.receipts[0]);
     expect(await statusOf('e3~undo')).toBe('completed null');
+  });
+
+  it('asks about what an undo leaves: done or unknown, whoever undid it, and also when it is reset again', async () => {
+    const wired = (of: string) => world.calls(wire).filter(({ request }) => (request as { of: string }).of === of);
+    const asked = (pays: string) => ({
+      calls: [
+        { operation: 'pay', becomes: pays },
+        { operation: 'wire', becomes: 'asked' },
+      ],
+    });
+    const answer = { resolution: 'done', by: 'ana', why: 'it was right' } as const;
+    const run = await world.start(wiring, { of: 'u1' }, { id: 'u1' });
+    await hear('u1');
+    const before = await run.result();
+    expect(await reset('u1', { at: 0, effects: 'undo' })).toMatchObject(asked('undone'));
+    await eventually(async () => expect(await statusOf('u1~2')).toBe('parked effect-done-before'));
+    await world.client.terminate('u1', { by: 'ana', why: 'x' });
+    expect(await reset('u1', { at: 0 })).toMatchObject({ run: 'u1~3' });
+    await eventually(async () => expect(await statusOf('u1~3')).toBe('parked effect-done-before'));
+    await world.client.decide('u1~3', { ...answer, response: { receipt: 'w1' } });
+    expect(await resultOf('u1')).toMatchObject({ word: 'go' });
+    await world.start(wiring, { of: 'u2' }, { id: 'u2' });
+    await eventually(async () => expect((await row('u2')).sequence).toBe(1));
+    await world.client.cancel('u2', { by: 'ana', why: 'x' });
+    await eventually(async () => expect((await row('u2')).status).toBe('compensated'));
+    expect(await reset('u2', { at: 0 })).toMatchObject(asked('called'));
+    await eventually(async () => expect(await statusOf('u2~2')).toBe('parked effect-done-before'));
+    await world.client.decide('u2~2', answer);
+    await hear('u2');
+    await resultOf('u2');
+    world.stub(wire, () => new Promise(() => {}));
+    await world.start(wiring, { of: 'u3' }, { id: 'u3' });
+    await eventually(() => expect(wired('u3')).toHaveLength(1));
+    await world.client.terminate('u3', { by: 'ana', why: 'x' });
+    world.stub(wire, () => ({ receipt: 'again' }));
+    expect(await reset('u3', { at: 0, effects: 'undo' })).toMatchObject(asked('undone'));
+    await eventually(async () => expect(await statusOf('u3~2')).toBe('parked effect-done-before'));
+    expect([before, ...['u1', 'u2', 'u3'].map((of) => wired(of).length)]).toEqual([before, 1, 1, 1]);
   });
 
   it('asks before it repeats a call, and the recorded response is the answer by default', async () => {
@@ -210,6 +292,27 @@ describe('a workflow that has ended', () => {
     expect(keys()[2]).toBe('e5~2:0.0:pay:0');
     await expect(reset('e5', { discard: ['nothing'] })).rejects.toMatchObject({ code: 'sequence-unknown' });
     await expect(reset('e5', { at: 0, discard: ['nothing'] })).rejects.toMatchObject({ code: 'effect-unknown' });
+  });
+
+  it('makes a discarded call again under the same key when it is reset again before it has made it, and not at all after an undo', async () => {
+    await start('e10');
+    await eventually(async () => expect((await row('e10')).sequence).toBe(1));
+    const keys = () =>
+      world.calls(pay).flatMap(({ key, request }) => ((request as { of: string }).of === 'e10 1' ? [key] : []));
+    const again = { at: 0, discard: keys(), sameKeys: true };
+    await expect(reset('e10', { ...again, effects: 'undo' })).rejects.toMatchObject({ code: 'reset-invalid' });
+    await world.client.pause('e10', { by: 'ana', why: 'x' });
+    await reset('e10', again);
+    await reset('e10', { at: 0 });
+    await world.client.resume('e10', { by: 'ana', why: 'x' });
+    await hear('e10');
+    await resultOf('e10');
+    const [first] = keys();
+    expect(keys()).toEqual([first, first]);
+    // It has been made again, so this one is another.
+    await reset('e10', { at: 0, discard: ['e10~3:0.0:pay:0'] });
+    await resultOf('e10');
+    expect(keys()).toEqual([first, first, 'e10~4:0.0:pay:0']);
   });
 
   it('keeps, when it is reset again, what the first reset had not come to', async () => {
@@ -291,6 +394,41 @@ describe('a workflow that runs', () => {
     await world.client.resume('r2', { by: 'ana', why: 'x' });
     expect(await resultOf('r2')).toMatchObject({ word: 'kept' });
     expect(calls('r2')).toEqual(['r2 1', 'r2 2', 'r2 part']);
+  });
+
+  it('inherits no signal that was amended or discarded, although a task had it at the checkpoint', async () => {
+    isDeaf = true;
+    for (const id of ['s1', 's2']) {
+      const open = Promise.withResolvers<void>();
+      world.stub(wire, () => open.promise.then(() => ({ receipt: id })));
+      await world.start(wiring, { of: id }, { id });
+      await hear(id, 'wrong');
+      open.resolve();
+      await eventually(async () => expect((await row(id)).status).toBe('parked'));
+    }
+    isDeaf = false;
+    const heard = async (id: string) => {
+      const [found] = await world.ports.store.loadStreams([workflowId(id)], { payloads: false });
+      return leftOf(streamFromJson(found!.state, found!.tasks))[0]!.event;
+    };
+    const ask = { by: 'ana', why: 'x' };
+    await world.client.amendSignal('s1', await heard('s1'), 'right', ask);
+    await world.client.discardSignal('s2', await heard('s2'), ask);
+    for (const id of ['s1', 's2']) await reset(id, { at: 1 });
+    await eventually(async () => expect((await row('s2~2')).status).toBe('open'));
+    await hear('s2', 'other');
+    expect(await resultOf('s1')).toMatchObject({ word: 'right' });
+    expect(await resultOf('s2')).toMatchObject({ word: 'other' });
+  });
+
+  it('goes on where the next run would begin with more than fits', async () => {
+    await start('r6');
+    await eventually(async () => expect((await row('r6')).sequence).toBe(1));
+    await world.client.pause('r6', { by: 'ana', why: 'x' });
+    for (const letter of ['x', 'y']) await hear('r6', letter.repeat(600_000));
+    for (const dryRun of [true, false])
+      await expect(reset('r6', { at: 0, dryRun })).rejects.toMatchObject({ code: 'reset-too-large' });
+    expect(await statusOf('r6')).toBe('open paused');
   });
 
   it('is not reset while a call of it is open, it is undone, or a child runs there', async () => {

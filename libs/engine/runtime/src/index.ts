@@ -96,6 +96,7 @@ export { SealedWatch } from './encryption/sealed-watch.ts';
 export { maskedStore } from './encryption/secrets.ts';
 export { WorkflowKeys } from './encryption/workflow-keys.ts';
 export type { Forked, ForkOptions } from './forks/fork.ts';
+export { DISCARDED_MAX_COUNT } from './forks/limits.ts';
 export type { ResetDone, ResetOptions } from './forks/reset.ts';
 export type { ResetEffects } from './forks/reset-plan.ts';
 export { continuedAs, continuesFrom, lastOf, supersedes } from './history/chain.ts';

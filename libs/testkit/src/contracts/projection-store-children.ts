@@ -55,7 +55,7 @@ export function testChildren(under: StoreUnderTest): void {
         }),
       );
       expect(await pendingWork()).toEqual(['start p 1.0 p~1.0']);
-      for (const reason of ['paused', 'cancelling']) {
+      for (const reason of ['paused', 'undoing', 'cancelling']) {
         await change('p', 0, { reason });
         expect(await pendingWork()).toEqual([]);
       }

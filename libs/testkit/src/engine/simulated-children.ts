@@ -56,7 +56,7 @@ function pendingOfParent(all: ReadonlyMap<WorkflowId, Rows>, { stream, tasks }: 
     const about = { parent: stream.workflow, task, child: waited.child };
     if (child !== undefined)
       return isLive(child) || child.status === 'compensating' || isGoingOn(child) ? [] : [{ kind: 'report', ...about }];
-    return stream.reason === 'cancelling' || stream.reason === 'paused' ? [] : [{ kind: 'start', ...about }];
+    return ['cancelling', 'paused', 'undoing'].includes(stream.reason ?? '') ? [] : [{ kind: 'start', ...about }];
   });
 }
 

@@ -27,7 +27,7 @@ where t.waits_child and p.status in ('open', 'parked')
         and substr(n.workflow, length(c.workflow) + 2) ~ '^[0-9]+$'
         and n.status in ('completed', 'failed', 'compensated') and (n.status <> 'completed' or coalesce(n.reason, '') not in ('continued', 'superseded'))
       offset 0))
-    or (c.workflow is null and coalesce(p.reason, '') not in ('cancelling', 'paused')))
+    or (c.workflow is null and coalesce(p.reason, '') not in ('cancelling', 'paused', 'undoing')))
 union all
 select 'end', p.workflow, c.workflow, 0
 from workflows c

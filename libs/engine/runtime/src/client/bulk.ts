@@ -1,6 +1,7 @@
 /** Owns bulk jobs on the caller's side: start one, read its progress. See bulk-definition.ts. */
 
 import {
+  type Controls,
   DEFAULT_TENANT,
   InvalidError,
   isSystemDefinition,
@@ -22,7 +23,7 @@ import {
 } from '../control/index.ts';
 import { checkMeant, checkSignalName, type Definition } from '../definition/index.ts';
 import { withContents } from '../history/index.ts';
-import { askingOf } from '../inbox/index.ts';
+import { askingOf, DECISION_EVENTS_MAX_COUNT } from '../inbox/index.ts';
 import { BULK_ACTS, guardOf, type ListPlace, type Ports, pageOf, type SecretPorts } from '../kernel/index.ts';
 import { checkedWorkflowId, checkName, checkText } from '../lease/index.ts';
 import { type BulkCount, countMeant } from './bulk-count.ts';
@@ -61,7 +62,7 @@ export interface BulkJob extends Omit<BulkProgress, 'after'> {
 /** What a bulk job needs of a client. Signals are checked against the signals of these definitions. */
 export function bulkHost(
   client: WorkflowCalls,
-  store: Pick<ProjectionStore, 'search' | 'loadStreams'>,
+  store: Pick<ProjectionStore, 'search' | 'loadStreams' | 'events'>,
   definitions: readonly Definition[],
 ): BulkHost {
   return {
@@ -86,7 +87,7 @@ export function bulkHost(
 /** Answers what the workflow asked when the job began. Throws `InvalidError` (`not-asked`, `assignee-differs`), and what the client throws. */
 async function answerAll(
   client: WorkflowCalls,
-  store: Pick<ProjectionStore, 'loadStreams'>,
+  store: Pick<ProjectionStore, 'loadStreams' | 'events'>,
   workflow: WorkflowId,
   { answer, by, why, begunAtMs }: BulkInput,
 ): Promise<void> {
@@ -103,6 +104,14 @@ async function answerAll(
     },
   );
   if (asking.length === 0) {
+    // The job did it, and died before it could say so.
+    const events = await store.events(workflow, DECISION_EVENTS_MAX_COUNT);
+    const isDone = events.some(({ type, control, atMs }) => {
+      if (type !== 'ApprovalGiven' || atMs < begunAtMs) return false;
+      const given = JSON.parse(control) as Controls['ApprovalGiven'];
+      return given.by === by && given.approved === approved && (name === undefined || given.name === name);
+    });
+    if (isDone) return;
     throw new InvalidError(
       'not-asked',
       `Workflow ${workflow} asks for no approval${name === undefined ? '' : ` '${name}'`}.`,

@@ -1,5 +1,5 @@
 /**
- * Owns the effects of a reset that keeps what was done, or asks about it. What the superseded history recorded as done answers the same request, in
+ * Owns the effects of a reset that keeps what was done, or asks about it or about what an undo left. What the superseded history recorded as done answers the same request, in
  * one append of intention and outcome, and costs nothing again; or it is intended, and a person decides. It never calls anything.
  */
 

@@ -7,6 +7,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { canonicalJson, decodePayload, type ForkOrigin, type Payloads } from '@tidemark/codec';
 import {
+  type Condition,
   ConflictError,
   type EffectState,
   type Fork,
@@ -271,9 +272,12 @@ function declarationsOf({ frontier }: StreamState, contents: ForkContent['tasks'
   return Array.from(frontier.tasks, ({ after, barrierCount, when }, index) => ({
     step: contents[index]!.step,
     after: barrierCount > 0 ? 'all' : after.map((other) => ids.get(other)!),
-    when: when.map((wait) => (wait.kind === 'timer' ? { ...wait, timer: `base:${wait.timer}` } : wait)),
+    when: when.map(inFork),
   }));
 }
+
+export const inFork = (wait: Condition): Condition =>
+  wait.kind === 'timer' ? { ...wait, timer: `base:${wait.timer}` } : wait;
 
 const originsOf = ({ state, content }: PastWorkflow, contents: ForkContent['tasks']): ForkOrigin['tasks'] =>
   Array.from(state.frontier.tasks, (task, index) => {

@@ -10,17 +10,19 @@ import {
   taskOrder,
   type WorkflowId,
 } from '@tidemark/core';
-import type { WorkflowSummary } from '@tidemark/ports';
+import type { EffectListing, WorkflowSummary } from '@tidemark/ports';
 import { MODEL_OPERATION } from '../agent/index.ts';
+import type { EffectDefinition } from '../definition/index.ts';
 import type { PastWorkflow } from '../history/index.ts';
 import type { Ports } from '../kernel/index.ts';
+import { leftUndone } from '../sagas/index.ts';
 
 /** What a caller says about calls that were made after the checkpoint. */
 export type ResetEffects = 'keep' | 'undo' | 'ask';
 
 /**
- * `kept`: what was recorded answers the same call. `undone`: it is compensated where that is registered, and then called again. `asked`: a
- * person decides when it is called. `called`: it was discarded, or is not known to have been done, or only read something.
+ * `kept`: what was recorded answers the same call. `undone`: it is compensated, and then called again. `asked`: a person decides when it is
+ * called; so they do about what has no compensation, or none that is known here. `called`: it was discarded, or is not known to have been done, or only read something.
  */
 export type Becomes = 'kept' | 'undone' | 'asked' | 'called';
 
@@ -54,27 +56,49 @@ export const isLater = (
   { position, task }: { readonly position: number; readonly task: TaskId },
 ): boolean => position > state.position || state.frontier.tasks.get(task) !== undefined;
 
+interface PlannedHow {
+  readonly effects: ResetEffects;
+  /** It was undone before. */
+  readonly isUndone: boolean;
+  readonly discard: ReadonlySet<string>;
+  /** Of the definition, as it is known here. */
+  readonly known: readonly EffectDefinition[];
+}
+
+const isCompensable = ({ operation, status }: EffectListing, { known }: PlannedHow): boolean => {
+  const effect = known.find((one) => one.operation === operation);
+  return effect?.[status === 'done' ? 'compensate' : 'compensateUnknown'] !== undefined;
+};
+
 export async function resetPlan(
   { store }: Pick<Ports, 'store'>,
   row: WorkflowSummary,
   past: PastWorkflow,
-  how: { readonly effects: ResetEffects; readonly isUndone: boolean; readonly discard: ReadonlySet<string> },
+  how: PlannedHow,
 ): Promise<ResetPlan> {
   const listings = await store.effectListings(row.workflow, {});
+  const isLeft = how.isUndone
+    ? await leftUndone(store, row.workflow)
+    : (one: EffectListing) => !isCompensable(one, how);
   const later = listings.filter((one) => one.kind !== 'pure' && isLater(past, one));
-  const calls = later.slice(0, PLANNED_MAX_COUNT).map(({ key, operation, status }) => {
+  const calls = later.slice(0, PLANNED_MAX_COUNT).map((one) => {
+    const { key, operation, status } = one;
     const isRead = operation === MODEL_OPERATION;
-    return { key, operation, status, becomes: becomesOf({ key, status, isRead }, how) };
+    return { key, operation, status, becomes: becomesOf({ key, status, isRead, isLeft: isLeft(one) }, how) };
   });
   return { calls, callCount: later.length, children: await childrenAfter({ store }, row, past, how.effects) };
 }
 
-function becomesOf(
-  { key, status, isRead }: { readonly key: string; readonly status: string; readonly isRead: boolean },
-  { effects, isUndone, discard }: Parameters<typeof resetPlan>[3],
-): Becomes {
-  if (discard.has(key) || status === 'failed' || isUndone) return 'called';
-  if (effects === 'undo') return isRead ? 'called' : 'undone';
+interface Planned {
+  readonly key: string;
+  readonly status: string;
+  readonly isRead: boolean;
+  readonly isLeft: boolean;
+}
+
+function becomesOf({ key, status, isRead, isLeft }: Planned, { effects, isUndone, discard }: PlannedHow): Becomes {
+  if (discard.has(key) || status === 'failed') return 'called';
+  if (isUndone || effects === 'undo') return isRead ? 'called' : isLeft ? 'asked' : isUndone ? 'called' : 'undone';
   if (isOpen({ status: status as 'done' })) return isRead ? 'called' : 'asked';
   return effects === 'keep' || isRead ? 'kept' : 'asked';
 }

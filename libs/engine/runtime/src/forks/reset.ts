@@ -15,10 +15,13 @@ import {
   InvalidError,
   isClosed,
   type Json,
+  LimitError,
   mayStillAct,
   NO_SPEND,
   type Parent,
   type Sequence,
+  SIGNALS_MAX,
+  SIGNALS_MAX_BYTES,
   type StreamState,
   taskId,
   UNDO_SUFFIX,
@@ -26,11 +29,11 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
-import { type PastWorkflow, placeOf, supersedes, workflowAt } from '../history/index.ts';
+import { definitionFor, type PastWorkflow, placeOf, supersedes, workflowAt } from '../history/index.ts';
 import type { Starter, WorkflowInbox } from '../inbox/index.ts';
 import { guardOf } from '../kernel/index.ts';
 import { checkName, checkText } from '../lease/index.ts';
-import { drawUpOpening } from '../run/index.ts';
+import { drawUpOpening, type Opening } from '../run/index.ts';
 import { nextRequest, openingOfReset } from '../sagas/index.ts';
 import {
   admitted,
@@ -39,8 +42,10 @@ import {
   drawUpContent,
   type ForkDependencies,
   type ForkOptions,
+  inFork,
 } from './fork.ts';
 import type { GivenContent } from './fork-content.ts';
+import { DISCARDED_MAX_COUNT } from './limits.ts';
 import { isLater, type ResetEffects, type ResetPlan, resetPlan } from './reset-plan.ts';
 
 export interface ResetOptions extends GivenContent, Pick<ForkOptions, 'admit' | 'by'> {
@@ -79,12 +84,9 @@ export interface ResetDone extends ResetPlan {
 
 const NOTHING_PLANNED: ResetPlan = { calls: [], callCount: 0, children: [] };
 
-/** Outcomes that one reset discards. */
-const DISCARDED_MAX_COUNT = 100;
-
 export interface ResetDependencies extends ForkDependencies {
   readonly inbox: WorkflowInbox;
-  readonly starter: Pick<Starter, 'open'>;
+  readonly starter: Pick<Starter, 'open' | 'checkFits'>;
 }
 
 /** A reset before it is written. */
@@ -92,6 +94,8 @@ interface Drawn {
   readonly row: WorkflowSummary;
   readonly state: StreamState;
   readonly next: NextOpening;
+  /** The first of the next run, if nothing comes meanwhile. */
+  readonly opening: Omit<Opening, 'lamport'>;
   readonly done: ResetDone;
 }
 
@@ -144,6 +148,10 @@ export class Resets {
     checkBase(row, past, 'reset');
     await admitted(ports, past, { ...options, effects: 'live' });
     const undoes = options.effects === 'undo' && state.undo === null;
+    if (options.sameKeys === true && (undoes || state.undo !== null)) {
+      const message = `sameKeys: what ${row.workflow} did is compensated, and so called again under new keys. Leave it out, or give keep or ask for effects.`;
+      throw new InvalidError('reset-invalid', message, { workflow: row.workflow });
+    }
     const undo = undoes ? undoId(row.workflow) : null;
     if (undo !== null && (await ports.store.workflow(undo)) !== undefined) throw wasUndone(row, undo);
     const reset: ResetOrigin = {
@@ -153,14 +161,16 @@ export class Resets {
       discarded: await this.#discarded(row, past, options),
     };
     const next = await this.#nextOf(row, state, past, options, reset);
-    const how = { effects: options.effects, isUndone: state.undo !== null, discard: new Set(options.discard) };
+    const opening = await this.#fitting(row, next, state);
+    const known = definitionFor(options.definitions ?? [], state)?.effects ?? [];
+    const how = { effects: options.effects, isUndone: state.undo !== null, discard: new Set(options.discard), known };
     const { fork } = next.control as unknown as Controls['WorkflowOpened'];
     const as = { workflow: row.workflow, run: continuationId(row.workflow), at: past.state.head.sequence };
     // A job over thousands tells nobody.
     const isTold = options.isExact !== true || options.dryRun === true;
     const plan = isTold ? await resetPlan(ports, row, past, how) : NOTHING_PLANNED;
     const done = { ...as, ...plan, effects: fork!.effects, created: options.dryRun !== true, undo };
-    return { row, state, next, done };
+    return { row, state, next, opening, done };
   }
 
   /** Throws `InvalidError` (`sequence-unknown`, `step-unknown`, `effect-unknown`). */
@@ -205,6 +215,26 @@ export class Resets {
     });
   }
 
+  /** Throws `LimitError` (`signals-full`, `reset-too-large`): what can't begin must not end what stands. */
+  async #fitting(row: WorkflowSummary, next: NextOpening, state: StreamState): Promise<Drawn['opening']> {
+    const { ports, starter } = this.#dependencies;
+    const opening = await openingOfReset(ports, row, next, state);
+    const { signals = [] } = opening.control.continues!;
+    const bytes = signals.reduce((sum, { sizeBytes = 0 }) => sum + sizeBytes, 0);
+    if (signals.length > SIGNALS_MAX || bytes > SIGNALS_MAX_BYTES) {
+      const message = `at: ${row.workflow} received ${signals.length} signals of ${bytes} bytes that the next run would hold; at most ${SIGNALS_MAX} of ${SIGNALS_MAX_BYTES} bytes fit. Reset it to a later checkpoint.`;
+      throw new LimitError('signals-full', message, { workflow: row.workflow });
+    }
+    try {
+      starter.checkFits(nextRequest(row, next, { lamport: row.lamport, ...opening }));
+      return opening;
+    } catch (error) {
+      if (!(error instanceof LimitError)) throw error;
+      const message = `${row.workflow} can't be reset there, since its next run would begin with too much: ${error.message}`;
+      throw new LimitError('reset-too-large', message, { workflow: row.workflow });
+    }
+  }
+
   async #nextOf(
     row: WorkflowSummary,
     state: StreamState,
@@ -215,14 +245,12 @@ export class Resets {
     const { ports } = this.#dependencies;
     const isLive = options.effects === 'undo' || state.undo !== null;
     const effects = isLive ? 'live' : (options.effects as 'keep' | 'ask');
-    const { control, payload, mode, definition } = await drawUpContent(this.#dependencies, past, {
-      ...options,
-      effects,
-    });
+    const drawn = await drawUpContent(this.#dependencies, past, { ...options, effects });
+    const { control, payload, mode, definition, heard } = withSignalsAgain(past, drawn);
     const { session, tags, dispatch } = state;
     const parent = await this.#parentOf(state);
     const { timeoutMs, trace } = past.opening;
-    const unread = past.state.signals;
+    const unread = [...heard, ...past.state.signals];
     const kept = {
       ...(session !== undefined && { session }),
       ...(tags !== undefined && { tags }),
@@ -247,15 +275,15 @@ export class Resets {
       tags,
       parent,
     };
-    const drawn = drawUpOpening({ ...begun, priority: dispatch?.priority }, ports);
-    const tasks = drawn.control.tasks.map((_task, index) => {
+    const anew = drawUpOpening({ ...begun, priority: dispatch?.priority }, ports);
+    const tasks = anew.control.tasks.map((_task, index) => {
       const task = taskId(0, index);
       return { task, place: placeOf(task, undefined), version: definition!.version };
     });
     return {
       mode,
-      control: { ...drawn.control, ...kept, pinned: control.pinned, fork: control.fork } as unknown as Json,
-      ...drawn.payload,
+      control: { ...anew.control, ...kept, pinned: control.pinned, fork: control.fork } as unknown as Json,
+      ...anew.payload,
       ...own,
       fork: { ...own.fork, tasks },
     };
@@ -279,17 +307,16 @@ export class Resets {
     const head = guard.names('by', { by, id }).as(() => ({ id: event, control }));
     if (!(await inbox.write(row, 'WorkflowReset', head, payload))) return false;
     const ended = await inbox.exactly(row.workflow);
-    return this.#begin({ ...drawn, ...ended });
+    return this.#begin({ ...drawn, ...ended, opening: await openingOfReset(ports, ended.row, next, ended.state) });
   }
 
   /**
    * Whether the next run is this one. A coordinator may begin it as well, of a history that was ended for it. Rows know it then: who asks
    * for the outcome next must not be given that of the old run.
    */
-  async #begin({ row, state, next, done }: Drawn): Promise<boolean> {
-    const { ports, lamport, starter, inbox } = this.#dependencies;
+  async #begin({ row, next, opening, done }: Drawn): Promise<boolean> {
+    const { lamport, starter, inbox } = this.#dependencies;
     lamport.witness(row.lamport);
-    const opening = await openingOfReset(ports, row, next, state);
     const { created } = await starter.open(nextRequest(row, next, { lamport: lamport.stamp(), ...opening }));
     const found = await inbox.exactly(done.run).catch((error: unknown) => {
       // It has begun, however late rows are.
@@ -314,6 +341,37 @@ export class Resets {
     const undo = reset.undoes ? undoId(workflow) : null;
     return { workflow, run: row.workflow, at: sequence, effects, created: false, undo, ...NOTHING_PLANNED };
   }
+}
+
+/**
+ * Tasks for which a signal came wait for it again, and it is the first of those that are inherited: so it comes as it was amended, or not at
+ * all, since then.
+ */
+function withSignalsAgain<T extends Awaited<ReturnType<typeof drawUpContent>>>(
+  { state, content }: PastWorkflow,
+  drawn: T,
+) {
+  const tasks = [...state.frontier.tasks];
+  const awaited = tasks.map((task) => {
+    const may = task.cause?.kind === 'signal' && task.awaited?.every(({ kind }) => kind !== 'child');
+    return may === true ? task.awaited : undefined;
+  });
+  const heard = tasks.flatMap(({ cause }, index) => {
+    if (cause === null || awaited[index] === undefined) return [];
+    const sizeBytes = Buffer.byteLength(JSON.stringify(content.causeOf(cause.event)));
+    return [{ name: cause.name, event: cause.event, sizeBytes }];
+  });
+  const { control, payload } = drawn;
+  const declared = control.tasks.map((task, index) => ({ ...task, when: awaited[index]?.map(inFork) ?? task.when }));
+  const origins = payload.fork.tasks.map(({ cause, ...origin }, index) =>
+    cause === undefined || awaited[index] !== undefined ? origin : { ...origin, cause },
+  );
+  return {
+    ...drawn,
+    control: { ...control, tasks: declared },
+    payload: { ...payload, fork: { ...payload.fork, tasks: origins } },
+    heard,
+  };
 }
 
 /** Throws where nothing may be reset now, and says what to do instead. */

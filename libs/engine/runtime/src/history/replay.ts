@@ -5,8 +5,8 @@
  *
  * R1 Only records of tasks that were pending at the checkpoint, or added later, count.
  * R2 A record answers one effect of the fork, and no other.
- * R3 In a reset only what was done, or may have been, answers, and nothing that was discarded; where the base is a reset itself, what its own
- *    base recorded and it had not come to answers as well.
+ * R3 In a reset only what was done, or may have been, answers, and nothing that was discarded or undone; where the base is a reset itself, what
+ *    its own base recorded and it had not come to answers as well.
  */
 
 import { decodePayload, type ForkOrigin } from '@tidemark/codec';
@@ -28,9 +28,11 @@ export interface ReplayReads extends PlaceReads {
   readonly base: (task?: TaskId) => Promise<readonly EffectRow[]>;
   /** All effects that the fork itself has recorded. */
   readonly own: () => Promise<readonly EffectRow[]>;
+  /** Whether the undo of the base left a record as it was, so that a person must be asked about it; absent: nothing was undone. */
+  readonly left?: (() => Promise<(row: EffectRow) => boolean>) | undefined;
   /** Of the base of a base that is a reset too; absent: there is none. */
   readonly before?: (() => Promise<Replay | undefined>) | undefined;
-  /** Records that answered the base already; absent: the base is the reset's own. */
+  /** Records that answered the base already, and keys under which it called again; absent: the base is the reset's own. */
   readonly spent?: ReadonlySet<EffectKey> | undefined;
 }
 
@@ -97,7 +99,8 @@ export class Replay {
    * outside.
    */
   async closure(asked: ReplayedCall): Promise<{ readonly key: EffectKey; readonly response: Json } | undefined> {
-    const there = this.#origin.isChanged ? undefined : await this.#places.taskOf(asked.task);
+    const isFresh = this.#origin.isChanged || this.base.effects === 'live';
+    const there = isFresh ? undefined : await this.#places.taskOf(asked.task);
     if (there === undefined) return undefined;
     const equal = (await this.#reads.base(there)).filter((one) => questionOf(one) === questionOf(asked));
     // One that failed says that the base could not tell its closures apart.
@@ -111,9 +114,7 @@ export class Replay {
   async outcomes(task: TaskId): Promise<readonly Pick<EffectRow, 'key' | 'operation' | 'requestDigest'>[]> {
     const there = await this.#places.taskOf(task);
     if (there === undefined) return [];
-    const rows = (await this.#reads.base(there)).filter(
-      (row) => isResolved(row) && this.#counts(row) && this.#answers(row),
-    );
+    const rows = (await this.#counted(there)).filter((row) => isResolved(row) && this.#answers(row));
     return rows.toSorted((a, b) => a.position - b.position);
   }
 
@@ -121,6 +122,11 @@ export class Replay {
   #counts(row: EffectRow): boolean {
     if (this.base.effects === 'replay') return isResolved(row);
     return row.status !== 'failed' && !this.#discarded.has(row.key);
+  }
+
+  async #counted(task?: TaskId): Promise<readonly EffectRow[]> {
+    const isLeft = await this.#reads.left?.();
+    return (await this.#reads.base(task)).filter((row) => this.#counts(row) && (isLeft === undefined || isLeft(row)));
   }
 
   /** Closures have no intention. Those of a fork that changed something run again, as those do that could not be told apart. */
@@ -135,10 +141,7 @@ export class Replay {
     const chosen = answered.get(asked.key);
     const isOwn = chosen?.startsWith(`${this.base.workflow}:`) ?? true;
     const key = isOwn ? (chosen ?? (await this.#choose(asked, answered))) : undefined;
-    if (key === undefined) {
-      this.#before ??= this.#reads.before?.() ?? Promise.resolve(undefined);
-      return (await this.#before)?.find(asked);
-    }
+    if (key === undefined) return (await this.#earlier())?.find(asked);
     const task = this.#tasks.get(key) ?? (await this.#places.taskOf(asked.task));
     const row = (await this.#reads.base(task)).find((one) => one.key === key) ?? (await this.#anywhere(key));
     return { key, outcome: journalEntry(row.status, row.status === 'intended' ? row.request! : row.payload) };
@@ -160,21 +163,30 @@ export class Replay {
     await (await this.#before)?.settled(key);
   }
 
-  /** The key under which the call is made again, in place of a record that was discarded; undefined: its own. */
+  /** The key under which the call is made again, in place of a record that was discarded, here or by a reset before; undefined: its own. */
   async sends(asked: ReplayedCall): Promise<EffectKey | undefined> {
-    const again = this.#origin.reset?.discarded.filter(({ sends }) => sends !== undefined) ?? [];
-    if (again.length === 0) return undefined;
     this.#answered ??= this.#load();
     await this.#answered;
+    const sends =
+      this.#sends.get(asked.key) ?? (await this.#discardedFor(asked)) ?? (await (await this.#earlier())?.sends(asked));
+    if (sends !== undefined) this.#sends.set(asked.key, sends);
+    return sends;
+  }
+
+  #earlier(): Promise<Replay | undefined> {
+    this.#before ??= this.#reads.before?.() ?? Promise.resolve(undefined);
+    return this.#before;
+  }
+
+  async #discardedFor(asked: ReplayedCall): Promise<EffectKey | undefined> {
+    const again = this.#origin.reset?.discarded.filter(({ sends }) => sends !== undefined) ?? [];
+    if (again.length === 0) return undefined;
     const rows = await this.#reads.base();
-    const taken = new Set(this.#sends.values());
-    const found = again.find(({ key, sends }) => {
+    const taken = new Set([...this.#sends.values(), ...this.#spent]);
+    return again.find(({ key, sends }) => {
       const row = rows.find((one) => one.key === key);
       return !taken.has(sends!) && row !== undefined && questionOf(row) === questionOf(asked);
     })?.sends;
-    const sends = this.#sends.get(asked.key) ?? found;
-    if (sends !== undefined) this.#sends.set(asked.key, sends);
-    return sends;
   }
 
   async #load(): Promise<Map<EffectKey, EffectKey>> {
@@ -191,8 +203,8 @@ export class Replay {
   async #choose(asked: ReplayedCall, answered: Map<EffectKey, EffectKey>): Promise<EffectKey | undefined> {
     const there = await this.#places.taskOf(asked.task);
     const same = there && this.#sameKey(asked.task, asked.key, there);
-    const rows = there === undefined ? [] : await this.#reads.base(there);
-    const fits = rows.some((row) => row.key === same && this.#counts(row) && questionOf(row) === questionOf(asked));
+    const rows = there === undefined ? [] : await this.#counted(there);
+    const fits = rows.some((row) => row.key === same && questionOf(row) === questionOf(asked));
     const take = (known: readonly EffectKey[]): EffectKey | undefined => {
       const taken = new Set([...answered.values(), ...this.#spent]);
       const free = known.find((key) => !taken.has(key));
@@ -215,9 +227,9 @@ export class Replay {
   async #index(): Promise<ReadonlyMap<string, readonly Known[]>> {
     const { position: at } = this.#origin.shares[0]!;
     const questions = new Map<string, Known[]>();
-    for (const row of await this.#reads.base()) {
+    for (const row of await this.#counted()) {
       // R1: a record after the checkpoint always belongs to a task that was pending there or was added later.
-      if (!this.#counts(row) || (row.position <= at && !this.#pending.has(row.task))) continue;
+      if (row.position <= at && !this.#pending.has(row.task)) continue;
       const known = questions.get(questionOf(row));
       this.#tasks.set(row.key, row.task);
       if (known === undefined) questions.set(questionOf(row), [row].map(light));

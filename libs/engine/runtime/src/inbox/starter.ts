@@ -89,7 +89,7 @@ export class Starter {
   async open(request: OpenRequest): Promise<Started> {
     const { workflow, tenant, mode, session = null, isLimited } = request;
     const { value: opening } = request.opening;
-    this.#checkFits(request);
+    this.checkFits(request);
     const unless = request.unless ?? this.#otherClaim(request);
     const asked = { workflow, tenant, mode, session, unless, isLimited, opening: JSON.stringify(opening) };
     const placement = await this.#placing.place(asked);
@@ -110,7 +110,7 @@ export class Starter {
   }
 
   /** Refuses a too large opening before its id is taken, measured with the longest partition and generation. */
-  #checkFits({ workflow, tenant, opening: { value: opening } }: OpenRequest): void {
+  checkFits({ workflow, tenant, opening: { value: opening } }: OpenRequest): void {
     const [partition, generation] = [Number.MAX_SAFE_INTEGER as Partition, Number.MAX_SAFE_INTEGER];
     this.#encode(opening, { workflow, tenant, partition, generation, mode: 'exclusive' });
   }

@@ -31,6 +31,7 @@ export {
   RETENTION_SUBJECT,
   SCHEDULE_SUFFIX,
   TASKS_DROPPED,
+  UNDOING,
   UNREADABLE,
   workerHolder,
   workflowUnknown,

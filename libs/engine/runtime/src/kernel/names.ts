@@ -23,6 +23,8 @@ export type Overlap = (typeof OVERLAPS)[number];
 /** Reasons that rows of open workflows give. */
 export const PAUSED = 'paused';
 export const CANCELLING = 'cancelling';
+/** A reset that is paused until what it supersedes is undone. */
+export const UNDOING = 'undoing';
 /** The coordinator that folded it could not read an event of a newer release: a newer coordinator resumes it (resume-after-upgrade.ts). */
 export const UNREADABLE = 'unreadable';
 /** The reason of a fork that stopped at an effect which its base did not record. */

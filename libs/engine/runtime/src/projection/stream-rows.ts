@@ -12,10 +12,11 @@ import {
   type TaskState,
   taskRank,
   taskToJson,
+  undoId,
   type WorkflowId,
 } from '@tidemark/core';
 import type { Job, RunnableStream, StreamRow, TaskRow, Telemetry } from '@tidemark/ports';
-import { CANCELLING, PAUSED, queueSpan, traceParentOf, UNREADABLE } from '../kernel/index.ts';
+import { CANCELLING, PAUSED, queueSpan, traceParentOf, UNDOING, UNREADABLE } from '../kernel/index.ts';
 import { queuedAs } from '../lease/index.ts';
 
 /** A stream as a row, which is also what dispatch needs. */
@@ -56,10 +57,12 @@ export function streamRow(stream: StreamState, partition: StreamRow['partition']
 }
 
 /** Why an open workflow does not run as usual. */
-function lifecycleReason({ status, paused, ruling, unreadable }: StreamState): string | null {
+function lifecycleReason({ status, paused, ruling, unreadable, fork }: StreamState): string | null {
   if (status !== 'open') return null;
   if (unreadable !== null) return UNREADABLE;
-  return ruling === 'cancel' ? CANCELLING : paused === undefined ? null : PAUSED;
+  if (ruling === 'cancel') return CANCELLING;
+  if (fork !== undefined && paused?.by === undoId(fork.workflow)) return UNDOING;
+  return paused === undefined ? null : PAUSED;
 }
 
 /** Whether a worker has something to do. */

@@ -20,7 +20,7 @@ import {
 import type { StreamRow, WorkflowListing, WorkflowSummary } from '@tidemark/ports';
 import { supersedes } from '../history/index.ts';
 import { idTaken, type Starter } from '../inbox/index.ts';
-import { PAUSED, type Ports } from '../kernel/index.ts';
+import { type Ports, UNDOING } from '../kernel/index.ts';
 import { COMPENSATION_ALERT_DEPTH, compensatedBy, depthOf, type Inbox } from '../lease/index.ts';
 import { COMPENSATING_MAX_COUNT } from './limits.ts';
 import { type UndoInput, undoDefinition } from './undo-definition.ts';
@@ -66,7 +66,8 @@ export class Compensations {
   async poll(): Promise<void> {
     const { ports, onError } = this.#options;
     const frozen = await ports.store.workflows({ status: 'compensating', limit: COMPENSATING_MAX_COUNT });
-    const resets = await this.#waitingResets();
+    const waiting = { status: 'open', reason: UNDOING, limit: COMPENSATING_MAX_COUNT } as const;
+    const resets = (await ports.store.search(waiting)).filter(isWaitingReset);
     this.#watch(frozen, resets);
     const nowMs = ports.clock.monotonicMs();
     // One workflow whose undo can't be started must not keep the others waiting.
@@ -127,19 +128,6 @@ export class Compensations {
     return idTaken(this.#options.ports.telemetry, undo, message);
   }
 
-  /** Resets that are paused: most wait until what they supersede is undone. */
-  async #waitingResets(): Promise<readonly Reset[]> {
-    const { store } = this.#options.ports;
-    const found: Reset[] = [];
-    for (let after: WorkflowListing | undefined; ; ) {
-      const query = { status: 'open', reason: PAUSED, limit: COMPENSATING_MAX_COUNT } as const;
-      const page = await store.search({ ...query, ...(after !== undefined && { after }) });
-      found.push(...page.filter(isWaitingReset));
-      if (page.length < COMPENSATING_MAX_COUNT || found.length >= COMPENSATING_MAX_COUNT) return found;
-      after = page.at(-1);
-    }
-  }
-
   /** Undoes what the base did after the checkpoint, and lets the reset begin after that. A person resumes it if its undo has failed. */
   async #serveReset(row: Reset): Promise<void> {
     const { ports, inbox } = this.#options;
@@ -147,12 +135,10 @@ export class Compensations {
     const base = row.fork.workflow;
     const undo = undoId(base);
     const found = await store.workflow(undo);
-    const [stream] = await store.loadStreams([row.workflow], { payloads: false });
-    const by = stream && streamFromJson(stream.state, stream.tasks).paused?.by;
-    if (by === undo && found?.status === 'completed') {
+    if (found?.status === 'completed') {
       const why = `What ${base} did from checkpoint ${row.fork.sequence} on was undone.`;
       await inbox.write(row, eventId(`undone:${undo}`), 'ResumeRequested', { by: undo }, { why });
-    } else if (by === undo && found === undefined) await this.#undoBase(row);
+    } else if (found === undefined) await this.#undoBase(row);
     else this.#seen.set(row.workflow, clock.monotonicMs() + UNDO_POLL_PERIOD_MS);
   }
 
@@ -206,6 +192,6 @@ type Reset = WorkflowListing & { readonly fork: Fork };
 const isWaitingReset = <T extends Pick<StreamRow, 'workflow' | 'status' | 'reason' | 'fork'>>(
   row: T,
 ): row is T & { readonly fork: Fork } =>
-  row.status === 'open' && row.reason === PAUSED && supersedes(row) !== undefined;
+  row.status === 'open' && row.reason === UNDOING && supersedes(row) !== undefined;
 
 const hasEnded = (status: StreamState['status']): boolean => isClosed({ status } as StreamState);

@@ -17,6 +17,7 @@ import {
 import { type Ports, whileUnavailable } from '../kernel/index.ts';
 import type { LeasedStream } from '../lease/index.ts';
 import type { HeadCheckpoint } from '../run/index.ts';
+import { leftUndone } from '../sagas/index.ts';
 
 export interface LeasedReadsOptions {
   readonly ports: Pick<Ports, 'store' | 'clock'>;
@@ -65,11 +66,12 @@ export class LeasedReads {
     return outputsOf(this.#pageOf(), stream.confirmed.workflow, fork, step);
   }
 
-  /** Answers the effects of a fork that replays, or of a reset that keeps what was done; undefined for any other workflow. */
+  /** Answers the effects of a fork that replays, or of a reset, with what was kept or the undo left; undefined for any other workflow. */
   replay(content: StreamContent): Replay | undefined {
     const { fork: origin } = this.#options;
     const { fork } = this.#options.stream.confirmed;
-    if (fork === undefined || origin === undefined || fork.effects === 'live') return undefined;
+    if (fork === undefined || origin === undefined) return undefined;
+    if (fork.effects === 'live' && origin.reset === undefined) return undefined;
     return this.#replayOf(content, fork, origin);
   }
 
@@ -96,28 +98,37 @@ export class LeasedReads {
       pageOf: this.#pageOf(),
       newTaskOf: (sequence) => content.taskOf(sequence),
       spent,
-      before: fork.effects === 'replay' ? undefined : () => this.#before(content, fork.workflow, origin),
+      left:
+        fork.effects === 'live'
+          ? () => this.#whileUnavailable(() => leftUndone(this.#options.ports.store, fork.workflow))
+          : undefined,
+      before: fork.effects === 'replay' ? undefined : () => this.#before(content, fork.workflow, origin, spent),
     });
   }
 
   /** Of a base that is a reset: what its own base recorded, for the tasks that it began with, and for those that they add. */
-  async #before(content: StreamContent, base: WorkflowId, origin: ReplayOrigin): Promise<Replay | undefined> {
+  async #before(
+    content: StreamContent,
+    base: WorkflowId,
+    origin: ReplayOrigin,
+    later: ReadonlySet<EffectKey> = new Set(),
+  ): Promise<Replay | undefined> {
     const { store } = this.#options.ports;
     const row = await this.#whileUnavailable(() => store.workflow(base));
-    if (row?.fork?.effects !== 'keep' && row?.fork?.effects !== 'ask') return undefined;
+    if (row?.fork === undefined || row.fork.effects === 'replay') return undefined;
     const [opening] = await this.#pageOf()(base, { from: 0 as Sequence, limit: 1 });
     const theirs = opening && decodePayload('WorkflowOpened', opening.payload).fork;
-    if (theirs === undefined) return undefined;
+    if (theirs?.reset === undefined) return undefined;
     const reads = { pageOf: this.#pageOf(), newTaskOf: () => undefined };
     const map = new ForkTaskMap(base, theirs, reads);
     const tasks = [];
     for (const { task } of origin.tasks) tasks.push({ task: task && (await map.taskOf(task)) });
     const isChanged = origin.isChanged || theirs.isChanged;
     const spent = (await this.#effects(base, { since: origin.shares[0]!.position })).flatMap(({ request }) => {
-      const { replays } = request === null ? {} : decodePayload('EffectIntended', request);
-      return replays === undefined ? [] : [replays];
+      const { replays, sends } = request === null ? {} : decodePayload('EffectIntended', request);
+      return [replays, sends].filter((key) => key !== undefined);
     });
-    return this.#replayOf(content, row.fork, { ...theirs, isChanged, tasks }, new Set(spent));
+    return this.#replayOf(content, row.fork, { ...theirs, isChanged, tasks }, new Set([...later, ...spent]));
   }
 
   #effects(of: WorkflowId, options: { readonly since: Position; readonly task?: TaskId }) {

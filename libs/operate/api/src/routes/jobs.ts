@@ -76,7 +76,14 @@ export const countJob = route({
   description:
     'As of now, and nothing is changed: schedules and undos that the filter does not name are left out, as by the job.',
   right: 'read',
-  problems: ['tenant-unknown', 'definition-unknown'],
+  problems: ['tenant-unknown', 'definition-unknown', 'right-missing'],
+  needs: [
+    {
+      of: 'operate',
+      when: ({ body }) => (body as { readonly reset?: object }).reset !== undefined,
+      why: 'reset: it reads as many histories as it would reset, which needs the right to operate.',
+    },
+  ],
   body: z
     .strictObject({
       filter,

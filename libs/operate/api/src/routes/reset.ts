@@ -1,6 +1,7 @@
 /** Owns the operation that resets a workflow: its history ends, superseded by a run that begins at one of its checkpoints. */
 
 import { uuidv7 } from '@tidemark/core';
+import { DISCARDED_MAX_COUNT } from '@tidemark/runtime';
 import { z } from 'zod';
 import type { Backend } from '../backend.ts';
 import { ok, route } from '../route.ts';
@@ -8,15 +9,12 @@ import { givenJson, nameSchema, textSchema, workflowParams } from '../schemas/co
 import { resetFields, resetSchema } from '../schemas/reset.ts';
 import { resetBy, resetJson } from '../shapes/reset.ts';
 
-/** Calls that one reset discards. */
-const DISCARDED_MAX_COUNT = 100;
-
 export const resetWorkflow = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/reset',
   summary: 'Reset a workflow to a checkpoint',
   description:
-    'Also one that has ended. Its history ends and stays, superseded by a run that begins at the checkpoint and answers for the id from then on; the holder of a live one is fenced. Signals that came later are delivered again, approvals are asked again. Where people answered something in what is shared, or with another belief or input, it needs the right to decide. The same `id` resets once.',
+    'Also one that has ended. Its history ends and stays, superseded by a run that begins at the checkpoint and answers for the id from then on; the holder of a live one is fenced. Signals that came later are delivered again, approvals are asked again. Where people answered something in what is shared, or with another belief, input or discarded outcome, it needs the right to decide. The same `id` resets once.',
   right: 'operate',
   problems: [
     'workflow-unknown',
@@ -36,6 +34,16 @@ export const resetWorkflow = route({
     'session-busy',
     'fork-too-deep',
     'right-missing',
+    'reset-invalid',
+    'reset-too-large',
+    'signals-full',
+  ],
+  needs: [
+    {
+      of: 'decide',
+      when: ({ body }) => ((body as { readonly discard?: readonly string[] }).discard ?? []).length > 0,
+      why: 'discard: it takes the place of what a person would be asked, which needs the right to decide.',
+    },
   ],
   params: workflowParams,
   body: z

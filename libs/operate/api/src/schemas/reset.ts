@@ -7,7 +7,7 @@ import { nameSchema } from './common.ts';
 export const resetFields = {
   effects: z.enum(['keep', 'undo', 'ask']).meta({
     description:
-      'What becomes of calls that were made after the checkpoint. `keep`: what was done answers the same call again, and only the rest is called. `undo`: it is compensated where that is registered, then called again. `ask`: a person decides before it is called again.',
+      'What becomes of calls that were made after the checkpoint. `keep`: what was done answers the same call again, and only the rest is called. `undo`: it is compensated, then called again; what has no compensation is asked about. `ask`: a person decides before it is called again.',
   }),
   at: z.int().min(0).optional().meta({
     description: 'The checkpoint after which it begins, of the run that answers for the id now; 0: the opening.',

@@ -24,7 +24,7 @@ export function Actions({ view }: { readonly view: WorkflowView }) {
       </button>
       <DeclaredForms
         on="workflow"
-        view={{ ...view, is_paused: view.reason === 'paused' }}
+        view={{ ...view, is_paused: ['paused', 'undoing'].includes(view.reason ?? '') }}
         given={{ workflow: view.workflow }}
         onDone={done}
       />
