@@ -145,6 +145,7 @@ describe('a definition', () => {
     ['an unknown placement', { placement: 'here' }, 'placement-invalid', /placement must be/],
     ['an unknown durability', { durability: 'no' }, 'durability-invalid', /durability must be/],
     ['a misspelt option', { paralel: 2 }, 'option-unknown', /paralel is not known/],
+    ['more crashes than are kept', { recovery: { attempts: 32 } }, 'recovery-invalid', /recovery.attempts must be/],
     ['a bad retry', { retry: { attempts: 0 } }, 'retry-invalid', /retry.attempts must be/],
     [
       'settings of a step',
