@@ -59,14 +59,14 @@ export const EFFECTS_MUTATIONS: Mutations = {
     file: 'libs/engine/runtime/src/worker/leased-reads.ts',
     edits: [["fork.effects === 'live' && origin.reset === undefined", "fork.effects === 'live'"]],
     caughtBy: RESET_TEST,
-    test: 'asks about what an undo leaves',
+    test: 'whoever undid it, and also when it is reset again',
     breaks: 'What has no compensation is not called again after an undo without a person.',
   },
   'same-key-is-lost': {
     file: 'libs/engine/runtime/src/history/replay.ts',
     edits: [['(await (await this.#earlier())?.sends(asked))', 'undefined']],
     caughtBy: RESET_TEST,
-    test: 'makes a discarded call again under the same key when it is reset again',
+    test: 'before it has made it, and not at all after an undo',
     breaks: 'A call keeps the key that one reset chose through the next.',
   },
   'reset-ends-what-it-cannot-begin': {
