@@ -197,7 +197,7 @@ describe('an effect', () => {
     await ports.clock.run(RECORD_CLAIM_PERIODS * RECORD_CLAIM_PERIOD_MS);
     expect(await again.ended).toBe('closed');
     expect(calls).toHaveLength(1);
-    expect(await controlsOf(log, 'WorkflowParked')).toEqual([
+    expect(await controlsOf(log, 'WorkflowParked')).toMatchObject([
       { code: 'request-changed', task: '0.0', key: 'w:0.0:pay:0' },
     ]);
     expect((await foldLog(log)).rejected).toEqual([]);
