@@ -171,8 +171,8 @@ describe('bodies in hand', () => {
         (one) => sent.push(one),
         () => undefined,
       );
-    await expect.poll(() => refused.length).toBeGreaterThanOrEqual(14);
-    await expect.poll(() => sent.length).toBe(refused.length);
+    // One more may be refused while others are told.
+    await expect.poll(() => refused.length >= 14 && sent.length === refused.length).toBe(true);
     expect(new Set(sent.map(({ status, code }) => `${status} ${code}`))).toEqual(new Set(['503 bodies-too-many']));
     expect(sent[0]!.head).toMatch(/retry-after: 1/i);
     expect(inHandPeakBytes).toBeLessThanOrEqual(600_000);
