@@ -17,7 +17,7 @@ function defined(): Map<string, Unprobed> {
 }
 
 /** A frame of a stack: `at file:///agents/pay.ts:12:30`. */
-const FRAME = /(?:file:\/\/)?(\/[^():]{1,1000}:\d+):\d+\)?$/;
+const FRAME = /^ *at (?:[^(]* \()?(?:file:\/\/)?(\/[^():]+:\d+):\d+\)?$/;
 
 /** `stack`: of the call of `defineEffect`, without those above it. */
 export function noteUnprobed(effect: Pick<EffectDefinition, 'operation' | 'compensateUnknown'>, stack: string): void {
