@@ -5,8 +5,8 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import type { AskedTurn, CallEnd, CallLimiter, CallScope, CallTurn } from '@tidemark/ports';
-import { CALL_RULES, endOf, FaultRows } from '@tidemark/ports/call-rules';
+import type { AskedTurn, CallEnd, CallLimiter, CallTurn } from '@tidemark/ports';
+import { CALL_RULES, FaultRows, isDeclared } from '@tidemark/ports/call-rules';
 import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import { script } from './script.ts';
 
@@ -34,8 +34,6 @@ export interface RedisCallsOptions {
 
 /** Returns at once and connects in the background; throws `ConfigError` for an address that isn't one. */
 export const openRedisCalls = (options: RedisCallsOptions): CallLimiter => new RedisCalls(options);
-
-const isDeclared = ({ rate, tokens, concurrency }: CallScope): boolean => (rate ?? tokens ?? concurrency) !== undefined;
 
 class RedisCalls implements CallLimiter {
   readonly #options: RedisCallsOptions;
@@ -80,12 +78,10 @@ class RedisCalls implements CallLimiter {
 
   async end(asked: AskedTurn, call: string, ended: CallEnd): Promise<void> {
     this.#running.delete(call);
-    const ends = asked.scopes.map((scope) => endOf(ended, scope));
-    const trips = asked.scopes.map((scope, at) => this.#rows.isTrip(scope, ends[at]!));
-    const isTrouble = ends.some(
-      (end, at) => end.kind === 'fault' && (end.isLimited || end.askedMs !== undefined || trips[at]),
-    );
+    const judged = asked.scopes.map((scope) => this.#rows.judge(scope, ended));
+    const isTrouble = judged.some((each) => each.isTrouble);
     if (call === '' && !isTrouble) return;
+    const [ends, trips] = [judged.map(({ end }) => end), judged.map(({ isTrip }) => isTrip)];
     await this.#run('end', asked, { call, ends, trips });
     // The next call sees what this one made of it.
     if (isTrouble) this.#readMs = Number.NEGATIVE_INFINITY;

@@ -4,7 +4,7 @@
  */
 
 import type { AskedTurn, CallEnd, CallLimiter, CallScope, CallTurn, Clock } from '@tidemark/ports';
-import { endOf, FaultRows, CALL_RULES as RULES } from '@tidemark/ports/call-rules';
+import { FaultRows, isDeclared, CALL_RULES as RULES } from '@tidemark/ports/call-rules';
 
 /** Scopes that are known at once, and calls that wait in line of one; the least used is forgotten, or the first. */
 const SCOPES_MAX_COUNT = 10_000;
@@ -83,9 +83,7 @@ class MemoryCalls implements CallLimiter {
   async end(asked: AskedTurn, call: string, ended: CallEnd): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
     for (const scope of asked.scopes) {
-      const end = endOf(ended, scope);
-      const isTrip = this.#rows.isTrip(scope, end);
-      const isTrouble = end.kind === 'fault' && (isTrip || end.isLimited || end.askedMs !== undefined);
+      const { end, isTrip, isTrouble } = this.#rows.judge(scope, ended);
       const known = isTrouble ? this.#known(scope.key, nowMs) : this.#scopes.get(scope.key);
       if (known !== undefined && (isTrouble || call !== '')) endCall(known, { scope, asked, call, end, isTrip }, nowMs);
     }
@@ -96,13 +94,13 @@ class MemoryCalls implements CallLimiter {
   }
 
   #say(scope: CallScope, asked: AskedTurn, nowMs: number): Said[] {
-    const isDeclared = (scope.rate ?? scope.tokens ?? scope.concurrency) !== undefined;
+    const hasLimits = isDeclared(scope);
     const found = this.#scopes.get(scope.key);
     if (found !== undefined && found.troubledMs <= nowMs) {
       Object.assign(found, { openCount: 0, learnedMs: 0 });
-      if (!isDeclared) this.#scopes.delete(scope.key);
+      if (!hasLimits) this.#scopes.delete(scope.key);
     }
-    if (!isDeclared && !this.#scopes.has(scope.key)) return [];
+    if (!hasLimits && !this.#scopes.has(scope.key)) return [];
     return [say(this.#known(scope.key, nowMs), scope, asked, nowMs)];
   }
 

@@ -44,15 +44,28 @@ export const CALL_RULES = {
 const COUNTED_SCOPES_MAX = 10_000;
 
 /** What the end of a call says of one of its scopes. */
-export const endOf = (end: CallEnd, { isAsked }: CallScope): CallEnd =>
+const endOf = (end: CallEnd, { isAsked }: CallScope): CallEnd =>
   end.kind === 'fault' && (end.isLimited || end.askedMs !== undefined) && isAsked !== true ? { kind: 'unknown' } : end;
+
+export const isDeclared = ({ rate, tokens, concurrency }: CallScope): boolean =>
+  (rate ?? tokens ?? concurrency) !== undefined;
 
 /** Counts the faults of scopes that came in a row. */
 export class FaultRows {
   readonly #rows = new Map<string, number>();
 
-  /** Returns whether the call's end makes a row that opens the scope's circuit. */
-  isTrip({ key }: CallScope, end: CallEnd): boolean {
+  /** What the end of a call says of the scope: whether its row of faults opens the circuit, and whether there is trouble at all. */
+  judge(
+    scope: CallScope,
+    ended: CallEnd,
+  ): { readonly end: CallEnd; readonly isTrip: boolean; readonly isTrouble: boolean } {
+    const end = endOf(ended, scope);
+    const isTrip = this.#isTrip(scope, end);
+    const isTrouble = end.kind === 'fault' && (isTrip || end.isLimited || end.askedMs !== undefined);
+    return { end, isTrip, isTrouble };
+  }
+
+  #isTrip({ key }: CallScope, end: CallEnd): boolean {
     if (end.kind === 'unmade' || end.kind === 'unknown') return false;
     const row = end.kind === 'fault' ? (this.#rows.get(key) ?? 0) + 1 : 0;
     this.#rows.delete(key);

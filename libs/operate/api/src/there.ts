@@ -5,11 +5,10 @@
 
 import type { There } from '@tidemark/core/timeline';
 import { type Client, PausedQueues, type Ports, staffOf } from '@tidemark/runtime';
+import { LIVENESS_MARKER_MS } from './shapes/fleet.ts';
 
 /** Age up to which a view of what is there is used again, in milliseconds. */
 const THERE_KEPT_MS = 1_000;
-/** Age of the coordinators' marker from which on a missing worker is one that is not there, in milliseconds. */
-const LIVENESS_MARKER_MS = 2_000;
 type Found = Pick<There, 'workers' | 'builds' | 'versions' | 'paused'>;
 interface Source {
   readonly ports: Pick<Ports, 'clock' | 'liveness' | 'store'>;

@@ -5,7 +5,7 @@ import type { LeaseRow } from '@tidemark/ports';
 import type { Client, Ports } from '@tidemark/runtime';
 
 /** Age of the coordinators' marker from which on a beat proves anything, in milliseconds. */
-const LIVENESS_MARKER_MS = 2_000;
+export const LIVENESS_MARKER_MS = 2_000;
 
 interface FleetSource {
   readonly ports: Pick<Ports, 'store' | 'log' | 'liveness' | 'queue' | 'clock'>;
