@@ -48,6 +48,9 @@ export {
   toolResult,
   userMessage,
 } from './fragments.ts';
+export { CallFailedError } from './function/call-failed.ts';
+export type { Answered, FunctionContext, Waiting } from './function/context.ts';
+export { type DefinedFunction, defineFunction, type FunctionSpec } from './function/function.ts';
 export { type Gate, GateError, type GateEvidence, passGate, type Verdict } from './gate.ts';
 export type { ModelCallOptions, ModelReply } from './model-call.ts';
 export type { Problem } from './parse.ts';

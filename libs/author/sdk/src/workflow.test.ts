@@ -46,6 +46,7 @@ const context = (belief: Json = { notes: [] }): StepContext => ({
   workflow: workflowId('refund-1'),
   task: taskId(0, 0),
   step: 'price',
+  claim: {},
   attempt: 1,
   mayRetry: () => true,
   traceparent: '',

@@ -249,6 +249,8 @@ export interface StepContext {
   readonly workflow: WorkflowId;
   readonly task: TaskId;
   readonly step: string;
+  /** The same for all steps of one claim of the workflow: what a definition keeps for it in memory is valid as long as that. */
+  readonly claim: object;
   /** 1 for the first attempt. */
   readonly attempt: number;
   /** Whether the step is run again after this error. */
@@ -313,6 +315,8 @@ export interface StepResult {
   readonly handOver?: HandOver | undefined;
   /** Changes of long-term memory. */
   readonly memories?: readonly MemoryUpdate[] | undefined;
+  /** Called once: when the checkpoint has its place in the log's order (true), or when the result is discarded (false). */
+  readonly settled?: ((isStaged: boolean) => void) | undefined;
 }
 
 /** A change of long-term memory. Without a value, it deletes the entry. */

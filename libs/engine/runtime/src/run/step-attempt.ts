@@ -145,6 +145,7 @@ class Attempt implements StepContext {
   readonly workflow: StepContext['workflow'];
   readonly task: StepContext['task'];
   readonly step: string;
+  readonly claim: object;
   readonly attempt: number;
   readonly session: StepContext['session'];
   readonly user: StepContext['user'];
@@ -181,6 +182,7 @@ class Attempt implements StepContext {
     this.user = user;
     this.task = task.id;
     this.step = step.name;
+    this.claim = stream;
     this.#tried = { step, task };
     this.attempt = task.failureCount + 1;
     this.input = content.input;

@@ -329,8 +329,12 @@ export class WorkflowRunner {
       step = resolved.step;
       const performed = await attemptStep(resolved, task, ends, this.#effects, this.#options);
       this.#attempts.end(ends);
-      this.#abort.signal.throwIfAborted();
-      await this.#commit(resolved, task, performed, startedAtMs);
+      try {
+        this.#abort.signal.throwIfAborted();
+        await this.#commit(resolved, task, performed, startedAtMs);
+      } finally {
+        performed.result.settled?.(false);
+      }
     } catch (error) {
       this.#attempts.end(ends);
       await this.#failed(step, task, error, startedAtMs);
@@ -393,6 +397,7 @@ export class WorkflowRunner {
     // Nothing was staged, because an event is too large or the lease is lost, so nothing may follow from it.
     if (stream.speculative === state) await accepted;
     followStaged(content, drafts, current);
+    result.settled?.(true);
     this.#releaseIfLast();
     if (drafts.length > 1 && this.#running.size > 1) this.cancel(new FencedError('closed', 'The workflow has ended.'));
     if (step.durability === 'staged' && drafts.length === 1) await this.#flushing.staged(accepted);

@@ -1,0 +1,228 @@
+/**
+ * Owns `defineFunction`: an ordinary async function as a workflow. It is a definition of two steps, which any worker, page and command
+ * treats as they do others: `run` calls the function, and `call` makes one of its calls. Decision 0081.
+ */
+
+import { toJson } from '@tidemark/codec';
+import { FencedError, InvalidError, type Json, messageOf, TidemarkError } from '@tidemark/core';
+import {
+  EffectError,
+  FatalError,
+  NotDoneError,
+  ParkError,
+  type RetryOptions,
+  type StepContext,
+  type StepDefinition,
+  type StepResult,
+  type TaskRequest,
+} from '@tidemark/runtime';
+import { z } from 'zod';
+import type { ContextSpec } from '../context-spec.ts';
+import { type ContextRules, typedContext } from '../context.ts';
+import type { Effect } from '../effect.ts';
+import type { Frozen, Given, Parsed, Schema, Schemas } from '../schema.ts';
+import { defineWorkflow } from '../workflow.ts';
+import type { Workflow } from '../workflow-spec.ts';
+import { CallFailedError, failureOf } from './call-failed.ts';
+import { causeOf, type FunctionContext, functionContext } from './context.ts';
+import { type Call, LiveRun } from './live-run.ts';
+import { type CallId, callIdSchema, outcomeSchema, type Recorded, type Result } from './outcome.ts';
+
+/** Calls of one function that are made at once, by default. */
+const PARALLEL_DEFAULT_COUNT = 64;
+
+/** What a user writes. */
+export interface FunctionSpec<
+  Input extends Schema,
+  Output extends Schema,
+  Signals extends Schemas = Record<never, never>,
+  Approvals extends Schemas = Record<never, never>,
+> extends Omit<ContextSpec, 'phases'> {
+  readonly name: string;
+  readonly version: number;
+  readonly input: Input;
+  readonly output: Output;
+  readonly signals?: Signals | undefined;
+  /** Questions to people, by name, with the form of their answer. */
+  readonly approvals?: Approvals | undefined;
+  /** Workflows and functions that it starts. */
+  readonly children?: readonly Workflow[] | undefined;
+  readonly effects?: readonly Effect[] | undefined;
+  readonly retry?: RetryOptions | undefined;
+  readonly timeout?: string | number | undefined;
+  /** The most calls of one run that are made at once. */
+  readonly parallel?: number | undefined;
+  readonly run: (
+    ctx: FunctionContext<NoInfer<Signals>, NoInfer<Approvals>>,
+    input: Frozen<Parsed<NoInfer<Input>>>,
+  ) => Given<NoInfer<Output>> | Promise<Given<NoInfer<Output>>>;
+}
+
+export type DefinedFunction<Input extends Schema, Output extends Schema> = Workflow<Input, Schema, Output>;
+
+/** An ordinary async function that survives its process. Throws `InvalidError` (`definition-invalid`). */
+export function defineFunction<
+  Input extends Schema,
+  Output extends Schema,
+  const Signals extends Schemas = Record<never, never>,
+  const Approvals extends Schemas = Record<never, never>,
+>(spec: FunctionSpec<Input, Output, Signals, Approvals>): DefinedFunction<Input, Output> {
+  const { run, children = [], parallel = PARALLEL_DEFAULT_COUNT, ...own } = spec;
+  const nothing = () => ({});
+  const workflow = defineWorkflow({
+    ...(own as Omit<typeof own, 'bundles'>),
+    parallel,
+    belief: z.json(),
+    tasks: { run: z.object({}), call: callIdSchema },
+    outputs: { run: outcomeSchema, call: outcomeSchema },
+    flow: { run: ['run', 'call'], call: ['run', 'call'] },
+    starts: ['run'],
+    children: Object.fromEntries(children.map((child) => [child.name, child])),
+    begin: () => ({ belief: null, next: [{ step: 'run', input: {} }] }),
+    steps: { run: nothing as never, call: nothing as never },
+  } as never) as unknown as Workflow;
+  const body = run as (ctx: unknown, input: Json) => Promise<unknown>;
+  const made = new FunctionSteps(workflow, body, {
+    definition: `${spec.name} v${spec.version}`,
+    steps: new Set(['run', 'call']),
+    operations: spec.effects && new Set(workflow.effects.map(({ operation }) => operation)),
+    models: spec.models ?? {},
+    tools: spec.tools ?? {},
+    parseSignal: new Map(Array.from(workflow.signals ?? [], ([name, { parse }]) => [name, parse])),
+  });
+  const steps = new Map<string, StepDefinition>([
+    ['run', { ...workflow.steps.get('run')!, run: (context) => made.run(context) }],
+    ['call', { ...workflow.steps.get('call')!, run: (context, input) => made.call(context, input as unknown as CallId) }],
+  ]);
+  return { ...workflow, steps } as unknown as DefinedFunction<Input, Output>;
+}
+
+class FunctionSteps {
+  readonly #workflow: Workflow;
+  readonly #body: (ctx: unknown, input: Json) => Promise<unknown>;
+  readonly #rules: ContextRules;
+  /** By claim. */
+  readonly #live = new WeakMap<object, Promise<LiveRun>>();
+
+  constructor(workflow: Workflow, body: (ctx: unknown, input: Json) => Promise<unknown>, rules: ContextRules) {
+    this.#workflow = workflow;
+    this.#body = body;
+    this.#rules = rules;
+  }
+
+  /** The function as far as it has come; called anew where this worker has just claimed the workflow. */
+  async #liveOf(context: StepContext): Promise<LiveRun> {
+    const known = this.#live.get(context.claim);
+    if (known !== undefined) {
+      const live = await known.catch(() => undefined);
+      if (live !== undefined && !live.isVoid) return live;
+      if (this.#live.get(context.claim) !== known) return this.#liveOf(context);
+    }
+    const begun = this.#begin(context);
+    this.#live.set(context.claim, begun);
+    return begun;
+  }
+
+  async #begin(context: StepContext): Promise<LiveRun> {
+    const journal = await journalOf(context);
+    const live = new LiveRun(journal[0]?.atMs ?? Date.now());
+    const ctx = functionContext(live, context, this.#rules, () => context);
+    await live.begin(() => this.#body(ctx, context.input));
+    await live.replay(journal);
+    return live;
+  }
+
+  /** Begins what the function asks for, or ends the workflow with what it returned. */
+  async run(context: StepContext): Promise<StepResult> {
+    const live = await this.#liveOf(context);
+    await live.moved(context.signal);
+    const [only, ...others] = live.fresh;
+    if (only === undefined) return ending(live);
+    if (others.length === 0 && only.perform !== undefined && live.pendingCount === 1) return this.#decided(context, only);
+    const begins = live.fresh;
+    for (const call of begins) call.isBegun = true;
+    return {
+      output: { order: live.decidedCount, call: null, result: null, atMs: Date.now(), begins: begins.map(idOf) },
+      next: begins.map(taskOf),
+      lastAction: `began ${begins.map(({ name }) => name).join(', ')}`.slice(0, 200),
+    };
+  }
+
+  async call(context: StepContext, id: CallId): Promise<StepResult> {
+    const live = await this.#liveOf(context);
+    return this.#decided(context, this.#callOf(live, id));
+  }
+
+  #callOf(live: LiveRun, id: CallId): Call {
+    const call = live.find(id);
+    if (call !== undefined) return call;
+    throw new InvalidError('call-unknown', `The function doesn't wait for ${id.name} any more.`, { call: id.name });
+  }
+
+  async #decided(context: StepContext, asked: Call): Promise<StepResult> {
+    const result = await this.#resultOf(context, asked);
+    const live = await this.#liveOf(context);
+    const call = this.#callOf(live, asked);
+    const atMs = Date.now();
+    const { made, settled } = await live.decide(call, result, atMs, context.signal, () => checkpointOf(live, call, result, atMs));
+    for (const { action, detail } of live.notes) context.log(action, detail);
+    return { ...made, settled };
+  }
+
+  async #resultOf(context: StepContext, call: Call): Promise<Result> {
+    if (call.waits !== undefined) {
+      const { cause } = typedContext(context, this.#rules);
+      const came = causeOf({ cause: cause as never, waits: call.waits }, context.cause?.name ?? '') as { index: number; value: Json; failed?: string };
+      return came.failed === undefined ? { value: { index: came.index, value: came.value } } : { error: { code: 'child-failed', message: came.failed } };
+    }
+    try {
+      return { value: toJson((await call.perform!(context)) ?? null, `result of ctx.${call.name}`) };
+    } catch (error) {
+      if (isOfTheEngine(error) || isInDoubt(error) || context.signal.aborted || context.mayRetry(error)) throw error;
+      return { error: failureOf(error) };
+    }
+  }
+}
+
+/** Nobody knows whether the call was made: that is no answer, so the recovery table decides, or a person. */
+const isInDoubt = (error: unknown): boolean =>
+  error instanceof EffectError && error.operation !== 'model' && !(error.cause instanceof NotDoneError);
+
+const isOfTheEngine = (error: unknown): boolean =>
+  error instanceof FencedError ||
+  error instanceof ParkError ||
+  (error instanceof TidemarkError && error.code === 'suspended');
+
+const idOf = ({ name, place, asks }: CallId): CallId => ({ name, place, asks });
+
+const taskOf = ({ waits, ...call }: Call): TaskRequest => ({
+  step: 'call',
+  input: idOf(call),
+  ...(waits !== undefined && { when: { anyOf: waits } }),
+});
+
+const RUN: TaskRequest = { step: 'run', input: {} };
+
+function checkpointOf(live: LiveRun, call: Call, result: Result, atMs: number): StepResult {
+  const { end, fresh: begins } = live;
+  const outcome = { order: live.decidedCount, call: idOf(call), result, atMs, begins: begins.map(idOf) };
+  const done = { output: outcome, lastAction: call.name };
+  if (end !== undefined && 'output' in end && begins.length === 0) return { ...done, done: end.output };
+  // It waits for something that nobody records, or it has failed: then nothing else says so.
+  const isAlone = live.pendingCount === 0 || end !== undefined;
+  return { ...done, next: [...begins.map(taskOf), ...(isAlone ? [RUN] : [])] };
+}
+
+function ending({ end }: LiveRun): StepResult {
+  if (end === undefined) return { next: [RUN] };
+  if ('output' in end) return { output: { order: 0, call: null, result: null, atMs: Date.now(), begins: [] }, done: end.output };
+  const { error } = end;
+  if (error instanceof CallFailedError) throw new FatalError(error.message, { cause: error });
+  throw error instanceof TidemarkError || error instanceof Error ? error : new FatalError(`The function threw ${messageOf(error)}`);
+}
+
+/** What the function began of its own comes after the outcome before it. */
+async function journalOf(context: StepContext): Promise<readonly Recorded[]> {
+  const found = [...(await context.outputs('run')), ...(await context.outputs('call'))] as unknown as Recorded[];
+  return found.sort((a, b) => a.order - b.order || Number(a.call === null) - Number(b.call === null));
+}

@@ -1,0 +1,234 @@
+/**
+ * Owns a function of a user while a worker has its workflow: what it has asked for, and what of that is decided. The checkpoints of the
+ * workflow are its journal: after a crash, a hand-over or a wait the function is called anew, and each recorded outcome is given to it at
+ * once, in the order of the log.
+ *
+ * F1 An outcome goes to the call of the same name, the same place among those of its name, and the same request; to no other.
+ * F2 What the function asks for after an outcome is in the checkpoint of that outcome, so a fresh run asks for the same before it goes on.
+ * F3 One outcome at a time: the next is given once the checkpoint of the one before has its place in the log's order.
+ */
+
+import { InvalidError } from '@tidemark/core';
+import { FatalError, ParkError, type StepContext, type WaitRequest } from '@tidemark/runtime';
+import { CallFailedError } from './call-failed.ts';
+import { FUNCTION_CALLS_MAX_COUNT } from '../limits.ts';
+import { changedCode } from './changed-code.ts';
+import type { CallId, Recorded, Result } from './outcome.ts';
+
+/** Longest time without a recorded call that a replay waits for one that is recorded, in milliseconds: the function awaits what nobody records. */
+const REPLAY_QUIET_MS = 5_000;
+
+/** What a function asks for. */
+export interface Call extends CallId {
+  /** What runs it, within a task of its own; undefined for a wait. */
+  readonly perform: ((context: StepContext) => Promise<unknown>) | undefined;
+  /** What it waits for; undefined: nothing. */
+  readonly waits: readonly WaitRequest[] | undefined;
+  readonly settle: (result: Result) => void;
+  /** Whether it is in a checkpoint, as a task. */
+  isBegun: boolean;
+}
+
+/** How the function ended. */
+export type End = { readonly output: unknown } | { readonly error: unknown };
+
+export class LiveRun {
+  end: End | undefined;
+  /** Time of the newest decision, in milliseconds since the Unix epoch. */
+  nowMs: number;
+  isReplaying = true;
+  /** Lines for the execution log since the newest outcome. */
+  notes: { readonly action: string; readonly detail: unknown }[] = [];
+  /** An outcome was given to the function, and its checkpoint was discarded: what followed from it never was. */
+  isVoid = false;
+  /** What the function has asked for, in order: for people who must see what changed. */
+  readonly asked: CallId[] = [];
+  /** Calls that are not decided, in the order in which they were asked for. */
+  readonly #calls = new Map<string, Call>();
+  readonly #counts = new Map<string, number>();
+  #decidedCount = 0;
+  /** What waits until the function is quiet before it becomes a call, such as the members of a race. */
+  #gathered: (() => void)[] = [];
+  #turn: Promise<void> = Promise.resolve();
+  readonly #listeners = new Set<() => void>();
+
+  constructor(nowMs: number) {
+    this.nowMs = nowMs;
+  }
+
+  /** Calls the function, and lets it go as far as it comes without an outcome. */
+  async begin(body: () => Promise<unknown>): Promise<void> {
+    const ended = (end: End): void => {
+      this.end = end;
+      this.#moved();
+    };
+    void (async () => body())().then(
+      (output) => ended({ output }),
+      (error: unknown) => ended({ error }),
+    );
+    await this.#quiet();
+  }
+
+  /** Adds a call. Throws `InvalidError` (`function-ended`) after the function has ended. */
+  ask(name: string, asks: string, how: Pick<Call, 'perform' | 'waits'>): Promise<unknown> {
+    if (this.end !== undefined) {
+      throw new InvalidError(
+        'function-ended',
+        `ctx.${name} was called after the function had ended: await every call before it returns.`,
+      );
+    }
+    if (this.asked.length >= FUNCTION_CALLS_MAX_COUNT) {
+      throw new FatalError(
+        `A function has made ${FUNCTION_CALLS_MAX_COUNT} calls since its last chapter. Begin a new one: await ctx.chapter(state).`,
+      );
+    }
+    const place = this.#counts.get(name) ?? 0;
+    this.#counts.set(name, place + 1);
+    return new Promise((resolve, reject) => {
+      const settle = (result: Result): void =>
+        'error' in result ? reject(new CallFailedError(name, result.error)) : resolve(result.value);
+      const call: Call = { name, place, asks, ...how, settle, isBegun: false };
+      this.#calls.set(keyOf(call), call);
+      this.asked.push({ name, place, asks });
+      this.#moved();
+    });
+  }
+
+  /** Runs the work when the function is quiet next. */
+  gather(work: () => void): void {
+    this.#gathered.push(work);
+    this.#moved();
+  }
+
+  find(id: CallId): Call | undefined {
+    return this.#calls.get(keyOf(id));
+  }
+
+  /** Calls that no checkpoint has, in the order in which they were asked for. */
+  get fresh(): readonly Call[] {
+    return [...this.#calls.values()].filter(({ isBegun }) => !isBegun);
+  }
+
+  get pendingCount(): number {
+    return this.#calls.size;
+  }
+
+  get decidedCount(): number {
+    return this.#decidedCount;
+  }
+
+  /** Gives the recorded outcomes, in their order. Throws `ParkError` (`function-changed`) where the function asks for something else. */
+  async replay(journal: readonly Recorded[]): Promise<void> {
+    const recorded = journal.flatMap(({ call }) => call ?? []);
+    for (const { call: id, result, atMs, begins } of journal) {
+      if (id !== null && result !== null) {
+        const call = this.find(id);
+        if (call === undefined || call.asks !== id.asks) throw changedCode(this, recorded, id);
+        await this.#give(call, result as Result, atMs);
+      }
+      await this.#expect(begins, recorded);
+    }
+    this.isReplaying = false;
+    this.notes = [];
+  }
+
+  /** What a checkpoint added as tasks must be asked for again (F2). */
+  async #expect(begun: readonly CallId[], recorded: readonly CallId[]): Promise<void> {
+    for (const id of begun) {
+      let call = this.find(id);
+      // The function may await something that nobody records before it asks.
+      for (let waitedMs = 0; call === undefined && this.fresh.length === 0; call = this.find(id)) {
+        if (this.end !== undefined || waitedMs >= REPLAY_QUIET_MS) break;
+        waitedMs += await this.#change(REPLAY_QUIET_MS - waitedMs);
+      }
+      if (call === undefined || call.asks !== id.asks) throw changedCode(this, recorded, id);
+      call.isBegun = true;
+    }
+  }
+
+  /**
+   * Decides the call in its turn, lets the function go on, and returns what the checkpoint is to have. `settled` ends the turn.
+   */
+  async decide<T>(
+    call: Call,
+    result: Result,
+    atMs: number,
+    signal: AbortSignal,
+    made: () => T,
+  ): Promise<{ readonly made: T; readonly settled: (isStaged: boolean) => void }> {
+    const before = this.#turn;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#turn = before.then(() => promise);
+    try {
+      await before;
+      signal.throwIfAborted();
+      await this.#give(call, result, atMs);
+      const fresh = this.fresh;
+      const outcome = made();
+      for (const each of fresh) each.isBegun = true;
+      const settled = (isStaged: boolean): void => {
+        if (!isStaged) this.isVoid = true;
+        this.notes = isStaged ? [] : this.notes;
+        resolve();
+      };
+      let isSettled = false;
+      return {
+        made: outcome,
+        settled: (isStaged) => {
+          if (isSettled) return;
+          isSettled = true;
+          settled(isStaged);
+        },
+      };
+    } catch (error) {
+      this.isVoid = true;
+      resolve();
+      throw error;
+    }
+  }
+
+  async #give(call: Call, result: Result, atMs: number): Promise<void> {
+    this.#calls.delete(keyOf(call));
+    this.#decidedCount += 1;
+    this.nowMs = Math.max(this.nowMs, atMs);
+    call.settle(result);
+    await this.#quiet();
+  }
+
+  #moved(): void {
+    for (const report of this.#listeners) report();
+  }
+
+  /** Waits until the function asks for something or ends, or for so long; returns how long it waited. */
+  async #change(maxMs: number): Promise<number> {
+    const startedMs = performance.now();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#listeners.add(resolve);
+    const timer = setTimeout(resolve, maxMs);
+    await promise;
+    clearTimeout(timer);
+    this.#listeners.delete(resolve);
+    await this.#quiet();
+    return performance.now() - startedMs;
+  }
+
+  /** Resolves once the function has ended or has asked for something that no checkpoint has. */
+  async moved(signal: AbortSignal): Promise<void> {
+    while (this.end === undefined && this.fresh.length === 0) {
+      signal.throwIfAborted();
+      await this.#change(REPLAY_QUIET_MS);
+    }
+  }
+
+  /** Everything that waits for promises alone has happened. */
+  async #quiet(): Promise<void> {
+    do {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      const gathered = this.#gathered;
+      this.#gathered = [];
+      for (const work of gathered) work();
+    } while (this.#gathered.length > 0);
+  }
+}
+
+const keyOf = ({ name, place }: CallId): string => `${name}#${place}`;
