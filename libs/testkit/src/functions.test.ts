@@ -1,4 +1,13 @@
-import { CallFailedError, defineEffect, defineFunction, done, NotDoneError, notDone, type TaskId } from '@tidemark/sdk';
+import {
+  CallFailedError,
+  defineEffect,
+  defineFunction,
+  done,
+  type FunctionContext,
+  NotDoneError,
+  notDone,
+  type TaskId,
+} from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type TestWorld, testWorld } from './test-world.ts';
@@ -45,7 +54,8 @@ const order = defineFunction({
 });
 
 const waitsFor = async (run: string, kind: string): Promise<TaskId> => {
-  const find = async () => (await world.tasksOf(run as never)).find(({ when }) => when.some((one) => one.kind === kind))?.id;
+  const find = async () =>
+    (await world.tasksOf(run as never)).find(({ when }) => when.some((one) => one.kind === kind))?.id;
   await expect.poll(find).toBeDefined();
   return (await find())!;
 };
@@ -136,5 +146,159 @@ describe('a function', () => {
     const task = await waitsFor(run.id, 'approval');
     await world.client.approve(run.id, task, { approved: true, by: 'ana', value: { note: 'fine' } });
     expect(await run.result()).toMatchObject({ sum: 15, note: 'fine' });
+  });
+
+  it('is told of a call that it did not await, and of one within a closure', async () => {
+    const plain = { version: 1, input: z.object({}), output: z.json() };
+    const hasty = defineFunction({
+      ...plain,
+      name: 'hasty',
+      async run(ctx) {
+        void ctx.run('slow', () => new Promise((resolve) => setTimeout(resolve, 50)));
+        return null;
+      },
+    });
+    const nested = defineFunction({
+      ...plain,
+      name: 'nested',
+      run: (ctx) => ctx.run('outer', () => ctx.run('inner', () => 1)),
+    });
+    world = await testWorld({ workflows: [hasty, nested] });
+    const hurried = await world.start(hasty, {});
+    await expect(hurried.result()).rejects.toThrow('slow. Await each of them');
+    const within = await world.start(nested, {});
+    await expect(within.result()).rejects.toThrow('within the closure of outer');
+  });
+
+  it('records who lost a race of calls before it ends', async () => {
+    const racing = defineFunction({
+      name: 'racing',
+      version: 1,
+      input: z.object({}),
+      output: z.string(),
+      effects: [charge],
+      async run(ctx) {
+        const first = await ctx.race({
+          quick: () => ctx.run('quick', () => 1),
+          late: () => ctx.effect(charge, { cents: 7 }),
+          never: ctx.sleep('9d'),
+        });
+        return first.name;
+      },
+    });
+    charged.clear();
+    world = await testWorld({ workflows: [racing] });
+    world.stub(charge, async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return { id: 'c7' };
+    });
+    const run = await world.start(racing, {});
+    expect(await run.result()).toBe('quick');
+    expect(world.calls(charge)).toHaveLength(1);
+  });
+
+  const file = defineEffect({
+    operation: 'file',
+    kind: 'idempotent',
+    request: z.object({ n: z.int() }),
+    response: z.json(),
+    call: async () => null,
+  });
+  type Ctx = FunctionContext<Record<never, never>, Record<never, never>>;
+  const first = (ctx: Ctx) => ctx.run('first', () => 1);
+  const second = (ctx: Ctx, n = 1) => ctx.effect(file, { n });
+  const third = (ctx: Ctx) => ctx.run('third', () => 3);
+
+  it.each<readonly [string, ReadonlyArray<(ctx: Ctx) => Promise<unknown>>, string]>([
+    [
+      'a call was added',
+      [first, (ctx) => ctx.run('more', () => 0), second, third],
+      'asked for file before, and now it asks for more',
+    ],
+    ['a call was removed', [first, third], 'asked for file before, and now it asks for third'],
+    [
+      'a call was renamed',
+      [(ctx) => ctx.run('one', () => 1), second, third],
+      'asked for first before, and now it asks for one',
+    ],
+    ['two calls were swapped', [first, third, second], 'asked for file before, and now it asks for third'],
+    ['a request was changed', [first, (ctx) => second(ctx, 2), third], 'asks for something else in file'],
+    ['the last call was removed', [first, second], 'asked for third before, and now it asks for go'],
+  ])('whose code changed under a live run asks a person: %s', async (_, changed, message) => {
+    let calls: ReadonlyArray<(ctx: Ctx) => Promise<unknown>> = [first, second, third];
+    const moving = defineFunction({
+      name: 'moving',
+      version: 1,
+      input: z.object({}),
+      output: z.null(),
+      signals: { go: z.json() },
+      async run(ctx) {
+        for (const call of calls) await call(ctx as never);
+        await ctx.signal('go');
+        return null;
+      },
+    });
+    world = await testWorld({ workflows: [moving] });
+    const run = await world.start(moving, {});
+    await waitsFor(run.id, 'signal');
+    const whole = calls;
+    calls = changed;
+    await world.client.signal(run.id, 'go', 1);
+    await expect(run.result()).rejects.toThrow(message);
+    calls = whole;
+    await world.client.decide(run.id, { resolution: 'retry', by: 'ann', why: 'it is as it was' });
+    expect(await run.result()).toBeNull();
+    expect(world.calls(file)).toHaveLength(1);
+  });
+
+  it('begins anew with each chapter, and is given nothing of the one before', async () => {
+    let callCount = 0;
+    const long = defineFunction({
+      name: 'long',
+      version: 1,
+      input: z.object({}),
+      output: z.array(z.int()),
+      async run(ctx) {
+        callCount += 1;
+        const sums = [...((ctx.state ?? []) as number[])];
+        if (sums.length === 3) return sums;
+        const one = await ctx.run('one', () => 1);
+        const two = await ctx.run('two', () => sums.length);
+        return ctx.chapter([...sums, one + two]);
+      },
+    });
+    world = await testWorld({ workflows: [long] });
+    for (let n = 0; n < 3; n++) world.crash({ after: 'CheckpointCommitted' });
+    const run = await world.start(long, {});
+    expect(await run.result()).toEqual([1, 2, 3]);
+    expect(callCount).toBeGreaterThan(4);
+  });
+
+  it('knows which version of a change it has met', async () => {
+    let isChanged = false;
+    const versioned = defineFunction({
+      name: 'versioned',
+      version: 1,
+      input: z.object({}),
+      output: z.array(z.string()),
+      signals: { go: z.json() },
+      async run(ctx) {
+        const path: string[] = [];
+        if (isChanged && ctx.version('check', 2) === 2) path.push(await ctx.run('check', () => 'checked'));
+        path.push(await ctx.run('old', () => 'old'));
+        await ctx.signal('go');
+        if (isChanged && ctx.version('late', 2) === 2) path.push(await ctx.run('late', () => 'late'));
+        return path;
+      },
+    });
+    world = await testWorld({ workflows: [versioned] });
+    const before = await world.start(versioned, {});
+    await waitsFor(before.id, 'signal');
+    isChanged = true;
+    const after = await world.start(versioned, {});
+    await waitsFor(after.id, 'signal');
+    for (const { id } of [before, after]) await world.client.signal(id, 'go', 1);
+    expect(await before.result()).toEqual(['old', 'late']);
+    expect(await after.result()).toEqual(['checked', 'old', 'late']);
   });
 });

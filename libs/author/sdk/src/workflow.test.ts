@@ -1,4 +1,4 @@
-import { type InvalidError, type Json, taskId, workflowId } from '@tidemark/core';
+import { type InvalidError, type Json, taskId, workflowId, ZERO } from '@tidemark/core';
 import type { StepContext } from '@tidemark/runtime';
 import { unlistedWarnings } from '@tidemark/runtime';
 import { describe, expect, it } from 'vitest';
@@ -47,6 +47,7 @@ const context = (belief: Json = { notes: [] }): StepContext => ({
   task: taskId(0, 0),
   step: 'price',
   claim: {},
+  sequence: ZERO.sequence,
   attempt: 1,
   mayRetry: () => true,
   traceparent: '',

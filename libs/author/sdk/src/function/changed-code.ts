@@ -2,14 +2,21 @@
 
 import type { Json } from '@tidemark/core';
 import { ParkError } from '@tidemark/runtime';
-import type { LiveRun } from './live-run.ts';
 import type { CallId } from './outcome.ts';
 
 /** Calls around the first difference that are shown of either list. */
 const SHOWN_COUNT = 5;
 
 /** `recorded`: all decided calls, in order; `missing`: the one that the function doesn't ask for now. */
-export function changedCode(live: LiveRun, recorded: readonly CallId[], missing: CallId): ParkError {
+/** What the function has come to. */
+interface Progressed {
+  readonly asked: readonly CallId[];
+  readonly fresh: readonly CallId[];
+  readonly end: unknown;
+  readonly decidedCount: number;
+}
+
+export function changedCode(live: Progressed, recorded: readonly CallId[], missing: CallId): ParkError {
   const at = live.decidedCount;
   const other = live.asked.find(({ name, place }) => name === missing.name && place === missing.place);
   const fresh = live.fresh.map(spell);

@@ -12,14 +12,21 @@ import {
   sha256Digest,
   type WaitRequest,
 } from '@tidemark/runtime';
-import { type AnyContext, type ApprovalCause, type ChildCause, type ContextRules, type Recorded, typedContext } from '../context.ts';
+import {
+  type AnyContext,
+  type ApprovalCause,
+  type ChildCause,
+  type ContextRules,
+  type Recorded,
+  typedContext,
+} from '../context.ts';
 import type { Effect } from '../effect.ts';
 import type { ModelCallOptions, ModelReply } from '../model-call.ts';
 import type { Frozen, Given, Parsed, Schema, Schemas } from '../schema.ts';
 import type { ToolOutcome } from '../tool.ts';
 import { type ChildOptions, at as moment, timer } from '../wait.ts';
 import type { InputOf, OutputOf, Workflow } from '../workflow-spec.ts';
-import type { LiveRun } from './live-run.ts';
+import { LiveRun } from './live-run.ts';
 
 /** Digits of the digest of what a call asks for. */
 const ASKS_DIGITS = 16;
@@ -38,7 +45,9 @@ export interface Waiting<T> extends PromiseLike<T> {
 type Racer<T> = PromiseLike<T> | (() => PromiseLike<T>);
 /** The member that came first, with its value. */
 export type Winner<Members> = {
-  [Name in keyof Members & string]: Members[Name] extends Racer<infer T> ? { readonly name: Name; readonly value: T } : never;
+  [Name in keyof Members & string]: Members[Name] extends Racer<infer T>
+    ? { readonly name: Name; readonly value: T }
+    : never;
 }[keyof Members & string];
 
 /** What a function receives. */
@@ -66,11 +75,24 @@ export interface FunctionContext<Signals extends Schemas, Approvals extends Sche
     options?: ApprovalOptions,
   ): Waiting<Answered<Frozen<Parsed<Approvals[Name]>>>>;
   /** Starts another workflow or function, one of the definition's `children`, and resolves with its output. */
-  child<Of extends Workflow>(of: Of, input: NoInfer<InputOf<Of>>, options?: Pick<ChildOptions, 'onParentClose'>): Waiting<OutputOf<Of>>;
+  child<Of extends Workflow>(
+    of: Of,
+    input: NoInfer<InputOf<Of>>,
+    options?: Pick<ChildOptions, 'onParentClose'>,
+  ): Waiting<OutputOf<Of>>;
   /** Begins all of them, and resolves with their results in the order given. */
   all<T>(calls: readonly (() => T)[]): Promise<Awaited<T>[]>;
   /** Resolves with the member that comes first. Of waits that begin with the race, only that one counts; the others never come. */
   race<const Members extends Readonly<Record<string, Racer<unknown>>>>(members: Members): Promise<Winner<Members>>;
+  /**
+   * Ends the chapter: the function is called anew with this state, and nothing of what was recorded before is given to it again. Await
+   * every other call before it.
+   */
+  chapter(state: Json): Promise<never>;
+  /** The state of the present chapter; null in the first. */
+  readonly state: Json;
+  /** For a change of the code under live runs: 1 for a run that has come by here before the change was made, else `current`. */
+  version(name: string, current: number): number;
   log(action: string, detail?: unknown): void;
   progress(progress: Progress): void;
   /** The time of the newest recorded outcome: the same when the function is called anew. */
@@ -104,7 +126,10 @@ class Gathered implements Waiting<unknown> {
   }
 
   // biome-ignore lint/suspicious/noThenProperty: a wait is awaited as any promise is
-  then<A, B>(done?: ((value: unknown) => A | PromiseLike<A>) | null, failed?: ((reason: unknown) => B | PromiseLike<B>) | null) {
+  then<A, B>(
+    done?: ((value: unknown) => A | PromiseLike<A>) | null,
+    failed?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ) {
     return this.promise.then(done, failed);
   }
 }
@@ -113,9 +138,13 @@ export function functionContext(
   live: LiveRun,
   { workflow, session, user }: Pick<StepContext, 'workflow' | 'session' | 'user'>,
   rules: ContextRules,
-  attempt: () => StepContext | undefined,
+  { state, progress }: { readonly state: Json; readonly progress: (progress: Progress) => void },
 ): FunctionContext<Schemas, Schemas> {
-  const call = (name: string, asks: Json, perform: (ctx: AnyContext, context: StepContext) => unknown): Promise<never> =>
+  const call = (
+    name: string,
+    asks: Json,
+    perform: (ctx: AnyContext, context: StepContext) => unknown,
+  ): Promise<never> =>
     live.ask(name, digestOf(asks), {
       waits: undefined,
       perform: async (context) => perform(typedContext(context, rules), context),
@@ -133,9 +162,11 @@ export function functionContext(
     workflow,
     session,
     user,
-    run: (name, body) => call(name, 'run', (_, { signal }) => body(signal)),
+    run: (name, body) => call(name, 'run', (_, { signal }) => LiveRun.performing(name, () => body(signal))),
     effect: (effect, request) =>
-      call(effect.operation, ['effect', toJson(request, `request of ${effect.operation}`)], (ctx) => ctx.effect(effect, request)),
+      call(effect.operation, ['effect', toJson(request, `request of ${effect.operation}`)], (ctx) =>
+        ctx.effect(effect, request),
+      ),
     model: (options) => call(options.name ?? 'model', askedOf(options), (ctx) => ctx.model(options)),
     tool: (made) => call(made.name, ['tool', made.input], (ctx) => ctx.tool(made)),
     recall: (question, options) => call('recall', ['recall', question], (ctx) => ctx.recall(question, options)),
@@ -148,7 +179,13 @@ export function functionContext(
     all: (calls) => Promise.all(calls.map((begin) => begin())) as never,
     race: (members) => race(live, members) as never,
     log: (action, detail) => void live.notes.push({ action, detail }),
-    progress: (progress) => attempt()?.progress(progress),
+    progress,
+    state,
+    chapter: (next) => {
+      live.endChapter(toJson(next, 'state of ctx.chapter'));
+      return new Promise(() => {});
+    },
+    version: (name, current) => live.version(name, current),
     now: () => new Date(live.nowMs),
     random: () => Number.parseInt(draw().slice(0, 13), 16) / 2 ** 52,
     uuid: () => draw().replace(/^(.{8})(.{4})(.{3})(.{3})(.{12}).*$/, '$1-$2-4$3-8$4-$5'),
@@ -167,11 +204,17 @@ function askFor(
 }
 
 async function race(live: LiveRun, members: Readonly<Record<string, Racer<unknown>>>): Promise<Winner<never>> {
-  const begun = Object.entries(members).map(([name, member]) => [name, typeof member === 'function' ? member() : member] as const);
+  const begun = Object.entries(members).map(
+    ([name, member]) => [name, typeof member === 'function' ? live.racing(member) : member] as const,
+  );
   const isFree = (member: PromiseLike<unknown>): member is Gathered => member instanceof Gathered && !member.isTaken;
   const waits = begun.filter((entry): entry is readonly [string, Gathered] => isFree(entry[1]));
   if (waits.length === begun.length && begun.length > 0) {
-    const asked = askFor(live, 'race', waits.map(([, wait]) => wait));
+    const asked = askFor(
+      live,
+      'race',
+      waits.map(([, wait]) => wait),
+    );
     for (const [at, [, wait]] of waits.entries()) {
       // Only the one that came resolves.
       wait.follow(asked.then(({ index, value }) => (index === at ? value : new Promise(() => {}))));
@@ -196,13 +239,18 @@ type AnyCause =
   | ChildCause<string, Json>;
 
 /** What became of a wait, by the task's cause. Throws `InvalidError`, where it doesn't fit. */
-export function causeOf({ cause, waits }: { readonly cause: AnyCause | null; readonly waits: readonly WaitRequest[] }, timerName: string): Json {
+export function causeOf(
+  { cause, waits }: { readonly cause: AnyCause | null; readonly waits: readonly WaitRequest[] },
+  timerName: string,
+): Json {
   const index = waits.findIndex((wait, at) => {
     if (cause === null) return false;
-    if (cause.kind === 'timer') return (wait.kind === 'timer' || wait.kind === 'at') && (waits.length === 1 || timerName.endsWith(`:${at}`));
+    if (cause.kind === 'timer')
+      return (wait.kind === 'timer' || wait.kind === 'at') && (waits.length === 1 || timerName.endsWith(`:${at}`));
     return wait.kind === cause.kind && wait.name === cause.name;
   });
-  if (cause === null || index < 0) throw new InvalidError('cause-missing', 'A wait of a function has come without its cause.');
+  if (cause === null || index < 0)
+    throw new InvalidError('cause-missing', 'A wait of a function has come without its cause.');
   if (cause.kind === 'timer') return { index, value: null };
   if (cause.kind === 'approval') {
     const { approved, value, by, why } = cause;

@@ -4,12 +4,13 @@
  */
 
 import { toJson } from '@tidemark/codec';
-import { FencedError, InvalidError, type Json, messageOf, TidemarkError } from '@tidemark/core';
+import { FencedError, InvalidError, type Json, messageOf, type Sequence, TidemarkError } from '@tidemark/core';
 import {
   EffectError,
   FatalError,
   NotDoneError,
   ParkError,
+  type Progress,
   type RetryOptions,
   type StepContext,
   type StepDefinition,
@@ -17,8 +18,8 @@ import {
   type TaskRequest,
 } from '@tidemark/runtime';
 import { z } from 'zod';
-import type { ContextSpec } from '../context-spec.ts';
 import { type ContextRules, typedContext } from '../context.ts';
+import type { ContextSpec } from '../context-spec.ts';
 import type { Effect } from '../effect.ts';
 import type { Frozen, Given, Parsed, Schema, Schemas } from '../schema.ts';
 import { defineWorkflow } from '../workflow.ts';
@@ -26,7 +27,15 @@ import type { Workflow } from '../workflow-spec.ts';
 import { CallFailedError, failureOf } from './call-failed.ts';
 import { causeOf, type FunctionContext, functionContext } from './context.ts';
 import { type Call, LiveRun } from './live-run.ts';
-import { type CallId, callIdSchema, outcomeSchema, type Recorded, type Result } from './outcome.ts';
+import {
+  type CallId,
+  type Chapter,
+  callIdSchema,
+  chapterSchema,
+  outcomeSchema,
+  type Recorded,
+  type Result,
+} from './outcome.ts';
 
 /** Calls of one function that are made at once, by default. */
 const PARALLEL_DEFAULT_COUNT = 64;
@@ -72,7 +81,7 @@ export function defineFunction<
   const workflow = defineWorkflow({
     ...(own as Omit<typeof own, 'bundles'>),
     parallel,
-    belief: z.json(),
+    belief: chapterSchema,
     tasks: { run: z.object({}), call: callIdSchema },
     outputs: { run: outcomeSchema, call: outcomeSchema },
     flow: { run: ['run', 'call'], call: ['run', 'call'] },
@@ -82,7 +91,7 @@ export function defineFunction<
     steps: { run: nothing as never, call: nothing as never },
   } as never) as unknown as Workflow;
   const body = run as (ctx: unknown, input: Json) => Promise<unknown>;
-  const made = new FunctionSteps(workflow, body, {
+  const made = new FunctionSteps(body, {
     definition: `${spec.name} v${spec.version}`,
     steps: new Set(['run', 'call']),
     operations: spec.effects && new Set(workflow.effects.map(({ operation }) => operation)),
@@ -92,20 +101,21 @@ export function defineFunction<
   });
   const steps = new Map<string, StepDefinition>([
     ['run', { ...workflow.steps.get('run')!, run: (context) => made.run(context) }],
-    ['call', { ...workflow.steps.get('call')!, run: (context, input) => made.call(context, input as unknown as CallId) }],
+    [
+      'call',
+      { ...workflow.steps.get('call')!, run: (context, input) => made.call(context, input as unknown as CallId) },
+    ],
   ]);
   return { ...workflow, steps } as unknown as DefinedFunction<Input, Output>;
 }
 
 class FunctionSteps {
-  readonly #workflow: Workflow;
   readonly #body: (ctx: unknown, input: Json) => Promise<unknown>;
   readonly #rules: ContextRules;
   /** By claim. */
   readonly #live = new WeakMap<object, Promise<LiveRun>>();
 
-  constructor(workflow: Workflow, body: (ctx: unknown, input: Json) => Promise<unknown>, rules: ContextRules) {
-    this.#workflow = workflow;
+  constructor(body: (ctx: unknown, input: Json) => Promise<unknown>, rules: ContextRules) {
     this.#body = body;
     this.#rules = rules;
   }
@@ -124,11 +134,12 @@ class FunctionSteps {
   }
 
   async #begin(context: StepContext): Promise<LiveRun> {
-    const journal = await journalOf(context);
-    const live = new LiveRun(journal[0]?.atMs ?? Date.now());
-    const ctx = functionContext(live, context, this.#rules, () => context);
-    await live.begin(() => this.#body(ctx, context.input));
-    await live.replay(journal);
+    const chapter = context.belief as Chapter;
+    const journal = await journalOf(context, chapter);
+    const live = new LiveRun(journal[0]?.atMs ?? Date.now(), chapter?.order);
+    const progress = (of: Progress): void => context.progress(of);
+    const ctx = functionContext(live, context, this.#rules, { state: chapter?.state ?? null, progress });
+    await live.begin(() => this.#body(ctx, context.input), journal);
     return live;
   }
 
@@ -136,9 +147,11 @@ class FunctionSteps {
   async run(context: StepContext): Promise<StepResult> {
     const live = await this.#liveOf(context);
     await live.moved(context.signal);
+    if (live.next !== undefined) return chapterOf(context, live, live.next.state);
     const [only, ...others] = live.fresh;
-    if (only === undefined) return ending(live);
-    if (others.length === 0 && only.perform !== undefined && live.pendingCount === 1) return this.#decided(context, only);
+    if (only === undefined || live.end !== undefined) return ending(live);
+    if (others.length === 0 && only.perform !== undefined && live.pendingCount === 1)
+      return this.#decided(context, only);
     const begins = live.fresh;
     for (const call of begins) call.isBegun = true;
     return {
@@ -164,7 +177,9 @@ class FunctionSteps {
     const live = await this.#liveOf(context);
     const call = this.#callOf(live, asked);
     const atMs = Date.now();
-    const { made, settled } = await live.decide(call, result, atMs, context.signal, () => checkpointOf(live, call, result, atMs));
+    const { made, settled } = await live.decide(call, result, atMs, context.signal, () =>
+      checkpointOf(context, live, call, result, atMs),
+    );
     for (const { action, detail } of live.notes) context.log(action, detail);
     return { ...made, settled };
   }
@@ -172,8 +187,14 @@ class FunctionSteps {
   async #resultOf(context: StepContext, call: Call): Promise<Result> {
     if (call.waits !== undefined) {
       const { cause } = typedContext(context, this.#rules);
-      const came = causeOf({ cause: cause as never, waits: call.waits }, context.cause?.name ?? '') as { index: number; value: Json; failed?: string };
-      return came.failed === undefined ? { value: { index: came.index, value: came.value } } : { error: { code: 'child-failed', message: came.failed } };
+      const came = causeOf({ cause: cause as never, waits: call.waits }, context.cause?.name ?? '') as {
+        index: number;
+        value: Json;
+        failed?: string;
+      };
+      return came.failed === undefined
+        ? { value: { index: came.index, value: came.value } }
+        : { error: { code: 'child-failed', message: came.failed } };
     }
     try {
       return { value: toJson((await call.perform!(context)) ?? null, `result of ctx.${call.name}`) };
@@ -203,26 +224,60 @@ const taskOf = ({ waits, ...call }: Call): TaskRequest => ({
 
 const RUN: TaskRequest = { step: 'run', input: {} };
 
-function checkpointOf(live: LiveRun, call: Call, result: Result, atMs: number): StepResult {
-  const { end, fresh: begins } = live;
-  const outcome = { order: live.decidedCount, call: idOf(call), result, atMs, begins: begins.map(idOf) };
-  const done = { output: outcome, lastAction: call.name };
-  if (end !== undefined && 'output' in end && begins.length === 0) return { ...done, done: end.output };
+function checkpointOf(context: StepContext, live: LiveRun, call: Call, result: Result, atMs: number): StepResult {
+  const { end, fresh: begins, next, versions } = live;
+  const outcome = { order: live.decidedCount, call: idOf(call), result, atMs, begins: begins.map(idOf), versions };
+  const committed = { output: outcome, lastAction: call.name };
+  if (next !== undefined) return { ...committed, ...chapterOf(context, live, next.state) };
+  const { underWay } = live;
+  if (end !== undefined && 'output' in end) {
+    if (underWay.length === 0) return { ...committed, done: end.output };
+    // Whoever lost a race is recorded too, before the end.
+    if (underWay.every(({ isRacing }) => isRacing)) return { ...committed, next: begins.map(taskOf) };
+  }
   // It waits for something that nobody records, or it has failed: then nothing else says so.
   const isAlone = live.pendingCount === 0 || end !== undefined;
-  return { ...done, next: [...begins.map(taskOf), ...(isAlone ? [RUN] : [])] };
+  return { ...committed, next: [...begins.map(taskOf), ...(isAlone ? [RUN] : [])] };
 }
 
-function ending({ end }: LiveRun): StepResult {
+/** A chapter begins with its state, and no call goes from one to the next. */
+function chapterOf({ sequence, belief }: StepContext, live: LiveRun, state: Json): StepResult {
+  if (live.pendingCount > 0)
+    throw new FatalError('ctx.chapter was called while other calls were under way: await them first.');
+  const before = belief as Chapter;
+  const chapter: Chapter = { chapter: (before?.chapter ?? 1) + 1, since: sequence, order: live.decidedCount, state };
+  live.isVoid = true;
+  return { belief: () => chapter, next: [RUN] };
+}
+
+function ending(live: LiveRun): StepResult {
+  const { end, underWay, decidedCount: order } = live;
   if (end === undefined) return { next: [RUN] };
-  if ('output' in end) return { output: { order: 0, call: null, result: null, atMs: Date.now(), begins: [] }, done: end.output };
+  // Another attempt calls the function anew.
+  if ('error' in end) live.isVoid = true;
+  if ('output' in end && underWay.length > 0) {
+    const names = underWay.map(({ name }) => name).join(', ');
+    throw new FatalError(
+      `The function returned while calls that it had begun were under way: ${names}. Await each of them; use ctx.race where only the first counts.`,
+    );
+  }
+  if ('output' in end)
+    return { output: { order, call: null, result: null, atMs: Date.now(), begins: [] }, done: end.output };
   const { error } = end;
   if (error instanceof CallFailedError) throw new FatalError(error.message, { cause: error });
-  throw error instanceof TidemarkError || error instanceof Error ? error : new FatalError(`The function threw ${messageOf(error)}`);
+  throw error instanceof TidemarkError || error instanceof Error
+    ? error
+    : new FatalError(`The function threw ${messageOf(error)}`);
 }
 
 /** What the function began of its own comes after the outcome before it. */
-async function journalOf(context: StepContext): Promise<readonly Recorded[]> {
-  const found = [...(await context.outputs('run')), ...(await context.outputs('call'))] as unknown as Recorded[];
-  return found.sort((a, b) => a.order - b.order || Number(a.call === null) - Number(b.call === null));
+async function journalOf(context: StepContext, chapter: Chapter): Promise<readonly Recorded[]> {
+  const since = chapter?.since as Sequence | undefined;
+  const found = [
+    ...(await context.outputs('run', since)),
+    ...(await context.outputs('call', since)),
+  ] as unknown as Recorded[];
+  return found
+    .filter(({ order }) => order > (chapter?.order ?? -1))
+    .sort((a, b) => a.order - b.order || Number(a.call === null) - Number(b.call === null));
 }

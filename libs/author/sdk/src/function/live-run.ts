@@ -8,10 +8,11 @@
  * F3 One outcome at a time: the next is given once the checkpoint of the one before has its place in the log's order.
  */
 
-import { InvalidError } from '@tidemark/core';
-import { FatalError, ParkError, type StepContext, type WaitRequest } from '@tidemark/runtime';
-import { CallFailedError } from './call-failed.ts';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { InvalidError, type Json } from '@tidemark/core';
+import { FatalError, type StepContext, type WaitRequest } from '@tidemark/runtime';
 import { FUNCTION_CALLS_MAX_COUNT } from '../limits.ts';
+import { CallFailedError } from './call-failed.ts';
 import { changedCode } from './changed-code.ts';
 import type { CallId, Recorded, Result } from './outcome.ts';
 
@@ -25,9 +26,14 @@ export interface Call extends CallId {
   /** What it waits for; undefined: nothing. */
   readonly waits: readonly WaitRequest[] | undefined;
   readonly settle: (result: Result) => void;
+  /** A member of a race: the function may end without it. */
+  isRacing: boolean;
   /** Whether it is in a checkpoint, as a task. */
   isBegun: boolean;
 }
+
+/** The call whose closure runs: nothing that is asked for within it could be told apart from what the function asks for. */
+const within = new AsyncLocalStorage<string>();
 
 /** How the function ended. */
 export type End = { readonly output: unknown } | { readonly error: unknown };
@@ -36,9 +42,13 @@ export class LiveRun {
   end: End | undefined;
   /** Time of the newest decision, in milliseconds since the Unix epoch. */
   nowMs: number;
-  isReplaying = true;
+  isReplaying = false;
   /** Lines for the execution log since the newest outcome. */
   notes: { readonly action: string; readonly detail: unknown }[] = [];
+  /** Versions of changes that the function asked for since the newest outcome. */
+  versions: Record<string, number> = {};
+  /** The state with which the next chapter begins; undefined: the function hasn't ended this one. */
+  next: { readonly state: Json } | undefined;
   /** An outcome was given to the function, and its checkpoint was discarded: what followed from it never was. */
   isVoid = false;
   /** What the function has asked for, in order: for people who must see what changed. */
@@ -46,18 +56,25 @@ export class LiveRun {
   /** Calls that are not decided, in the order in which they were asked for. */
   readonly #calls = new Map<string, Call>();
   readonly #counts = new Map<string, number>();
-  #decidedCount = 0;
+  #decidedCount: number;
+  readonly #recordedVersions = new Map<string, number>();
   /** What waits until the function is quiet before it becomes a call, such as the members of a race. */
   #gathered: (() => void)[] = [];
   #turn: Promise<void> = Promise.resolve();
   readonly #listeners = new Set<() => void>();
 
-  constructor(nowMs: number) {
+  /** `decidedCount`: outcomes before the chapter. */
+  constructor(nowMs: number, decidedCount = 0) {
     this.nowMs = nowMs;
+    this.#decidedCount = decidedCount;
   }
 
-  /** Calls the function, and lets it go as far as it comes without an outcome. */
-  async begin(body: () => Promise<unknown>): Promise<void> {
+  /** Calls the function, and gives it the recorded outcomes. Throws `ParkError` (`function-changed`) where it asks for something else. */
+  async begin(body: () => Promise<unknown>, journal: readonly Recorded[]): Promise<void> {
+    this.isReplaying = journal.length > 0;
+    for (const { versions = {} } of journal) {
+      for (const [name, version] of Object.entries(versions)) this.#recordedVersions.set(name, version);
+    }
     const ended = (end: End): void => {
       this.end = end;
       this.#moved();
@@ -67,11 +84,29 @@ export class LiveRun {
       (error: unknown) => ended({ error }),
     );
     await this.#quiet();
+    await this.#replay(journal);
+    this.isReplaying = false;
+    this.notes = [];
+  }
+
+  /** The version of a change in the code: that which the run has met first. One that came by here before the change was made has 1. */
+  version(name: string, current: number): number {
+    const known = this.#recordedVersions.get(name) ?? (this.isReplaying ? 1 : current);
+    if (!this.isReplaying && !this.#recordedVersions.has(name)) this.versions[name] = known;
+    this.#recordedVersions.set(name, known);
+    return known;
   }
 
   /** Adds a call. Throws `InvalidError` (`function-ended`) after the function has ended. */
   ask(name: string, asks: string, how: Pick<Call, 'perform' | 'waits'>): Promise<unknown> {
-    if (this.end !== undefined) {
+    const outer = within.getStore();
+    if (outer !== undefined) {
+      throw new InvalidError(
+        'call-in-call',
+        `ctx.${name} was called within the closure of ${outer}, which is recorded as a whole. Call it from the function itself.`,
+      );
+    }
+    if (this.end !== undefined || this.next !== undefined) {
       throw new InvalidError(
         'function-ended',
         `ctx.${name} was called after the function had ended: await every call before it returns.`,
@@ -84,14 +119,25 @@ export class LiveRun {
     }
     const place = this.#counts.get(name) ?? 0;
     this.#counts.set(name, place + 1);
-    return new Promise((resolve, reject) => {
+    const asked = new Promise((resolve, reject) => {
       const settle = (result: Result): void =>
         'error' in result ? reject(new CallFailedError(name, result.error)) : resolve(result.value);
-      const call: Call = { name, place, asks, ...how, settle, isBegun: false };
+      const call: Call = { name, place, asks, ...how, settle, isRacing: false, isBegun: false };
       this.#calls.set(keyOf(call), call);
       this.asked.push({ name, place, asks });
       this.#moved();
     });
+    // One that nobody awaits must not end the worker's process.
+    asked.catch(() => {});
+    return asked;
+  }
+
+  /** What the body asks for in the same breath may come after the function's end. */
+  racing<T>(body: () => T): T {
+    const known = this.asked.length;
+    const begun = body();
+    for (const id of this.asked.slice(known)) this.find(id)!.isRacing = true;
+    return begun;
   }
 
   /** Runs the work when the function is quiet next. */
@@ -109,6 +155,21 @@ export class LiveRun {
     return [...this.#calls.values()].filter(({ isBegun }) => !isBegun);
   }
 
+  endChapter(state: Json): void {
+    this.next = { state };
+    this.#moved();
+  }
+
+  /** Runs the closure of a call. */
+  static performing<T>(name: string, body: () => T): T {
+    return within.run(name, body);
+  }
+
+  /** Calls under way, without which the function can't end. */
+  get underWay(): readonly Call[] {
+    return [...this.#calls.values()].filter(({ perform }) => perform !== undefined);
+  }
+
   get pendingCount(): number {
     return this.#calls.size;
   }
@@ -117,8 +178,7 @@ export class LiveRun {
     return this.#decidedCount;
   }
 
-  /** Gives the recorded outcomes, in their order. Throws `ParkError` (`function-changed`) where the function asks for something else. */
-  async replay(journal: readonly Recorded[]): Promise<void> {
+  async #replay(journal: readonly Recorded[]): Promise<void> {
     const recorded = journal.flatMap(({ call }) => call ?? []);
     for (const { call: id, result, atMs, begins } of journal) {
       if (id !== null && result !== null) {
@@ -128,8 +188,6 @@ export class LiveRun {
       }
       await this.#expect(begins, recorded);
     }
-    this.isReplaying = false;
-    this.notes = [];
   }
 
   /** What a checkpoint added as tasks must be asked for again (F2). */
@@ -167,8 +225,10 @@ export class LiveRun {
       const outcome = made();
       for (const each of fresh) each.isBegun = true;
       const settled = (isStaged: boolean): void => {
-        if (!isStaged) this.isVoid = true;
-        this.notes = isStaged ? [] : this.notes;
+        // A chapter is over with its last checkpoint.
+        if (!isStaged || this.next !== undefined) this.isVoid = true;
+        this.notes = [];
+        this.versions = {};
         resolve();
       };
       let isSettled = false;
@@ -214,7 +274,7 @@ export class LiveRun {
 
   /** Resolves once the function has ended or has asked for something that no checkpoint has. */
   async moved(signal: AbortSignal): Promise<void> {
-    while (this.end === undefined && this.fresh.length === 0) {
+    while (this.end === undefined && this.next === undefined && this.fresh.length === 0) {
       signal.throwIfAborted();
       await this.#change(REPLAY_QUIET_MS);
     }

@@ -28,11 +28,21 @@ export const callIdSchema = z.object({ name: z.string(), place: z.int().min(0), 
 export const outcomeSchema = z.object({
   order: z.int().min(0),
   call: callIdSchema.nullable(),
-  result: z.union([
-    z.object({ value: z.json() }),
-    z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
-  ]).nullable(),
+  result: z
+    .union([z.object({ value: z.json() }), z.object({ error: z.object({ code: z.string(), message: z.string() }) })])
+    .nullable(),
   atMs: z.number(),
   begins: z.array(callIdSchema),
+  /** Versions of changes in the code that the function asked for meanwhile. */
+  versions: z.record(z.string(), z.int()).optional(),
 });
+/** What a run holds between its chapters; null before the first. `since`: the checkpoint that ended the chapter before; `order`: its outcomes. */
+export const chapterSchema = z.object({ chapter: z.int(), since: z.int(), order: z.int(), state: z.json() }).nullable();
+export type Chapter = {
+  readonly chapter: number;
+  readonly since: number;
+  readonly order: number;
+  readonly state: Json;
+} | null;
+
 export type Recorded = z.infer<typeof outcomeSchema>;

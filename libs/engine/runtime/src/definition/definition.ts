@@ -251,6 +251,8 @@ export interface StepContext {
   readonly step: string;
   /** The same for all steps of one claim of the workflow: what a definition keeps for it in memory is valid as long as that. */
   readonly claim: object;
+  /** The newest checkpoint when the attempt began. */
+  readonly sequence: Sequence;
   /** 1 for the first attempt. */
   readonly attempt: number;
   /** Whether the step is run again after this error. */
@@ -286,8 +288,8 @@ export interface StepContext {
   log(action: string, detail?: unknown): void;
   /** Shows progress to those who watch; not stored. */
   progress(progress: Progress): void;
-  /** Outputs of all committed tasks of a step of this workflow, in order of the tasks' creation. */
-  outputs(step: string): Promise<readonly Json[]>;
+  /** Outputs of all committed tasks of a step of this workflow, in order of the tasks' creation; `after`: of checkpoints after this one. */
+  outputs(step: string, after?: Sequence): Promise<readonly Json[]>;
 }
 
 /** All that a step changes. */

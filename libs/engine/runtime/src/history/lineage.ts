@@ -130,22 +130,25 @@ export type PageOf = (
   options: { readonly from: Sequence; readonly limit: number; readonly step?: string },
 ) => Promise<readonly CheckpointRow[]>;
 
-/** Outputs of all committed tasks of a step, in the order in which the tasks were created; shared ones first. */
+/** Outputs of the committed tasks of a step, in the order in which the tasks were created; `after`: of checkpoints after this one, in the view. */
 export async function outputsOf(
   pageOf: PageOf,
   workflow: WorkflowId,
   fork: ForkOrigin | undefined,
   step: string,
+  after = 0,
 ): Promise<readonly Json[]> {
   const found: { readonly place: TaskId; readonly output: Json }[] = [];
-  const add = async (of: WorkflowId, upTo: number, origin: ForkOrigin | undefined): Promise<void> => {
-    for await (const { task, payload } of committed(pageOf, of, upTo, step)) {
+  const own = { workflow, upTo: Number.POSITIVE_INFINITY, shift: fork === undefined ? 0 : shiftOf(fork) };
+  for (const { workflow: of, upTo, shift } of [...(fork === undefined ? [] : sharedBy(fork)), own]) {
+    const from = Math.max(1, after - shift + 1) as Sequence;
+    if (from > upTo) continue;
+    const origin = of === workflow ? fork : await originOf(pageOf, of);
+    for await (const { task, payload } of committed(pageOf, of, { from, upTo }, step)) {
       if (task === null) continue;
       found.push({ place: placeOf(task, origin), output: decodePayload('CheckpointCommitted', payload).output });
     }
-  };
-  for (const { workflow: shared, upTo } of fork?.shares ?? []) await add(shared, upTo, await originOf(pageOf, shared));
-  await add(workflow, Number.POSITIVE_INFINITY, fork);
+  }
   return found.sort((a, b) => compareTasks(a.place, b.place)).map(({ output }) => output);
 }
 
@@ -155,8 +158,13 @@ export async function originOf(pageOf: PageOf, workflow: WorkflowId): Promise<Fo
   return opening?.sequence === 0 ? decodePayload('WorkflowOpened', opening.payload).fork : undefined;
 }
 
-async function* committed(pageOf: PageOf, workflow: WorkflowId, upTo: number, step: string) {
-  for (let from = 1 as Sequence; from <= upTo; ) {
+async function* committed(
+  pageOf: PageOf,
+  workflow: WorkflowId,
+  { from: first, upTo }: { readonly from: Sequence; readonly upTo: number },
+  step: string,
+) {
+  for (let from = first; from <= upTo; ) {
     const page = await pageOf(workflow, { from, limit: OUTPUTS_PAGE_COUNT, step });
     for (const row of page) if (row.sequence <= upTo) yield row;
     if (page.length < OUTPUTS_PAGE_COUNT) return;

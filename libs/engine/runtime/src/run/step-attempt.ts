@@ -44,7 +44,7 @@ import {
   REQUEST_CHANGED,
   RUN_AWAY_LOOP,
 } from '../effects/index.ts';
-import type { ContextReads, ResolvedTask, StreamContent } from '../history/index.ts';
+import { type ContextReads, type ResolvedTask, type StreamContent, shiftOf } from '../history/index.ts';
 import { EFFECT_NOT_RECORDED, type Ports, stepSpan, traceParentOf } from '../kernel/index.ts';
 import { type LeasedStream, policyOf, verdictOf } from '../lease/index.ts';
 
@@ -146,6 +146,7 @@ class Attempt implements StepContext {
   readonly task: StepContext['task'];
   readonly step: string;
   readonly claim: object;
+  readonly sequence: StepContext['sequence'];
   readonly attempt: number;
   readonly session: StepContext['session'];
   readonly user: StepContext['user'];
@@ -176,13 +177,14 @@ class Attempt implements StepContext {
     dependencies: AttemptDependencies,
   ) {
     const { stream, content, readMemories, readOutputs } = dependencies;
-    const { workflow, session, user, epoch } = stream.speculative;
+    const { workflow, session, user, epoch, head } = stream.speculative;
     this.workflow = workflow;
     this.session = session;
     this.user = user;
     this.task = task.id;
     this.step = step.name;
     this.claim = stream;
+    this.sequence = (head.sequence + (content.fork === undefined ? 0 : shiftOf(content.fork))) as StepContext['sequence'];
     this.#tried = { step, task };
     this.attempt = task.failureCount + 1;
     this.input = content.input;

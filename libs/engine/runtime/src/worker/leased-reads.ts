@@ -60,10 +60,10 @@ export class LeasedReads {
   }
 
   /** Committed outputs of a step, once rows have everything that this holder has folded. */
-  async outputs(step: string): Promise<readonly Json[]> {
+  async outputs(step: string, after?: Sequence): Promise<readonly Json[]> {
     const { stream, fork } = this.#options;
     await this.settled();
-    return outputsOf(this.#pageOf(), stream.confirmed.workflow, fork, step);
+    return outputsOf(this.#pageOf(), stream.confirmed.workflow, fork, step, after);
   }
 
   /** Answers the effects of a fork that replays, or of a reset, with what was kept or the undo left; undefined for any other workflow. */

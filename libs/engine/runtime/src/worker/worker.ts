@@ -344,7 +344,7 @@ export class Worker {
         if (reported !== undefined) report(task, reported);
       },
       onWait: (text) => report(null, { kind: 'wait', text }),
-      readOutputs: (step) => leased.outputs(step),
+      readOutputs: (step, after) => leased.outputs(step, after),
       ...memoryReads(dependencies, definition, applied),
       reads,
       witness: (other) => lamport.witness(other),
