@@ -272,7 +272,9 @@ function ending(live: LiveRun): StepResult {
 
 /** What the function began of its own comes after the outcome before it. */
 async function journalOf(context: StepContext, chapter: Chapter): Promise<readonly Recorded[]> {
-  const since = chapter?.since as Sequence | undefined;
+  const since = (chapter?.since ?? 0) as Sequence;
+  // A run that has just begun has nothing to read, and needn't wait for rows.
+  if (context.sequence === since) return [];
   const found = [
     ...(await context.outputs('run', since)),
     ...(await context.outputs('call', since)),
