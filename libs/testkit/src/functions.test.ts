@@ -10,10 +10,11 @@ import {
 } from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { crashEverywhere } from './crash-everywhere.ts';
 import { type TestWorld, testWorld } from './test-world.ts';
 
 let world: TestWorld;
-afterEach(() => world.close());
+afterEach(() => world?.close());
 
 /** What the receiver has done, by key. */
 const charged = new Map<string, number>();
@@ -77,18 +78,38 @@ describe('a function', () => {
     expect(await run.result()).toMatchObject({ who: 'late' });
   });
 
-  it.each(['CheckpointCommitted', 'EffectIntended', 'EffectResolved', 'call'] as const)(
-    'is called anew after crashes after %s, and repeats nothing',
-    async (after) => {
+  it('survives a crash at every boundary, and repeats nothing', async () => {
+    const { outcome, boundaries } = await crashEverywhere({ workflows: [order] }, async (each) => {
       charged.clear();
-      world = await testWorld({ workflows: [order] });
-      for (let n = 0; n < 3; n++) world.crash({ after });
-      const run = await world.start(order, { items: [1, 2, 3] });
-      await world.client.signal(run.id, 'go', { by: 'ann' });
-      expect(await world.fastForward(run.result())).toEqual({ ids: ['c1', 'c2', 'c3'], total: 6, who: 'ann' });
-      expect([...charged.values()].sort()).toEqual([1, 2, 3]);
-    },
-  );
+      const run = await each.start(order, { items: [1, 2] }, { id: 'o' });
+      await each.client.signal('o', 'go', { by: 'ann' });
+      return { result: await run.result(), charged: [...charged.values()].sort() };
+    });
+    expect(outcome).toEqual({ result: { ids: ['c1', 'c2'], total: 3, who: 'ann' }, charged: [1, 2] });
+    expect(boundaries).toBeGreaterThan(15);
+  });
+
+  it('that a crash changes is found', async () => {
+    let lives = 0;
+    const forgetful = defineFunction({
+      name: 'forgetful',
+      version: 1,
+      input: z.object({}),
+      output: z.int(),
+      async run(ctx) {
+        const life = ++lives;
+        await ctx.run('wait', () => null);
+        return life;
+      },
+    });
+    const scenario = async (each: TestWorld) => {
+      lives = 0;
+      return (await each.start(forgetful, {})).result();
+    };
+    await expect(crashEverywhere({ workflows: [forgetful] }, scenario)).rejects.toThrow(
+      /1 without one; boundary \d+: 2/,
+    );
+  });
 
   it('catches what failed for good, and goes on in finally', async () => {
     const careful = defineFunction({

@@ -60,6 +60,8 @@ export interface CrashPoint {
   readonly operation?: string;
   /** Only at events of this step. */
   readonly step?: string;
+  /** In place of an event: at the so-maniest boundary, from 1: before and after each append of a worker, and after each call of an effect. */
+  readonly boundary?: number;
 }
 
 export interface EffectCall {
@@ -107,6 +109,7 @@ export class TestWorld {
   /** Ends the life of the current worker: its later writes never arrive. */
   #kill: (() => void) | undefined;
   #crashCount = 0;
+  #boundaryCount = 0;
 
   constructor(options: TestWorldOptions, rows: RowStore) {
     this.#options = options;
@@ -192,8 +195,8 @@ export class TestWorld {
 
   /** The worker dies at the next such place; its successor starts at once. */
   crash(point: CrashPoint): void {
-    if (point.after === undefined && point.before === undefined) {
-      throw new InvalidError('crash-point-empty', 'crash: name an event with `after` or `before`.');
+    if (point.after === undefined && point.before === undefined && point.boundary === undefined) {
+      throw new InvalidError('crash-point-empty', 'crash: name an event with `after` or `before`, or a boundary.');
     }
     this.#crashPoints.push(point);
   }
@@ -201,6 +204,16 @@ export class TestWorld {
   /** Crashes that have happened. */
   get crashCount(): number {
     return this.#crashCount;
+  }
+
+  /** Boundaries at which a worker could have died so far. */
+  get boundaryCount(): number {
+    return this.#boundaryCount;
+  }
+
+  /** Keys under which an effect was called, over all effects and all workers' lives. */
+  get calledKeys(): ReadonlySet<string> {
+    return new Set([...this.#calls.values()].flatMap((calls) => calls.map(({ key }) => key)));
   }
 
   /**
@@ -321,7 +334,10 @@ export class TestWorld {
   }
 
   #dieAt(here: (point: CrashPoint) => boolean): boolean {
-    const index = this.#crashPoints.findIndex(here);
+    const boundary = ++this.#boundaryCount;
+    const index = this.#crashPoints.findIndex((point) =>
+      point.boundary === undefined ? here(point) : point.boundary === boundary,
+    );
     if (index < 0) return false;
     this.#crashPoints.splice(index, 1);
     this.#kill?.();
