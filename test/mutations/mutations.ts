@@ -9,6 +9,7 @@ import { DISPATCH_MUTATIONS } from './dispatch.ts';
 import { EDGE_MUTATIONS } from './edge.ts';
 import { EFFECTS_MUTATIONS } from './effects.ts';
 import { FOLD_MUTATIONS } from './fold.ts';
+import { FUNCTION_MUTATIONS } from './functions.ts';
 import { LEASE_MUTATIONS } from './lease.ts';
 import { type Mutation, type Mutations, merged } from './mutation.ts';
 import { ROWS_MUTATIONS } from './rows.ts';
@@ -44,6 +45,7 @@ export const MUTATIONS: Mutations = merged(
   EDGE_MUTATIONS,
   AROUND_MUTATIONS,
   STREAMS_MUTATIONS,
+  FUNCTION_MUTATIONS,
   GUARD_MUTATIONS,
 );
 

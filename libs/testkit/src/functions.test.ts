@@ -182,7 +182,11 @@ describe('a function', () => {
     const nested = defineFunction({
       ...plain,
       name: 'nested',
-      run: (ctx) => ctx.run('outer', () => ctx.run('inner', () => 1)),
+      run: (ctx) =>
+        ctx.run('outer', () => {
+          void ctx.run('inner', () => 1);
+          return 2;
+        }),
     });
     world = await testWorld({ workflows: [hasty, nested] });
     const hurried = await world.start(hasty, {});
@@ -229,33 +233,38 @@ describe('a function', () => {
   const first = (ctx: Ctx) => ctx.run('first', () => 1);
   const second = (ctx: Ctx, n = 1) => ctx.effect(file, { n });
   const third = (ctx: Ctx) => ctx.run('third', () => 3);
+  const go = (ctx: Ctx) => Promise.resolve(ctx.signal('go' as never));
 
   it.each<readonly [string, ReadonlyArray<(ctx: Ctx) => Promise<unknown>>, string]>([
     [
       'a call was added',
-      [first, (ctx) => ctx.run('more', () => 0), second, third],
+      [first, (ctx) => ctx.run('more', () => 0), second, third, go],
       'asked for file before, and now it asks for more',
     ],
-    ['a call was removed', [first, third], 'asked for file before, and now it asks for third'],
+    ['a call was removed', [first, third, go], 'asked for file before, and now it asks for third'],
     [
       'a call was renamed',
-      [(ctx) => ctx.run('one', () => 1), second, third],
+      [(ctx) => ctx.run('one', () => 1), second, third, go],
       'asked for first before, and now it asks for one',
     ],
-    ['two calls were swapped', [first, third, second], 'asked for file before, and now it asks for third'],
-    ['a request was changed', [first, (ctx) => second(ctx, 2), third], 'asks for something else in file'],
-    ['the last call was removed', [first, second], 'asked for third before, and now it asks for go'],
+    ['two calls were swapped', [first, third, second, go], 'asked for file before, and now it asks for third'],
+    ['a request was changed', [first, (ctx) => second(ctx, 2), third, go], 'asks for something else in file'],
+    ['the last call was removed', [first, second, go], 'asked for third before, and now it asks for go'],
+    [
+      'a wait was renamed',
+      [first, second, third, (ctx) => Promise.resolve(ctx.signal('stop' as never))],
+      'asked for go before, and now it asks for stop',
+    ],
   ])('whose code changed under a live run asks a person: %s', async (_, changed, message) => {
-    let calls: ReadonlyArray<(ctx: Ctx) => Promise<unknown>> = [first, second, third];
+    let calls: ReadonlyArray<(ctx: Ctx) => Promise<unknown>> = [first, second, third, go];
     const moving = defineFunction({
       name: 'moving',
       version: 1,
       input: z.object({}),
       output: z.null(),
-      signals: { go: z.json() },
+      signals: { go: z.json(), stop: z.json() },
       async run(ctx) {
         for (const call of calls) await call(ctx as never);
-        await ctx.signal('go');
         return null;
       },
     });
@@ -321,5 +330,26 @@ describe('a function', () => {
     for (const { id } of [before, after]) await world.client.signal(id, 'go', 1);
     expect(await before.result()).toEqual(['old', 'late']);
     expect(await after.result()).toEqual(['checked', 'old', 'late']);
+  });
+
+  it('is called anew where an outcome could not be recorded', async () => {
+    let size = 2_000_000;
+    const large = defineFunction({
+      name: 'large',
+      version: 1,
+      input: z.object({}),
+      output: z.int(),
+      async run(ctx) {
+        const one = await ctx.run('one', () => 1);
+        const text = await ctx.run('text', () => 'x'.repeat(size));
+        return one + text.length;
+      },
+    });
+    world = await testWorld({ workflows: [large] });
+    const run = await world.start(large, {});
+    await expect(run.result()).rejects.toThrow('waits for a person');
+    size = 1;
+    await world.client.decide(run.id, { resolution: 'retry', by: 'ann', why: 'it is small now' });
+    expect(await run.result()).toBe(2);
   });
 });

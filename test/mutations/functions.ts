@@ -1,0 +1,60 @@
+/** Owns the mutations of functions: what is matched to what is recorded, and when a live function is void. */
+
+import type { Mutations } from './mutation.ts';
+
+const FUNCTIONS_TEST = 'libs/testkit/src/functions.test.ts';
+const LIVE_RUN = 'libs/author/sdk/src/function/live-run.ts';
+const FUNCTION = 'libs/author/sdk/src/function/function.ts';
+
+export const FUNCTION_MUTATIONS: Mutations = {
+  'function-asks-unchecked': {
+    file: LIVE_RUN,
+    edits: [
+      [
+        'if (call === undefined || call.asks !== id.asks) throw changedCode(this, recorded, id);\n      call.isBegun',
+        'if (call === undefined) throw changedCode(this, recorded, id);\n      call.isBegun',
+      ],
+      [
+        'if (call === undefined || call.asks !== id.asks) throw changedCode(this, recorded, id);\n        await',
+        'if (call === undefined) throw changedCode(this, recorded, id);\n        await',
+      ],
+    ],
+    caughtBy: FUNCTIONS_TEST,
+    test: 'whose code changed under a live run asks a person: a request was changed',
+    breaks: 'No call of a function gets the outcome of another request.',
+  },
+  'function-begun-unasked': {
+    file: LIVE_RUN,
+    edits: [
+      [
+        'if (call === undefined || call.asks !== id.asks) throw changedCode(this, recorded, id);\n      call.isBegun',
+        'if (call === undefined) continue;\n      call.isBegun',
+      ],
+    ],
+    caughtBy: FUNCTIONS_TEST,
+    test: 'whose code changed under a live run asks a person: a wait was renamed',
+    breaks: 'What a function began, it asks for again, or a person is asked.',
+  },
+  'function-versions-new': {
+    file: LIVE_RUN,
+    edits: [['(this.isReplaying ? 1 : current)', 'current']],
+    caughtBy: FUNCTIONS_TEST,
+    test: 'knows which version of a change it has met',
+    failsWith: 'function-changed',
+    breaks: 'A run that came by a change before it was made keeps the old path.',
+  },
+  'function-call-in-call': {
+    file: LIVE_RUN,
+    edits: [['if (outer !== undefined) {', 'if (outer === this.asked.join()) {']],
+    caughtBy: FUNCTIONS_TEST,
+    test: 'is told of a call that it did not await, and of one within a closure',
+    breaks: 'A call within a recorded closure is refused.',
+  },
+  'function-ends-early': {
+    file: FUNCTION,
+    edits: [["if ('output' in end && underWay.length > 0) {", "if ('output' in end && underWay.length > 99) {"]],
+    caughtBy: FUNCTIONS_TEST,
+    test: 'is told of a call that it did not await, and of one within a closure',
+    breaks: 'A function that returns before its calls have ended is told so.',
+  },
+};
