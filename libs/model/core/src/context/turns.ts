@@ -7,6 +7,7 @@
 
 import type { Json } from '../belief.ts';
 import type { ToolPair } from './conversation.ts';
+import { countUpTo } from './cut.ts';
 import { comparePlaces, type Fragment, placeName } from './fragment.ts';
 import { MESSAGE_OVERHEAD_TOKENS } from './limits.ts';
 import type { BundleMessage, TextPart, ToolCallPart, ToolResultPart } from './message.ts';
@@ -57,17 +58,27 @@ export interface TurnTokens {
   readonly said: number;
   /** Of the result. */
   readonly answered: number;
+  /** The turn is known not to fit, and was not counted to its end. */
+  readonly isOver?: true;
 }
 
-export function turnTokens(turn: Turn, tokenizer: Tokenizer): TurnTokens {
-  if (turn.kind !== 'tool') return { said: MESSAGE_OVERHEAD_TOKENS + tokenizer.count(turn.message.text), answered: 0 };
-  const { pair } = turn;
-  const half = MESSAGE_OVERHEAD_TOKENS + CALL_OVERHEAD_TOKENS + tokenizer.count(nameOf(pair));
-  return {
-    said: half + tokenizer.count(JSON.stringify(inputOf(pair.call))),
-    answered: half + tokenizer.count(pair.result?.text ?? ''),
-  };
+/** Counts the turn; one of more than `limit` tokens only as far as that is known. */
+export function turnTokens(turn: Turn, tokenizer: Tokenizer, limit = Number.POSITIVE_INFINITY): TurnTokens {
+  const frame = frameTokens(turn, tokenizer);
+  const count = (text: string): number => countUpTo(text, tokenizer, limit);
+  if (turn.kind !== 'tool') return within({ said: frame + count(turn.message.text), answered: 0 }, limit);
+  const { call, result } = turn.pair;
+  const said = frame + count(JSON.stringify(inputOf(call)));
+  if (said > limit) return { said, answered: 0, isOver: true };
+  return within({ said, answered: frame + count(result?.text ?? '') }, limit);
 }
+
+const within = (tokens: TurnTokens, limit: number): TurnTokens =>
+  tokens.said + tokens.answered > limit ? { ...tokens, isOver: true } : tokens;
+
+/** What each half of the turn costs beyond its text. */
+export const frameTokens = (turn: Turn, tokenizer: Tokenizer): number =>
+  MESSAGE_OVERHEAD_TOKENS + (turn.kind === 'tool' ? CALL_OVERHEAD_TOKENS + tokenizer.count(nameOf(turn.pair)) : 0);
 
 interface Round {
   readonly parts: (TextPart | ToolCallPart)[];
