@@ -29,7 +29,7 @@ export function fragmentItems(
   for (const { fragment, tokens } of directives)
     if (fragment !== undefined) found.set(fragment, { state: 'kept', tokens });
   for (const { turn, tokens: counted, kept } of turns) {
-    const tokens = counted?.isOver === true ? undefined : counted;
+    const tokens = counted?.isPartial === true ? undefined : counted;
     const state = kept ? 'kept' : 'over-budget';
     const said = turn.kind === 'tool' ? turn.pair.call : turn.message;
     const result = turn.kind === 'tool' ? turn.pair.result : undefined;

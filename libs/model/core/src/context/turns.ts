@@ -9,7 +9,7 @@ import type { Json } from '../belief.ts';
 import type { ToolPair } from './conversation.ts';
 import { countUpTo } from './cut.ts';
 import { comparePlaces, type Fragment, placeName } from './fragment.ts';
-import { MESSAGE_OVERHEAD_TOKENS } from './limits.ts';
+import { MESSAGE_OVERHEAD_TOKENS, WHOLE_MAX_CHARS } from './limits.ts';
 import type { BundleMessage, TextPart, ToolCallPart, ToolResultPart } from './message.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
@@ -58,23 +58,20 @@ export interface TurnTokens {
   readonly said: number;
   /** Of the result. */
   readonly answered: number;
-  /** The turn is known not to fit, and was not counted to its end. */
-  readonly isOver?: true;
+  /** It is known not to fit, and was not counted to its end. */
+  readonly isPartial?: true;
 }
 
-/** Counts the turn; one of more than `limit` tokens only as far as that is known. */
+/** Counts the turn; where it is long and has more than `limit` tokens, only as far as that is known. */
 export function turnTokens(turn: Turn, tokenizer: Tokenizer, limit = Number.POSITIVE_INFINITY): TurnTokens {
   const frame = frameTokens(turn, tokenizer);
-  const count = (text: string): number => countUpTo(text, tokenizer, limit);
-  if (turn.kind !== 'tool') return within({ said: frame + count(turn.message.text), answered: 0 }, limit);
-  const { call, result } = turn.pair;
-  const said = frame + count(JSON.stringify(inputOf(call)));
-  if (said > limit) return { said, answered: 0, isOver: true };
-  return within({ said, answered: frame + count(result?.text ?? '') }, limit);
+  const { kind } = turn;
+  const texts =
+    kind === 'tool' ? [JSON.stringify(inputOf(turn.pair.call)), turn.pair.result?.text ?? ''] : [turn.message.text];
+  const [said = 0, answered = 0] = texts.map((text) => frame + countUpTo(text, tokenizer, limit));
+  const isPartial = said + answered > limit && texts.some(({ length }) => length > WHOLE_MAX_CHARS);
+  return { said, answered, ...(isPartial && { isPartial }) };
 }
-
-const within = (tokens: TurnTokens, limit: number): TurnTokens =>
-  tokens.said + tokens.answered > limit ? { ...tokens, isOver: true } : tokens;
 
 /** What each half of the turn costs beyond its text. */
 export const frameTokens = (turn: Turn, tokenizer: Tokenizer): number =>
