@@ -111,7 +111,7 @@ function fragmentsOf(shown: readonly Exchange[], draw: Draw): readonly Fragment[
     else if (one.kind === 'agent') add(at, 'agent_message', one.text);
     else if (one.kind === 'system') add(at, 'checkpoint_note', one.text);
     else if (one.kind === 'stray') add(at, 'tool_result', one.output, { call: one.id, tool: one.name });
-    else {
+    else if (one.kind === 'calls') {
       if (one.text !== undefined) add(at, 'agent_message', one.text);
       for (const { id, name, input } of one.calls)
         add(at, 'tool_call', JSON.stringify(input), { call: id, tool: name });

@@ -116,9 +116,7 @@ describe('one rule each', () => {
   });
   const sentOf = (messages: readonly BundleMessage[], form = '1') => portablePrompt(messages, form).messages;
   const idsOf = (messages: readonly BundleMessage[]): string[] =>
-    messages.flatMap(({ role, content }) =>
-      role === 'tool' && typeof content !== 'string' ? content.flatMap((part) => ('id' in part ? part.id : [])) : [],
-    );
+    messages.flatMap((message) => (message.role === 'tool' ? message.content.map(({ id }) => id) : []));
 
   test('system alone gets a turn of the user; nothing at all is an error', () => {
     expect(sentOf([{ role: 'system', content: 'Be kind.' }])).toEqual([
@@ -191,7 +189,7 @@ describe('one rule each', () => {
     const { messages, originals } = portablePrompt(prompt, '1', new Map([['2fa', 'two_fa']]));
     expect(
       messages
-        .flatMap(({ content }) => (typeof content === 'string' ? [] : content))
+        .flatMap(({ content }): readonly object[] => (typeof content === 'string' ? [] : content))
         .map((part) => 'name' in part && part.name),
     ).toEqual([false, 'web_search', 'web_search', 'two_fa', 'two_fa']);
     expect([...originals]).toEqual([

@@ -13,6 +13,7 @@ export {
   type FragmentPlace,
   type FragmentType,
 } from './context/fragment.ts';
+export { MESSAGE_OVERHEAD_TOKENS } from './context/limits.ts';
 export type { Manifest, ManifestItem } from './context/manifest.ts';
 export type { BundleMessage } from './context/message.ts';
 export {
