@@ -18,18 +18,20 @@ import { frameTokens, inputOf, type Turn } from './turns.ts';
 export function newestPairs({ pairs, sorted }: Conversation): ReadonlySet<ToolPair> {
   const last = pairs.at(-1);
   if (last === undefined) return new Set();
-  const heard = pairs.reduce((newest, pair) => (comparePlaces(newest.result!, pair.result!) < 0 ? pair : newest), last);
-  const calls = new Set([last, heard].flatMap(({ call }) => (call === undefined ? [] : callsBeside(sorted, call))));
-  return new Set(
-    pairs.filter((pair) => pair === last || pair === heard || (pair.call !== undefined && calls.has(pair.call))),
-  );
+  let heard = last;
+  for (const pair of pairs) if (comparePlaces(heard.result!, pair.result!) < 0) heard = pair;
+  const found = new Set([last, heard]);
+  const calls = [...found].flatMap(({ call }) => (call === undefined ? [] : callsBeside(sorted, call)));
+  if (calls.length > found.size)
+    for (const pair of pairs) if (pair.call !== undefined && calls.includes(pair.call)) found.add(pair);
+  return found;
 }
 
 /** The calls of one answer stand side by side in one checkpoint. */
 function callsBeside(sorted: readonly Fragment[], call: Fragment): readonly Fragment[] {
   const isBeside = (other: Fragment | undefined): boolean =>
     other?.type === 'tool_call' && other.run === call.run && other.sequence === call.sequence;
-  const at = sorted.indexOf(call);
+  const at = sorted.lastIndexOf(call);
   let [from, to] = [at, at];
   while (isBeside(sorted[from - 1])) from -= 1;
   while (isBeside(sorted[to + 1])) to += 1;
