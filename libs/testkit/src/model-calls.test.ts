@@ -209,11 +209,12 @@ describe('what a provider would refuse', () => {
   });
 
   it('another attempt sends the form that was recorded, though the model takes another one by then', async () => {
-    let takes: PromptForm = '1';
+    let reads = 0;
+    const promptForm = (): PromptForm => (reads++ === 0 ? '1' : '1-mistral');
     const model = Object.defineProperty(
       testModel(() => 'Done.'),
       'promptForm',
-      { get: () => takes },
+      { get: promptForm },
     );
     const history: readonly BundleMessage[] = [
       { role: 'assistant', content: [{ type: 'tool-call', id: 'call_1', name: 'look', input: {} }] },
@@ -233,10 +234,7 @@ describe('what a provider would refuse', () => {
       begin: () => ({ belief: {}, next: [task('ask', {})], fragments: [taskGoal('Look.')] }),
       steps: {
         async ask(ctx) {
-          const answering = ctx.model({ bundle: 'all', prompt: history });
-          const { text } = await answering.finally(() => {
-            takes = '1-mistral';
-          });
+          const { text } = await ctx.model({ bundle: 'all', prompt: history });
           return { done: text };
         },
       },
@@ -245,7 +243,7 @@ describe('what a provider would refuse', () => {
     world.crash({ after: 'EffectIntended', operation: 'model' });
     const run = await world.start(definition, {});
     await run.result();
-    expect([world.crashCount, takes]).toEqual([1, '1-mistral']);
+    expect(world.crashCount).toBe(1);
     const [call] = await world.bundles(run.id, 1);
     expect(JSON.stringify(model.prompts[0]!.messages)).toContain('call_1');
     expect(call!.rebuilt).toBe(call!.sent);
