@@ -12,6 +12,7 @@ import { FOLD_MUTATIONS } from './fold.ts';
 import { FUNCTION_MUTATIONS } from './functions.ts';
 import { LEASE_MUTATIONS } from './lease.ts';
 import { type Mutation, type Mutations, merged } from './mutation.ts';
+import { PROMPTS_MUTATIONS } from './prompts.ts';
 import { ROWS_MUTATIONS } from './rows.ts';
 import { SEALING_MUTATIONS } from './sealing.ts';
 import { STREAMS_MUTATIONS } from './streams.ts';
@@ -46,6 +47,7 @@ export const MUTATIONS: Mutations = merged(
   AROUND_MUTATIONS,
   STREAMS_MUTATIONS,
   FUNCTION_MUTATIONS,
+  PROMPTS_MUTATIONS,
   GUARD_MUTATIONS,
 );
 
