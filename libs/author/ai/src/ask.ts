@@ -5,7 +5,7 @@ import type { ModelContext } from '@tidemark/runtime';
 import { type Answer, answerOf, type Parts, textOf } from './answer.ts';
 import { ModelAnswerTooLargeError } from './errors.ts';
 import { type Hidden, hiddenOf } from './hidden.ts';
-import { callError, streamError } from './provider-error.ts';
+import { bodyError, callError, streamError } from './provider-error.ts';
 import { sound, soundPart } from './sound-text.ts';
 import { BrokenStream, isInterrupted, readStream } from './stream.ts';
 
@@ -40,8 +40,10 @@ export async function ask(
   }
 }
 
-function whole(given: Parts): Parts {
+function whole(given: Parts & { readonly response?: { readonly body?: unknown } | undefined }): Parts {
   const { content, structuredOutputText } = given;
+  const failed = content.length === 0 ? bodyError(given.response?.body) : undefined;
+  if (failed !== undefined) throw failed;
   const parts = { ...given, content: content.map(soundPart), structuredOutputText: sound(structuredOutputText) };
   if (!isInterrupted(parts.finishReason)) return parts;
   throw new BrokenStream(new Error('The answer ended without saying why.'), {
