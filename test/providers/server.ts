@@ -56,24 +56,32 @@ export class Provider {
 
 export const LOCAL = 'http://provider.invalid/v1';
 
-/** The provider on a port of this machine. */
-export async function listen(provider: Provider): Promise<{ readonly url: string; close(): Promise<void> }> {
+/** The providers on one port of this machine, each below a path of its own. */
+export async function listen(providers: ReadonlyMap<string, Provider>): Promise<Listening> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const path = new URL(request.url ?? '/', 'http://localhost').pathname;
-      write(provider.handle(path, Buffer.concat(chunks).toString()), response);
+      const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+      const provider = providers.get(pathname.split('/')[1] ?? '');
+      if (provider === undefined) response.writeHead(404).end();
+      else write(provider.handle(pathname, Buffer.concat(chunks).toString()), response);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    urlOf: (name) => `http://127.0.0.1:${port}/${name}`,
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+export interface Listening {
+  readonly urlOf: (name: string) => string;
+  close(): Promise<void>;
 }
 
 function write({ status, headers, frames, isCut = false }: Reply, response: ServerResponse): void {
