@@ -12,6 +12,7 @@ import {
 } from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { brokenRules } from './prompt-rules.ts';
 import { type TestModel, testModel } from './test-model.ts';
 import { type TestWorld, testWorld } from './test-world.ts';
 
@@ -103,7 +104,7 @@ describe('an agent that thinks and acts', () => {
     ] as const) {
       const [call] = await world.bundles(run.id, at);
       expect(call!.rebuilt).toBe(call!.sent);
-      expect(call!.bundle!.messages).toEqual(model.prompts[sent]!.messages);
+      expect(call!.messages).toEqual(model.prompts[sent]!.messages);
       expect(call!.answer).toMatchObject({ finishReason: sent === 0 ? 'tool-calls' : 'stop' });
     }
   });
@@ -125,7 +126,94 @@ describe('an agent that thinks and acts', () => {
     expect(model.prompts).toHaveLength(asked === 3 ? 2 : asked);
     const [call] = await world.bundles(run.id, 1);
     expect(call!.rebuilt).toBe(call!.sent);
-    expect(call!.bundle!.messages).toEqual(model.prompts[0]!.messages);
+    expect(call!.messages).toEqual(model.prompts[0]!.messages);
+  });
+});
+
+describe('what a provider would refuse', () => {
+  const orders = (model: TestModel, output: (item: string) => string, budgetTokens = 4_000) =>
+    researcher(model, {
+      bundles: { investigate: { budgetTokens } },
+      tools: {
+        search: tool({
+          description: 'Searches.',
+          input: z.object({ query: z.string() }),
+          run: async ({ query }) => output(query),
+        }),
+      },
+    });
+  const calling = (...calls: { id: string; query: string }[]) => ({
+    toolCalls: calls.map(({ id, query }) => ({ id, name: 'search', input: { query } })),
+  });
+  const pairsIn = ({ messages }: TestModel['prompts'][number]) => {
+    const parts = messages.flatMap(({ content }): readonly object[] => (typeof content === 'string' ? [] : content));
+    const of = (type: string) =>
+      parts.filter((part) => 'type' in part && part.type === type) as { id: string; output: string; input: unknown }[];
+    return of('tool-call').map(({ id, input }, n) => ({ id, input, output: of('tool-result')[n]!.output }));
+  };
+
+  it('a result of 150 KB under a budget of 4,000 is seen, cut, under its call', async () => {
+    const rows = Array.from({ length: 3_000 }, (_, n) => `row ${n} ${'value '.repeat(8)}`).join('\n');
+    const model = testModel((prompt, call) =>
+      call === 1 || pairsIn(prompt).length === 0 ? calling({ id: 'c1', query: 'all' }) : 'Enough.',
+    );
+    const world = await open({ workflows: [orders(model, () => rows)] });
+    const run = await world.start(
+      orders(model, () => rows),
+      { question: 'Which rows?' },
+    );
+    expect(await run.result()).toEqual({ answer: 'Enough.' });
+    expect(model.prompts).toHaveLength(2);
+    const [pair] = pairsIn(model.prompts[1]!);
+    expect(pair!.output).toMatch(/^row 0 [\s\S]*\[Cut here: \d+ of \d+ characters are missing/);
+    const [call] = await world.bundles(run.id, 3);
+    expect(call!.rebuilt).toBe(call!.sent);
+    expect(call!.bundle!.manifest.items.find(({ type }) => type === 'tool_result')).toMatchObject({
+      cut: { of_chars: rows.length },
+    });
+    expect((await run.summary())!.tokens).toBeLessThan(10_000);
+  });
+
+  it('two calls without an id get their own results, whichever is there first', async () => {
+    const model = testModel((_prompt, call) =>
+      call === 1 ? calling({ id: '', query: 'slow' }, { id: '', query: 'quick' }) : 'Done.',
+    );
+    const definition = orders(model, (query) => `about ${query}`);
+    const world = await open({ workflows: [definition] });
+    const run = await world.start(definition, { question: 'Both?' });
+    await run.result();
+    expect(pairsIn(model.prompts[1]!)).toEqual([
+      { id: 'call-1', input: { query: 'slow' }, output: 'about slow' },
+      { id: 'call-2', input: { query: 'quick' }, output: 'about quick' },
+    ]);
+    const [call] = await world.bundles(run.id, 1);
+    expect(call!.answer!.toolCalls.map(({ id }) => id)).toEqual(['', '']);
+  });
+
+  it('names and ids are made fit, the record keeps them, and an answer by the made name means the tool', async () => {
+    const model = testModel(
+      (_prompt, call) =>
+        call < 3 ? { toolCalls: [{ id: 'a:b', name: call === 1 ? 'web.search' : 'web_search', input: {} }] } : 'Done.',
+      { promptForm: '1-mistral' },
+    );
+    const world = await open({ workflows: [researcher(model)] });
+    const run = await world.start(researcher(model), { question: 'Tides?' });
+    await run.result();
+    for (const { messages } of model.prompts) expect(brokenRules(messages, 'mistral')).toEqual([]);
+    const [second] = await world.bundles(run.id, 3);
+    expect(second!.answer!.toolCalls[0]).toMatchObject({ id: 'a:b', name: 'web.search' });
+    const [third] = await world.bundles(run.id, 5);
+    expect(third!.messages).toEqual(model.prompts[2]!.messages);
+    expect(third!.rebuilt).toBe(third!.sent);
+  });
+
+  it('what the model has no room for is refused at no cost, and the step is not tried again', async () => {
+    const model = testModel(() => 'x', { contextTokens: 1_050 });
+    const world = await open({ workflows: [researcher(model)] });
+    const run = await world.start(researcher(model), { question: 'Tides?' });
+    await expect(run.result()).rejects.toThrow(/takes 1\d+ tokens .* and the model has 1050/);
+    expect(model.prompts).toHaveLength(0);
+    expect((await run.summary())!.tokens).toBe(0);
   });
 });
 

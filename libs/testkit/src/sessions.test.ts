@@ -76,7 +76,7 @@ describe('a session', () => {
     expect(seen(model, 1)).toContain('Answer 1.');
     const [call] = await world.bundles(second.id, 1);
     expect(call!.rebuilt).toBe(call!.sent);
-    expect(call!.bundle!.messages).toEqual(model.prompts[1]!.messages);
+    expect(call!.messages).toEqual(model.prompts[1]!.messages);
     // Control: without the session it sees nothing of it.
     await (await world.start(definition, { question: 'How far is that?' })).result();
     expect(seen(model, 2)).not.toContain('Where is Ghent?');

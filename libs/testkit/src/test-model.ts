@@ -3,6 +3,7 @@
  * and counts tokens by the same tokenizer as in production.
  */
 
+import type { PromptForm } from '@tidemark/core';
 import type { Model, ModelAnswer, ModelPrompt } from '@tidemark/runtime';
 import { tokenizerFor } from '@tidemark/tokenizer';
 
@@ -13,6 +14,8 @@ export interface TestModelOptions {
   /** Millionths of a US dollar for a token, input or output. */
   readonly microsPerToken?: number;
   readonly maxOutputTokens?: number;
+  readonly contextTokens?: number;
+  readonly promptForm?: PromptForm;
   /** Of a failed call; 3 attempts at once by default. */
   readonly attempts?: number;
 }
@@ -25,7 +28,13 @@ export interface TestModel extends Model {
 /** `answer` may throw, as a failing provider would. Streamed, its text comes in pieces of a few characters. */
 export function testModel(
   answer: (prompt: ModelPrompt, call: number) => TestAnswer | Promise<TestAnswer>,
-  { modelId = 'test-model', microsPerToken = 1, maxOutputTokens = 1_000, attempts = 3 }: TestModelOptions = {},
+  {
+    modelId = 'test-model',
+    microsPerToken = 1,
+    maxOutputTokens = 1_000,
+    attempts = 3,
+    ...given
+  }: TestModelOptions = {},
 ): TestModel {
   const tokenizer = tokenizerFor(modelId);
   const prompts: ModelPrompt[] = [];
@@ -35,6 +44,7 @@ export function testModel(
     modelId,
     tokenizer,
     maxOutputTokens,
+    ...given,
     timeoutMs: 30_000,
     retry: { attempts, firstDelayMs: 0, factor: 1, maxDelayMs: 0, jitter: 0, nonRetryable: [] },
     costMicros: ({ inputTokens, outputTokens }) => Math.ceil((inputTokens + outputTokens) * microsPerToken),

@@ -3,7 +3,15 @@
  * provider, nor count or record: the runtime does.
  */
 
-import { ANSWER_BOUNDS, type BundleMessage, InvalidError, type Json, messageOf, parseJson } from '@tidemark/core';
+import {
+  ANSWER_BOUNDS,
+  type BundleMessage,
+  distinctCallIds,
+  InvalidError,
+  type Json,
+  messageOf,
+  parseJson,
+} from '@tidemark/core';
 import type { Model, ModelAnswer, StepContext } from '@tidemark/runtime';
 import { toJSONSchema, type ZodType } from 'zod';
 import { parser } from './parse.ts';
@@ -78,7 +86,7 @@ export async function callModel<Answer extends Schema | undefined>(
   let messages: readonly BundleMessage[] = given;
   for (let repairs = 0; ; repairs++) {
     const name = repairs === 0 || options.name === undefined ? options.name : `${options.name}:repair-${repairs}`;
-    const answer = await context.modelCall({ ...request, messages, name });
+    const answer = withOwnIds(await context.modelCall({ ...request, messages, name }));
     if (schema === undefined) return { ...answer, object: undefined } as ModelReply<Answer>;
     const read = readObject(schema, answer.text, `${where}, answer of ${found.modelId}`);
     if ('object' in read) return { ...answer, object: read.object } as ModelReply<Answer>;
@@ -89,6 +97,12 @@ export async function callModel<Answer extends Schema | undefined>(
       user(`${read.problem.message} Answer again, with that JSON alone.`),
     ];
   }
+}
+
+/** Some providers give no ids, or one to several calls: what acts on a call, and the fragments of both, must know it from the others. */
+function withOwnIds(answer: ModelAnswer): ModelAnswer {
+  const ids = distinctCallIds(answer.toolCalls.map(({ id }) => id));
+  return { ...answer, toolCalls: answer.toolCalls.map((call, at) => ({ ...call, id: ids[at]! })) };
 }
 
 const user = (text: string): BundleMessage => ({ role: 'user', content: [{ type: 'text', text }] });

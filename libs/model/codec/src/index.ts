@@ -26,6 +26,7 @@ export type {
   ResetOrigin,
   ScopeChange,
   ScopeSize,
+  SentPrompt,
   StoredFragment,
 } from './payloads.ts';
 export { foldFor, keepJson, keepValue, parsedBytes, type Reading, readFor, readingNow } from './reading.ts';

@@ -90,7 +90,18 @@ export interface BundleOrigin {
   readonly placeholders?: Readonly<Record<string, string>>;
   /** The phase in which the workflow began, if it has phases. */
   readonly firstPhase?: string;
+  /** The form in which the messages were sent (see core's portable prompt), so that another attempt sends the same bytes. */
+  readonly form?: string;
   /** SHA-256 of the messages' canonical JSON, that is of the bundle's bytes. */
+  readonly messages: Sha256;
+}
+
+/** How bundle and prompt were made fit to be sent. Absent where the model's own library did that. */
+export interface SentPrompt {
+  readonly form: string;
+  /** Names of tools that were sent otherwise than the form alone would have them. */
+  readonly names?: Readonly<Record<string, string>>;
+  /** SHA-256 of the canonical JSON of all messages that were sent. */
   readonly messages: Sha256;
 }
 
@@ -218,6 +229,7 @@ export interface Payloads {
     readonly bundle?: BundleOrigin;
     /** Names the messages that the step itself sends (see the engine's prompt chain). */
     readonly prompt?: Sha256;
+    readonly sent?: SentPrompt;
     /** Set in a fork: the effect of its base whose recorded outcome answers this one. */
     readonly replays?: EffectKey;
     /** Set in a reset where the call is made again under the key of an outcome that was discarded. */

@@ -3,6 +3,7 @@
 export { applyDelta, type Delta, diff, type Json, SNAPSHOT_MIN_BYTES, snapshotDue } from './belief.ts';
 export { canonicalJson } from './canonical.ts';
 export { type AssembledBundle, assembleBundle, type BundleInput } from './context/assemble.ts';
+export { cutText } from './context/cut.ts';
 export { type BundleDiff, diffBundles } from './context/diff.ts';
 export {
   type CoveredRange,
@@ -12,6 +13,7 @@ export {
   type FragmentPlace,
   type FragmentType,
 } from './context/fragment.ts';
+export { MESSAGE_OVERHEAD_TOKENS } from './context/limits.ts';
 export type { Manifest, ManifestItem } from './context/manifest.ts';
 export type { BundleMessage } from './context/message.ts';
 export {
@@ -21,6 +23,15 @@ export {
   type PolicyOptions,
   type SummaryPolicy,
 } from './context/policy.ts';
+export {
+  distinctCallIds,
+  NO_OUTPUT_TEXT,
+  type PortablePrompt,
+  PROMPT_FORMS,
+  type PromptForm,
+  portableName,
+  portablePrompt,
+} from './context/portable-prompt.ts';
 export { summariseByRule } from './context/rule-summary.ts';
 export { type SummaryDue, summaryDue, summaryPrompt } from './context/summary.ts';
 export type { Tokenizer } from './context/tokenizer.ts';

@@ -4,7 +4,7 @@
  * It knows no provider.
  */
 
-import { type BundleOrigin, canonicalJson, toJson } from '@tidemark/codec';
+import { type BundleOrigin, canonicalJson, type SentPrompt, toJson } from '@tidemark/codec';
 import {
   type EffectKey,
   FRAGMENT_TYPES,
@@ -12,7 +12,13 @@ import {
   InvalidError,
   isReplay,
   type Json,
+  LimitError,
+  MESSAGE_OVERHEAD_TOKENS,
   NO_SPEND,
+  type PortablePrompt,
+  PROMPT_FORMS,
+  portableName,
+  portablePrompt,
   type Sha256,
   type TaskId,
 } from '@tidemark/core';
@@ -40,6 +46,9 @@ import { SessionContext } from './session-context.ts';
 
 /** Operation of every model call: `--call N` counts these within a step. */
 export const MODEL_OPERATION = 'model';
+
+/** Code of the error about a prompt that the model has no room for. */
+export const PROMPT_TOO_LONG = 'prompt-too-long';
 
 const NO_CONTEXT: Pick<ContextDefinition, 'bundles' | 'system' | 'firstPhase' | 'budgets' | 'repeatsMax'> = {
   bundles: new Map(),
@@ -118,8 +127,9 @@ class ModelCall {
   readonly #request: ModelRequest;
   readonly #rules: Pick<ContextDefinition, 'bundles' | 'system' | 'firstPhase' | 'budgets' | 'repeatsMax'>;
   readonly #reservation: ModelReservation;
-  /** The bundle that `prepare` assembled, for the `call` that follows. */
+  /** The bundle that `prepare` assembled, and what is sent, for the `call` that follows. */
   #bundle: PhasedBundle | undefined;
+  #sent: PortablePrompt | undefined;
 
   constructor(
     dependencies: ModelDependencies,
@@ -199,6 +209,8 @@ class ModelCall {
     const { origin, bundle } = await this.#originFor(recorded, texts);
     this.#bundle = bundle;
     this.#requireContent();
+    const form = recorded?.form ?? this.#request.model.promptForm ?? PROMPT_FORMS[0];
+    const sent = this.#fit(form);
     const { prompt, texts: said, stored } = this.#chain.add(this.#messages());
     for (const [digest, text] of said) texts.set(digest, text);
     this.#addText(texts, canonicalJson(this.#tools()));
@@ -209,14 +221,16 @@ class ModelCall {
     const reserved = isAnswered ? NO_SPEND : this.#reservation.reserve(this.#estimate());
     const question = this.#question();
     if (!isAnswered) {
+      this.#checkLength(reserved.tokens);
       await this.#reservation.check(key);
       this.#checkRepeats(question, key);
     }
     return {
       control: { model: { bundle: this.#bundle?.hash ?? null, reserved }, question, hasContext: true },
       payload: {
-        ...(origin !== undefined && { bundle: { ...origin, messages: this.#digest(this.#bundleMessages()) } }),
+        ...(origin !== undefined && { bundle: { ...origin, form, messages: bundle!.manifest.messages } }),
         ...(prompt !== null && { prompt }),
+        ...(sent !== undefined && { sent }),
         ...(fresh.length > 0 && { texts: Object.fromEntries(fresh) }),
       },
       confirm: () => {
@@ -227,15 +241,39 @@ class ModelCall {
     };
   }
 
+  /** Makes bundle and prompt fit to be sent, and returns what is recorded of that. A raw prompt is the library's that made it. */
+  #fit(form: string): SentPrompt | undefined {
+    const { rawPrompt, messages = [], tools = [] } = this.#request;
+    if (rawPrompt !== undefined) return undefined;
+    const declared = new Map(tools.map(({ name }) => [name, name]));
+    this.#sent = portablePrompt([...(this.#bundle?.messages ?? []), ...messages], form, declared);
+    const names = [...declared].filter(([name, sent]) => sent !== portableName(name));
+    return {
+      form,
+      ...(names.length > 0 && { names: Object.fromEntries(names) }),
+      messages: this.#digest(this.#sent.messages as unknown as Json),
+    };
+  }
+
   /** Tokens that the call sends. */
   #estimate(): number {
     const spoken = this.#messages().reduce((sum: number, message) => sum + this.#count(message), 0);
     const tools = this.#request.tools === undefined ? 0 : this.#count(this.#tools());
-    return (this.#bundle?.bundle.token_estimate ?? 0) + spoken + tools;
+    const added = (this.#sent?.added ?? []).reduce((sum, text) => sum + MESSAGE_OVERHEAD_TOKENS + this.#count(text), 0);
+    return (this.#bundle?.bundle.token_estimate ?? 0) + spoken + tools + added;
   }
 
-  #bundleMessages(): Json {
-    return (this.#bundle?.messages ?? []) as unknown as Json;
+  /** A prompt that the model has no room for is refused by us, at no cost. */
+  #checkLength(tokens: number): void {
+    const { model } = this.#request;
+    const { contextTokens } = model;
+    if (contextTokens === undefined || tokens <= contextTokens) return;
+    const inputTokens = this.#estimate();
+    throw new LimitError(
+      PROMPT_TOO_LONG,
+      `${this.#dependencies.definition.name}: the call of ${describe(model)} takes ${tokens} tokens (bundle, prompt and tools ${inputTokens}, reserved for the answer ${tokens - inputTokens}), and the model has ${contextTokens}. Lower the bundle's budgetTokens or maxOutputTokens, shorten the prompt, or use a model with more.`,
+      { model: model.modelId, tokens, inputTokens, contextTokens },
+    );
   }
 
   #requireContent(): void {
@@ -352,7 +390,7 @@ class ModelCall {
     const { ports, state, onStream } = this.#dependencies;
     const { model, tools = [], responseSchema = null, settings = null, rawPrompt, isStreamed = false } = this.#request;
     const prompt: ModelPrompt = {
-      messages: [...(this.#bundle?.messages ?? []), ...(this.#request.messages ?? [])],
+      messages: this.#sent?.messages ?? [],
       raw: rawPrompt,
       tools,
       responseSchema,
@@ -368,10 +406,17 @@ class ModelCall {
     };
     const answer = await model.answer(prompt, { key, signal, onDelta }, isStreamed).finally(stream?.end);
     const { usage } = answer;
+    const toolCalls = answer.toolCalls.map((call) => ({ ...call, name: this.#realName(call.name) }));
     const latencyMs = Math.round(ports.clock.monotonicMs() - startedMs);
     const costMicros = model.costMicros(usage) ?? 0;
-    const recorded = { ...answer, costMicros, latencyMs, ...(isStreamed && { isStreamed }) };
+    const recorded = { ...answer, toolCalls, costMicros, latencyMs, ...(isStreamed && { isStreamed }) };
     return toJson(recorded, `answer of ${describe(model)}`);
+  }
+
+  /** A model may call a tool by the name that it saw in the history. */
+  #realName(name: string): string {
+    const isOffered = this.#request.tools?.some((tool) => tool.name === name) === true;
+    return isOffered ? name : (this.#sent?.originals.get(name) ?? name);
   }
 }
 

@@ -3,13 +3,15 @@
  * were sent (I8). It only reads.
  */
 
-import { type BundleOrigin, decodePayload, type ForkOrigin, type Payloads } from '@tidemark/codec';
+import { type BundleOrigin, decodePayload, type ForkOrigin, type Payloads, type SentPrompt } from '@tidemark/codec';
 import {
   type AssembledBundle,
+  type BundleMessage,
   CorruptError,
   type EffectKey,
   InvalidError,
   type Json,
+  portablePrompt,
   type Sequence,
   type Sha256,
   streamFromJson,
@@ -37,7 +39,9 @@ export interface RebuiltCall {
   readonly bundle: (AssembledBundle & { readonly origin: BundleOrigin }) | undefined;
   /** Messages that the step itself sent after the bundle, in the form of the model's own library where the call came through that. */
   readonly prompt: readonly Json[];
-  /** SHA-256 of the bundle's messages as they were sent, and as they are rebuilt; unequal when the bytes differ. */
+  /** All that was sent: bundle and prompt, made fit. */
+  readonly messages: readonly Json[];
+  /** SHA-256 of the messages as they were sent, and as they are rebuilt; unequal when the bytes differ. Null: the model's library sent them. */
   readonly sent: Sha256 | null;
   readonly rebuilt: Sha256 | null;
   /** Null while the call is not resolved. */
@@ -146,10 +150,12 @@ async function rebuilt(
       },
     );
   }
-  const { request, bundle: origin, prompt } = decodePayload('EffectIntended', effect.request);
+  const { request, bundle: origin, prompt, sent } = decodePayload('EffectIntended', effect.request);
   const { provider, model } = request as { readonly provider: string; readonly model: string };
-  const messages = await promptMessages(prompt ?? null, (digests) => readTexts(store, workflow, digests));
+  const own = await promptMessages(prompt ?? null, (digests) => readTexts(store, workflow, digests));
   const assembled = origin && (await bundleFor(sources, workflow, origin, fork));
+  const all = [...((assembled?.messages ?? []) as unknown as readonly Json[]), ...own];
+  const messages = sent === undefined ? all : sentMessages(all, sent);
   return {
     key,
     task,
@@ -157,13 +163,18 @@ async function rebuilt(
     status,
     provider,
     model,
-    prompt: messages,
+    prompt: own,
     bundle: assembled && { ...assembled, origin },
-    sent: origin?.messages ?? null,
-    rebuilt: assembled === undefined ? null : digestOf(digest, assembled.messages as unknown as Json),
+    messages,
+    sent: sent?.messages ?? origin?.messages ?? null,
+    rebuilt: sent === undefined && assembled === undefined ? null : digestOf(digest, messages),
     answer: status === 'done' ? answerIn(effect) : null,
   };
 }
+
+const sentMessages = (messages: readonly Json[], { form, names = {} }: SentPrompt): readonly Json[] =>
+  portablePrompt(messages as unknown as readonly BundleMessage[], form, new Map(Object.entries(names)))
+    .messages as unknown as readonly Json[];
 
 const answerIn = ({ payload }: EffectRow): ModelAnswer | null => {
   const resolved: Payloads['EffectResolved'] = decodePayload('EffectResolved', payload);

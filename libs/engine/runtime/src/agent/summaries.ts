@@ -10,6 +10,7 @@ import {
   type Fragment,
   isoTime,
   type Json,
+  LimitError,
   type SummaryDue,
   type SummaryPolicy,
   summariseByRule,
@@ -45,7 +46,7 @@ import { EFFECT_NOT_RECORDED, sha256Digest, WOKEN } from '../kernel/index.ts';
 import type { Draft, LeasedStream } from '../lease/index.ts';
 import { anyWrite } from './commit-context.ts';
 import { MEMORY_KEY_MAX_CHARS } from './limits.ts';
-import type { ModelCalls } from './model-calls.ts';
+import { type ModelCalls, PROMPT_TOO_LONG } from './model-calls.ts';
 
 /** Longest wait for the rows from which the summary of a failed workflow is made, in milliseconds. */
 export const FAILURE_SUMMARY_MAX_MS = 2_000;
@@ -102,9 +103,10 @@ async function ask(
     const answer = await journal.effect(effect, asked, { name: question.name });
     return (answer as unknown as ModelAnswer).text.trim();
   } catch (error) {
-    // The provider failed, or the budget is exhausted: the rule makes the summary, so that an agent's work is not lost for lack of one.
+    // The provider failed, the budget is exhausted, or the model has no room for so much: the rule makes the summary, so that an agent's work is not lost for lack of one.
     const isStop = error instanceof ParkError && error.code === EFFECT_NOT_RECORDED;
     if (error instanceof EffectError || (error instanceof ParkError && !isStop)) return undefined;
+    if (error instanceof LimitError && error.code === PROMPT_TOO_LONG) return undefined;
     throw error;
   }
 }
@@ -151,7 +153,7 @@ async function rollingText(
 ): Promise<string> {
   const previous = due.previous?.text ?? null;
   if (by === 'model' && summaryModel !== undefined) {
-    const text = await asking(summaryModel, summaryPrompt(previous, due.absorb));
+    const text = await asking(summaryModel, summaryPrompt(previous, due.absorb, summaryModel.tokenizer));
     if (text !== undefined && text !== '') return text;
   }
   // Summary and kept messages together stay below the threshold that made it due.
@@ -282,7 +284,7 @@ async function summaryByModel(
   task: TaskState,
   journal: EffectJournal,
 ): Promise<SessionSummary> {
-  const conversation = summaryPrompt(null, newestOf(fragments, model)).user;
+  const conversation = summaryPrompt(null, newestOf(fragments, model), model.tokenizer).user;
   const messages = [system(summaryInstruction(goal)), user(`${conversation}\n\nBy rule: ${JSON.stringify(byRule)}`)];
   const text = await ask(dependencies, task, journal, { name: 'session-summary', model, messages });
   return text === undefined ? byRule : parseSummary(text, byRule).summary;

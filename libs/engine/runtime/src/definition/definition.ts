@@ -115,7 +115,7 @@ export interface ConfirmationPolicy {
 /** What an intention records beside its request, computed just before the call. */
 export interface PreparedCall {
   readonly control: Pick<Controls['EffectIntended'], 'model' | 'question' | 'hasContext'>;
-  readonly payload: Pick<Payloads['EffectIntended'], 'bundle' | 'prompt' | 'texts' | 'sends'>;
+  readonly payload: Pick<Payloads['EffectIntended'], 'bundle' | 'prompt' | 'sent' | 'texts' | 'sends'>;
   /** Runs once the intention is in the log and before the call; throws if the call must not be made after all. */
   readonly confirm?: (() => Promise<void>) | undefined;
 }

@@ -3,7 +3,7 @@
  * prompt: a `Model` deals with both.
  */
 
-import type { BundleMessage, EffectKey, Json, Tokenizer } from '@tidemark/core';
+import type { BundleMessage, EffectKey, Json, PromptForm, Tokenizer } from '@tidemark/core';
 import type { RetryPolicy } from '../kernel/index.ts';
 import type { CallLimit } from './call-limits.ts';
 
@@ -52,7 +52,7 @@ export interface ToolSpec {
 
 /** What is sent to a model. */
 export interface ModelPrompt {
-  /** The messages of an assembled bundle, and then those that the step adds. */
+  /** The messages of an assembled bundle, and then those that the step adds, made fit to be sent (docs/prompts.md). */
   readonly messages: readonly BundleMessage[];
   /** See `ModelRequest.rawPrompt`. */
   readonly raw: readonly Json[] | undefined;
@@ -84,6 +84,10 @@ export interface Model {
   readonly tokenizer: Tokenizer;
   /** Tokens reserved for an answer when the call sets no limit. */
   readonly maxOutputTokens: number;
+  /** Most tokens of a prompt and its answer together; absent: not known. */
+  readonly contextTokens?: number | undefined;
+  /** The form in which it takes messages; absent: that of most models. */
+  readonly promptForm?: PromptForm | undefined;
   readonly timeoutMs: number;
   readonly retry: RetryPolicy;
   /** Limits of its calls, over the whole fleet; absent: none are declared. */

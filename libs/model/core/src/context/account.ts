@@ -25,9 +25,11 @@ export function fragmentItems(
   { turns }: Choice,
 ): readonly ManifestItem[] {
   const found = new Map<Fragment, { readonly state: ItemState; readonly tokens: number | null }>();
+  const cuts = new Map(turns.flatMap((chosen) => [...(chosen.cuts ?? [])]));
   for (const { fragment, tokens } of directives)
     if (fragment !== undefined) found.set(fragment, { state: 'kept', tokens });
-  for (const { turn, tokens, kept } of turns) {
+  for (const { turn, tokens: counted, kept } of turns) {
+    const tokens = counted?.isPartial === true ? undefined : counted;
     const state = kept ? 'kept' : 'over-budget';
     const said = turn.kind === 'tool' ? turn.pair.call : turn.message;
     const result = turn.kind === 'tool' ? turn.pair.result : undefined;
@@ -38,7 +40,16 @@ export function fragmentItems(
   }
   return sorted.map((fragment): ManifestItem => {
     const { state, tokens } = found.get(fragment) ?? { state: absent.get(fragment) ?? 'over-budget', tokens: null };
-    return { digest: fragment.digest, place: placeName(fragment), state, tokens, type: fragment.type };
+    const cut = cuts.get(fragment);
+    const sizes = cut && { chars: cut.keptChars, missing_tokens: cut.missingTokens, of_chars: fragment.text.length };
+    return {
+      ...(sizes && { cut: sizes }),
+      digest: fragment.digest,
+      place: placeName(fragment),
+      state,
+      tokens,
+      type: fragment.type,
+    };
   });
 }
 

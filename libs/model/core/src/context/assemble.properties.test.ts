@@ -13,6 +13,7 @@ import { characters, quarters } from './context-fixture.ts';
 import { readConversation } from './conversation.ts';
 import { comparePlaces, FRAGMENT_TYPES, type Fragment, placeName } from './fragment.ts';
 import type { BundleMessage } from './message.ts';
+import { newestPairs } from './newest.ts';
 import { definePolicy, LANES } from './policy.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
@@ -189,10 +190,14 @@ describe('the budget', () => {
       fc.property(input, (given) => {
         const result = tryAssemble(given);
         if (result === undefined) return;
-        const { userMessages, pairs } = readConversation(given.fragments, given.policy);
-        const newest = [userMessages.at(-1), pairs.at(-1)?.call, pairs.at(-1)?.result].flatMap((fragment) =>
+        const conversation = readConversation(given.fragments, given.policy);
+        const pairs = [...newestPairs(conversation)].flatMap(({ call, result: answer }) => [call, answer]);
+        const newest = [conversation.userMessages.at(-1), ...pairs].flatMap((fragment) =>
           fragment === undefined ? [] : placeName(fragment),
         );
+        // They are there, whatever the budget.
+        for (const { place, state } of result.manifest.items)
+          if (newest.includes(place)) expect(state, place).toBe('kept');
         const newestTokens = result.manifest.items
           .filter(({ place, state }) => state === 'kept' && newest.includes(place))
           .reduce((sum, { tokens }) => sum + (tokens ?? 0), 0);

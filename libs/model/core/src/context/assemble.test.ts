@@ -125,9 +125,11 @@ describe('directives', () => {
       const total = parts.reduce((sum, part) => sum + part.tokens, details.frameTokens as number);
       expect(details.overTokens).toBe(total - 100);
       expect(message).toContain(`${total - 100} tokens over its budget of 100`);
-      // A budget of exactly the total is enough, and one token less isn't.
-      expect(assembled(directives, { budgetTokens: total }).bundle.token_estimate).toBe(total);
-      expect(() => assembled(directives, { budgetTokens: total - 1 })).toThrow(LimitError);
+      // A budget of exactly the total is enough, and one token less isn't. The request needs its own.
+      const alone = directives.slice(0, 3);
+      expect(assembled(alone, { budgetTokens: total }).bundle.token_estimate).toBe(total);
+      expect(() => assembled(alone, { budgetTokens: total - 1 })).toThrow(LimitError);
+      expect(() => assembled(directives, { budgetTokens: total })).toThrow(/newest message of the user/);
     }
   });
 
@@ -261,12 +263,42 @@ describe('conversation', () => {
   test('what a summary covers is not shown, but a pair that it knows half is', () => {
     const covers = { from: place(1), to: place(2) };
     const result = assembled([
-      ['user_message', 'covered'],
+      ['agent_message', 'covered'],
       ['tool_call', '{}', call('x')],
       ['tool_result', 'later', call('x')],
       ['summary', 'sum', { covers }],
     ]);
     expect(states(result)).toEqual({ '1.0': 'summarised', '2.0': 'kept', '3.0': 'kept', '4.0': 'kept' });
+  });
+
+  test('the newest request is shown though a summary covers it', () => {
+    const covers = { from: place(1), to: place(3) };
+    const result = assembled([
+      ['user_message', 'long ago'],
+      ['user_message', 'the request'],
+      ['agent_message', 'on it'],
+      ['summary', 'sum', { covers }],
+    ]);
+    expect(states(result)).toEqual({ '1.0': 'summarised', '2.0': 'kept', '3.0': 'summarised', '4.0': 'kept' });
+  });
+
+  test('calls of one answer with one id get their results in their order, those of a newer answer first', () => {
+    const at = (n: number, index: number) => ({ sequence: sequence(n), index });
+    const result = assembled([
+      ['tool_call', '{"q":0}', { ...call(''), ...at(1, 0) }],
+      ['tool_call', '{"q":1}', { ...call(''), ...at(2, 0) }],
+      ['tool_call', '{"q":2}', { ...call('', 'other'), ...at(2, 1) }],
+      ['tool_call', '{"q":3}', { ...call(''), ...at(2, 2) }],
+      ['tool_result', 'of 2', { ...call('', 'other'), ...at(3, 0) }],
+      ['tool_result', 'of 1', { ...call(''), ...at(4, 0) }],
+      ['tool_result', 'of 3', { ...call(''), ...at(5, 0) }],
+    ]);
+    expect(states(result)['1.0']).toBe('unanswered');
+    expect(result.bundle.tool_results.map(({ input, output }) => [input, output])).toEqual([
+      [{ q: 1 }, 'of 1'],
+      [{ q: 2 }, 'of 2'],
+      [{ q: 3 }, 'of 3'],
+    ]);
   });
 
   test('the newest user message and tool result stay where shares would leave no room for them', () => {
@@ -278,9 +310,104 @@ describe('conversation', () => {
     ];
     const result = assembled(drafts, { budgetTokens: 700, lanes: { trace: 1 } });
     expect(states(result)).toMatchObject({ '21.0': 'kept', '22.0': 'kept', '23.0': 'kept' });
-    // What doesn't fit even into the whole budget is skipped; the rest is shown.
-    const small = assembled(drafts, { budgetTokens: 250 });
-    expect(states(small)).toMatchObject({ '20.0': 'kept', '21.0': 'over-budget', '23.0': 'over-budget' });
+  });
+});
+
+describe('what is too long', () => {
+  const rows = Array.from({ length: 3_000 }, (_, n) => `row ${n}: ${'value '.repeat(8)}`).join('\n');
+  const asked = (result: string, more: readonly Draft[] = []): readonly Draft[] => [
+    ['user_message', 'Which row is odd?'],
+    ['tool_call', '{"table":"t"}', call('x')],
+    ['tool_result', result, call('x')],
+    ...more,
+  ];
+  const item = ({ manifest }: AssembledBundle, at: string) => manifest.items.find(({ place: name }) => name === at)!;
+
+  test('a result of 150 KB is cut at a line, under its call, with a note of what is missing', () => {
+    expect(rows.length).toBeGreaterThan(150_000);
+    const result = assembled(asked(rows), { budgetTokens: 4_000 });
+    expect(roles(result)).toEqual(['user', 'assistant', 'tool']);
+    const [{ output } = { output: '' }] = result.bundle.tool_results;
+    const lines = output.split('\n');
+    expect(lines.slice(0, -1).every((line, n) => line === `row ${n}: ${'value '.repeat(8)}`)).toBe(true);
+    const { cut, tokens, state } = item(result, '3.0');
+    expect(state).toBe('kept');
+    expect(lines.at(-1)).toMatch(
+      new RegExp(
+        `^\\[Cut here: ${rows.length - cut!.chars} of ${rows.length} characters are missing, about ${cut!.missing_tokens} tokens. To see more, ask for less`,
+      ),
+    );
+    expect(tokens).toBeGreaterThan(3_000);
+    expect(result.bundle.token_estimate).toBeLessThanOrEqual(4_000);
+    expect(item(result, '1.0').cut).toBeUndefined();
+  });
+
+  test('the tokenizer reads of megabytes what is kept, and not the rest', () => {
+    let read = 0;
+    const count = (text: string): number => {
+      read += text.length;
+      return quarters.count(text);
+    };
+    const tokenizer = { id: 'reads', count };
+    const drafts = asked('x'.repeat(8_000_000), [
+      ['tool_call', '{}', call('y')],
+      ['tool_result', 'z'.repeat(8_000_000), call('y')],
+    ]);
+    const input = { policy: definePolicy({ type: 't', budgetTokens: 4_000 }), fragments: fragmentsOf(drafts, sha256) };
+    const result = assembleBundle(input, { tokenizer, sha256 });
+    expect(item(result, '5.0').cut).toMatchObject({ of_chars: 8_000_000 });
+    expect(item(result, '3.0')).toMatchObject({ state: 'over-budget', tokens: null });
+    expect(read).toBeLessThan(200_000);
+  });
+
+  test.each([
+    ['a member of JSON', JSON.stringify(Array.from({ length: 900 }, (_, n) => ({ n, t: 'a,b"\\' }))), /[}\d],$/],
+    ['a code point', '😀'.repeat(9_000), /^(😀)+$/u],
+  ])('it ends with %s', (_, text, end) => {
+    const [{ output } = { output: '' }] = assembled(asked(text), { budgetTokens: 500 }).bundle.tool_results;
+    const [kept = ''] = output.split('\n[Cut here');
+    expect(kept.length).toBeGreaterThan(500);
+    expect(text.startsWith(kept)).toBe(true);
+    expect(kept).toMatch(end);
+  });
+
+  test('the results of one answer share the room, and a short one leaves its share to the others', () => {
+    const at = (index: number) => ({ sequence: sequence(2), index });
+    const drafts: readonly Draft[] = [
+      ['user_message', 'go'],
+      ['tool_call', '{}', { ...call('a'), ...at(0) }],
+      ['tool_call', '{}', { ...call('b'), ...at(1) }],
+      ['tool_call', '{}', { ...call('c'), ...at(2) }],
+      ['tool_result', rows, call('a')],
+      ['tool_result', 'short', call('b')],
+      ['tool_result', rows, call('c')],
+    ];
+    const result = assembled(drafts, { budgetTokens: 2_000 });
+    const [a, b, c] = ['5.0', '6.0', '7.0'].map((place) => item(result, place));
+    expect(b!.cut).toBeUndefined();
+    expect(Math.abs(a!.tokens! - c!.tokens!)).toBeLessThan(40);
+    expect(a!.tokens).toBeGreaterThan(800);
+  });
+
+  test('the newest request, and the input of a call, are cut the same way', () => {
+    const [input, request] = [JSON.stringify({ text: rows }), `Look: ${rows}`];
+    const drafts: readonly Draft[] = [
+      ['user_message', request],
+      ['tool_call', input, call('x')],
+      ['tool_result', 'done', call('x')],
+    ];
+    const result = assembled(drafts, { budgetTokens: 1_500 });
+    expect(result.bundle.recent_messages[0]!.text).toMatch(/^Look: row 0[\s\S]*Ask for the rest in parts\.\]$/);
+    expect(result.bundle.tool_results[0]!.input).toMatchObject({
+      text: expect.stringMatching(/^\{"text":"row 0[\s\S]*was made with all of it\.\]$/),
+    });
+    expect(result.bundle.token_estimate).toBeLessThanOrEqual(1_500);
+  });
+
+  test('where not even the note fits, the error says so', () => {
+    expect(() => assembled(asked(rows), { budgetTokens: 80 })).toThrow(
+      expect.objectContaining({ code: 'bundle-newest-too-large', details: expect.objectContaining({ place: '3.0' }) }),
+    );
   });
 });
 

@@ -4,7 +4,7 @@
  * I8: the same fragments, policy and tokenizer give byte-identical bundles, in whatever order the fragments are given. No directive is ever
  * trimmed. The estimate never exceeds the budget, and is at least what the tokenizer counts in the texts of the messages before
  * placeholders are resolved. lanes.ts states what is trimmed. Before any lane gets its share, the newest user message and the newest tool
- * result are kept if they fit: without them an agent asks again for an answer that it already has.
+ * results are kept, cut if they must be (newest.ts): without them an agent asks again for an answer that it already has.
  */
 
 import type { Json } from '../belief.ts';
@@ -18,6 +18,7 @@ import { checkDirectives, directivesOf, resolvePlaceholders } from './directives
 import { comparePlaces, type Fragment, placeName } from './fragment.ts';
 import { MANIFEST_VERSION, type Manifest } from './manifest.ts';
 import { type BundleMessage, joinSections } from './message.ts';
+import { shownTurn } from './newest.ts';
 import type { BundlePolicy } from './policy.ts';
 import type { Tokenizer } from './tokenizer.ts';
 import {
@@ -88,7 +89,7 @@ export interface AssembledBundle {
   readonly otherPhaseCount: number;
 }
 
-/** Throws `LimitError` (`bundle-directives-too-large`), `InvalidError` (`unknown-fragment-type`), `CorruptError` (`fragments-differ`). */
+/** Throws `LimitError` (`bundle-directives-too-large`, `bundle-newest-too-large`), `InvalidError` (`unknown-fragment-type`), `CorruptError` (`fragments-differ`). */
 export function assembleBundle(input: BundleInput, tools: BundleTools): AssembledBundle {
   const { policy } = input;
   const since = policy.phases === 'own' ? input.phaseSince : undefined;
@@ -111,7 +112,7 @@ export function assembleBundle(input: BundleInput, tools: BundleTools): Assemble
   ];
   const messages = [
     ...[resolved.texts, changing].flatMap(systemMessage),
-    ...conversationMessages(choice.turns.filter(({ kept }) => kept).map(({ turn }) => turn)),
+    ...conversationMessages(choice.turns.filter(({ kept }) => kept).map(shownTurn)),
   ];
   const tokenEstimate = fixedTokens + choice.tokens;
   const items = [
@@ -176,7 +177,7 @@ function bundleOf(
   tokenEstimate: number,
   placeholders: Readonly<Record<string, string>>,
 ): Bundle {
-  const kept = turns.filter((chosen) => chosen.kept).map((chosen) => chosen.turn);
+  const kept = turns.filter((chosen) => chosen.kept).map(shownTurn);
   const messages = kept
     .flatMap((turn) => (turn.kind === 'tool' ? [] : [turn]))
     .sort((a, b) => comparePlaces(a.message, b.message));

@@ -1,8 +1,11 @@
-/** Owns the choice of what is kept: first the newest turn, then what lanes.ts deals out. Must not render. */
+/** Owns the choice of what is kept: first the newest turn, cut if it must be (newest.ts), then what lanes.ts deals out. Must not render. */
 
 import type { Conversation } from './conversation.ts';
+import type { CutText } from './cut.ts';
+import type { Fragment } from './fragment.ts';
 import { dealOut, type LaneUnits } from './lanes.ts';
 import { JOIN_OVERHEAD_TOKENS } from './limits.ts';
+import { keepNewest, newestPairs } from './newest.ts';
 import type { BundlePolicy, Lane } from './policy.ts';
 import type { Tokenizer } from './tokenizer.ts';
 import type { TrimmableSection } from './trimmable-sections.ts';
@@ -13,6 +16,8 @@ export interface ChosenTurn {
   readonly lane: 'messages' | 'tool_results';
   tokens: TurnTokens | undefined;
   kept: boolean;
+  /** Of a newest turn that was cut: the fragments whose texts are shorter, by the whole ones. */
+  cuts?: ReadonlyMap<Fragment, CutText>;
 }
 
 export interface ChosenSection {
@@ -49,20 +54,19 @@ export function choose(
   const pairs = conversation.pairs.toReversed().map((pair) => turn('tool_results', { kind: 'tool', pair }));
   const sections = trimmable.map((section): ChosenSection => ({ section, tokens: [], kept: [], framed: false }));
   const measureTurn = (chosen: ChosenTurn): number => {
-    chosen.tokens ??= turnTokens(chosen.turn, tokenizer);
+    chosen.tokens ??= turnTokens(chosen.turn, tokenizer, room);
     return chosen.tokens.said + chosen.tokens.answered;
   };
 
   const laneTokens: Partial<Record<Lane, number>> = {};
   let left = room;
-  const keepFirst = (chosen: ChosenTurn | undefined): void => {
-    if (chosen === undefined || measureTurn(chosen) > left) return;
-    chosen.kept = true;
-    laneTokens[chosen.lane] = measureTurn(chosen);
-    left -= measureTurn(chosen);
-  };
-  keepFirst(users[0]);
-  keepFirst(pairs[0]);
+  const first = newestPairs(conversation);
+  const newest = [...users.slice(0, 1), ...pairs.filter((_, at) => first.has(conversation.pairs.at(-1 - at)!))];
+  for (const chosen of keepNewest(newest, policy, room, tokenizer)) {
+    const tokens = measureTurn(chosen);
+    laneTokens[chosen.lane] = (laneTokens[chosen.lane] ?? 0) + tokens;
+    left -= tokens;
+  }
 
   const turnsOf = {
     messages: [...users, ...agents].filter(({ kept }) => !kept),

@@ -8,6 +8,7 @@
 import { CorruptError, InvalidError } from '../errors.ts';
 import type { Sequence } from '../ids.ts';
 import { comparePlaces, FRAGMENT_TYPES, type Fragment, placeName } from './fragment.ts';
+import { OpenCalls } from './open-calls.ts';
 
 /** Why a fragment is excluded from a bundle before any budget applies. */
 export type Absence = 'summarised' | 'superseded' | 'unanswered' | 'other-workflow' | 'other-phase';
@@ -70,23 +71,18 @@ export const isCovered = (summary: Fragment | undefined, fragment: Fragment): bo
 const pairKey = ({ run, call, tool }: Fragment): string =>
   call === undefined ? `${run}|tool|${tool ?? ''}` : `${run}|call|${call}`;
 
-/**
- * Pairs calls with their results, by place. A result belongs to the newest unanswered call of the same name (models reuse names), or of the
- * same tool when the model gave the call no name.
- */
+/** Pairs calls with their results, by place; of the calls of one id, or of one tool where the model gave none, as `OpenCalls` says. */
 export function pairCalls(sorted: readonly Fragment[]): readonly ToolPair[] {
   const pairs: { call: Fragment | undefined; result: Fragment | undefined }[] = [];
-  const open = new Map<string, (typeof pairs)[number][]>();
+  const open = new OpenCalls<(typeof pairs)[number]>();
   for (const fragment of sorted) {
+    const key = pairKey(fragment);
     if (fragment.type === 'tool_call') {
       const pair = { call: fragment, result: undefined };
       pairs.push(pair);
-      const key = pairKey(fragment);
-      const waiting = open.get(key);
-      if (waiting === undefined) open.set(key, [pair]);
-      else waiting.push(pair);
+      open.add(key, String(fragment.sequence), fragment.tool, pair);
     } else if (fragment.type === 'tool_result') {
-      const pair = open.get(pairKey(fragment))?.pop();
+      const pair = open.take(key, fragment.tool);
       if (pair === undefined) pairs.push({ call: undefined, result: fragment });
       else pair.result = fragment;
     }
@@ -105,8 +101,8 @@ export interface Scope {
 }
 
 /**
- * What a bundle may show. Of a phase it is what was said and done since the hand-over, and of what was said before, directives and the
- * user's newest message: without that a model would not know whom it answers.
+ * What a bundle may show. Of a phase it is what was said and done since the hand-over, and of what was said before, directives. The user's
+ * newest message is always shown, whatever phase it is of and whatever a summary says of it: a model must know whom it answers.
  */
 export function readConversation(fragments: readonly Fragment[], { session, since }: Scope): Conversation {
   const sorted = sortFragments(fragments);
@@ -122,8 +118,9 @@ export function readConversation(fragments: readonly Fragment[], { session, sinc
 
   const request = newest(ofType('user_message'));
   const absenceOf = (fragment: Fragment): Absence | undefined => {
+    if (fragment === request) return undefined;
     if (isCovered(summary, fragment)) return 'summarised';
-    return since !== undefined && fragment !== request && isBefore(fragment, since) ? 'other-phase' : undefined;
+    return since !== undefined && isBefore(fragment, since) ? 'other-phase' : undefined;
   };
   const isPresent = (fragment: Fragment): boolean => {
     const reason = absenceOf(fragment);

@@ -4,3 +4,8 @@
 export const MESSAGE_OVERHEAD_TOKENS = 4;
 /** What joining one text to another costs: the line break, and one more for a token that the break splits. */
 export const JOIN_OVERHEAD_TOKENS = 2;
+/** Characters of a text that is counted as one. A longer one is counted in pieces, so that counting can end once it is known not to fit. */
+export const WHOLE_MAX_CHARS = 65_536;
+export const PIECE_MAX_CHARS = 16_384;
+/** Tokens of one message, call or result in the prompt for a summary. */
+export const SUMMARY_TEXT_MAX_TOKENS = 2_000;

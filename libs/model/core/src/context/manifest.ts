@@ -10,6 +10,8 @@ import type { Lane } from './policy.ts';
 export type ItemState = 'kept' | 'over-budget' | Absence;
 
 export type ManifestItem = {
+  /** Set where only the beginning was kept: characters that are shown and that the whole has, and tokens that are missing, about. */
+  readonly cut?: { readonly chars: number; readonly missing_tokens: number; readonly of_chars: number };
   /** The place of a fragment (`12.0`), or the name of another piece: `system`, `trace/12.0`, `working_memory/customer`. */
   readonly place: string;
   /** The type of a fragment; for other pieces `system` or their lane. */
@@ -49,4 +51,4 @@ export type Manifest = {
 };
 
 /** Version of the rules of assembly. Any change of the rules that changes bytes needs a new version. */
-export const MANIFEST_VERSION = 1;
+export const MANIFEST_VERSION = 2;

@@ -7,7 +7,9 @@
  */
 
 import { isCovered, pairCalls, sortFragments, type ToolPair } from './conversation.ts';
+import { countUpTo, cutText } from './cut.ts';
 import { type CoveredRange, comparePlaces, type Fragment, type FragmentPlace } from './fragment.ts';
+import { SUMMARY_TEXT_MAX_TOKENS } from './limits.ts';
 import { contained, section } from './message.ts';
 import type { BundlePolicy } from './policy.ts';
 import type { Tokenizer } from './tokenizer.ts';
@@ -118,20 +120,28 @@ const placeOf = ({ run, sequence, index }: FragmentPlace): FragmentPlace => ({ r
 
 /**
  * The prompt for a summary by a model: `system` is the instruction, `user` the material. Each message is a line of JSON, so no text can
- * fake another speaker or a section.
+ * fake another speaker or a section. A text
+ * of more than SUMMARY_TEXT_MAX_TOKENS is cut: one result of megabytes must not make a summary impossible.
  */
 export function summaryPrompt(
   previous: string | null,
   fragments: readonly Fragment[],
+  tokenizer: Tokenizer,
 ): { readonly system: string; readonly user: string } {
   const lines = sortFragments(fragments).map((fragment) =>
-    contained(JSON.stringify({ from: speakerOf(fragment), text: fragment.text })),
+    contained(JSON.stringify({ from: speakerOf(fragment), text: shortened(fragment.text, tokenizer) })),
   );
   const conversation = `<conversation>\n${lines.join('\n')}\n</conversation>`;
   return {
     system: INSTRUCTION,
     user: previous === null ? conversation : `${section('thread_summary', previous)}\n\n${conversation}`,
   };
+}
+
+function shortened(text: string, tokenizer: Tokenizer): string {
+  if (countUpTo(text, tokenizer, SUMMARY_TEXT_MAX_TOKENS) <= SUMMARY_TEXT_MAX_TOKENS) return text;
+  const cut = cutText(text, SUMMARY_TEXT_MAX_TOKENS, tokenizer, { remedy: 'Say so where it matters.' });
+  return cut?.text ?? text;
 }
 
 const INSTRUCTION = [

@@ -7,8 +7,9 @@
 
 import type { Json } from '../belief.ts';
 import type { ToolPair } from './conversation.ts';
+import { countUpTo } from './cut.ts';
 import { comparePlaces, type Fragment, placeName } from './fragment.ts';
-import { MESSAGE_OVERHEAD_TOKENS } from './limits.ts';
+import { MESSAGE_OVERHEAD_TOKENS, WHOLE_MAX_CHARS } from './limits.ts';
 import type { BundleMessage, TextPart, ToolCallPart, ToolResultPart } from './message.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
@@ -57,17 +58,24 @@ export interface TurnTokens {
   readonly said: number;
   /** Of the result. */
   readonly answered: number;
+  /** It is known not to fit, and was not counted to its end. */
+  readonly isPartial?: true;
 }
 
-export function turnTokens(turn: Turn, tokenizer: Tokenizer): TurnTokens {
-  if (turn.kind !== 'tool') return { said: MESSAGE_OVERHEAD_TOKENS + tokenizer.count(turn.message.text), answered: 0 };
-  const { pair } = turn;
-  const half = MESSAGE_OVERHEAD_TOKENS + CALL_OVERHEAD_TOKENS + tokenizer.count(nameOf(pair));
-  return {
-    said: half + tokenizer.count(JSON.stringify(inputOf(pair.call))),
-    answered: half + tokenizer.count(pair.result?.text ?? ''),
-  };
+/** Counts the turn; where it is long and has more than `limit` tokens, only as far as that is known. */
+export function turnTokens(turn: Turn, tokenizer: Tokenizer, limit = Number.POSITIVE_INFINITY): TurnTokens {
+  const frame = frameTokens(turn, tokenizer);
+  const { kind } = turn;
+  const texts =
+    kind === 'tool' ? [JSON.stringify(inputOf(turn.pair.call)), turn.pair.result?.text ?? ''] : [turn.message.text];
+  const [said = 0, answered = 0] = texts.map((text) => frame + countUpTo(text, tokenizer, limit));
+  const isPartial = said + answered > limit && texts.some(({ length }) => length > WHOLE_MAX_CHARS);
+  return { said, answered, ...(isPartial && { isPartial }) };
 }
+
+/** What each half of the turn costs beyond its text. */
+export const frameTokens = (turn: Turn, tokenizer: Tokenizer): number =>
+  MESSAGE_OVERHEAD_TOKENS + (turn.kind === 'tool' ? CALL_OVERHEAD_TOKENS + tokenizer.count(nameOf(turn.pair)) : 0);
 
 interface Round {
   readonly parts: (TextPart | ToolCallPart)[];

@@ -48,7 +48,6 @@ const callJson = (call: RebuiltCall) => ({
   identical: call.sent === call.rebuilt,
   bundle: call.bundle && { ...call.bundle.bundle, hash: call.bundle.hash },
   manifest: call.bundle?.manifest ?? null,
-  messages: call.bundle?.messages ?? null,
 });
 
 const pastParams = workflowParams.extend({ sequence: sequenceSchema });

@@ -65,10 +65,7 @@ export function CallPanel({ workflow, effectKey, sequence }: PanelProps) {
   if (call === null) return <p className="dim">It is shown once its step has committed.</p>;
   const answer = (call.answer ?? undefined) as Answered | undefined;
   const manifest = call.manifest as unknown as Manifest | null;
-  const messages = [
-    ...((call.messages ?? []) as unknown as Message[]),
-    ...((call.prompt ?? []) as unknown as Message[]),
-  ];
+  const messages = (call.messages ?? []) as unknown as Message[];
   return (
     <div className="call">
       <dl className="facts">
