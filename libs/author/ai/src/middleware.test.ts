@@ -473,3 +473,63 @@ test('a second asking after pieces were shown is never mixed into the first', as
   await expect(read()).rejects.toMatchObject({ code: 'model-stream-repeated' });
   expect(shown).toBe('first');
 });
+
+test('a prompt that providers would refuse is made fit, and what only its author can mean is left', async () => {
+  const ctx = new FakeStep().attempt();
+  const prompts: unknown[] = [];
+  const answering = (modelId: string) =>
+    new MockLanguageModelV4({
+      provider: 'test',
+      modelId,
+      doGenerate: async ({ prompt }) => {
+        prompts.push(prompt);
+        const call = (input: string) => ({ type: 'tool-call' as const, toolCallId: '', toolName: 'look', input });
+        return {
+          content: [call('{"n":1}'), call('{"n":2}')],
+          finishReason: { unified: 'tool-calls', raw: undefined },
+          usage: USAGE,
+          warnings: [],
+        };
+      },
+    });
+  const look = tool({ inputSchema: z.object({ n: z.number() }) });
+  const wrapped = (modelId: string) => wrapLanguageModel({ model: answering(modelId), middleware: tidemark(ctx) });
+  const output = { type: 'text' as const, value: 'two' };
+  const cache = { anthropic: { cacheControl: { type: 'ephemeral' as const } } };
+  const messages = [
+    { role: 'user' as const, content: 'go', providerOptions: cache },
+    {
+      role: 'assistant' as const,
+      content: [{ type: 'tool-call' as const, toolCallId: 'a:1', toolName: 'web.look', input: {} }],
+    },
+    {
+      role: 'tool' as const,
+      content: [{ type: 'tool-result' as const, toolCallId: 'a:1', toolName: 'web.look', output }],
+    },
+    { role: 'user' as const, content: 'and?' },
+  ];
+  const { toolCalls } = await generateText({ model: wrapped('any'), messages, tools: { look } });
+  expect(toolCalls.map(({ toolCallId }) => toolCallId)).toEqual(['call-1', 'call-2']);
+  const named = { toolCallId: 'a_1', toolName: 'web_look' };
+  expect(prompts[0]).toMatchObject([
+    { role: 'user', providerOptions: cache },
+    { role: 'assistant', content: [{ type: 'tool-call', ...named }] },
+    { role: 'tool', content: [{ type: 'tool-result', ...named, output }] },
+    { role: 'user' },
+  ]);
+  await generateText({ model: wrapped('mistral-small'), messages, tools: { look } });
+  expect((prompts[1] as { role: string }[]).map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+    'user',
+  ]);
+  // An answer that the prompt begins, and a conversation that the provider keeps.
+  const begun = [messages[0]!, { role: 'assistant' as const, content: '{' }];
+  await generateText({ model: wrapped('any'), messages: begun, tools: { look } });
+  expect(prompts[2]).toHaveLength(2);
+  const kept = { openai: { previousResponseId: 'r1' } };
+  await generateText({ model: wrapped('any'), messages: messages.slice(2, 3), tools: { look }, providerOptions: kept });
+  expect(prompts[3]).toMatchObject([{ role: 'tool', content: [{ toolCallId: 'a:1' }] }]);
+});

@@ -12,10 +12,11 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
-import { UnavailableError } from '@tidemark/core';
+import { PROMPT_FORMS, UnavailableError } from '@tidemark/core';
 import type { ModelAnswer, ModelRequest } from '@tidemark/runtime';
 import { partsOf } from './answer.ts';
 import { ask } from './ask.ts';
+import { fitPrompt, withOwnCallIds } from './fit-prompt.ts';
 import { type ModelOptions, traitsOf } from './model.ts';
 import { plain, withFileDigests } from './plain-json.ts';
 import { replayed } from './replay.ts';
@@ -50,10 +51,12 @@ function requestOf(
   const { abortSignal } = params;
   const { secrets = [] } = options;
   const cap = params.maxOutputTokens ?? options.maxOutputTokens;
-  const sent = cap === undefined ? params : { ...params, maxOutputTokens: cap };
+  const traits = traitsOf(languageModel, { ...options, maxOutputTokens: cap });
+  const prompt = fitPrompt(params, traits.promptForm ?? PROMPT_FORMS[0]);
+  const sent = { ...params, prompt, ...(cap !== undefined && { maxOutputTokens: cap }) };
   return {
     model: {
-      ...traitsOf(languageModel, { ...options, maxOutputTokens: cap }),
+      ...traits,
       answer: (_prompt, { signal, onDelta }, streams) => {
         const either = abortSignal === undefined ? signal : AbortSignal.any([signal, abortSignal]);
         return ask({ languageModel, secrets, onPart: listen() }, sent, { signal: either, onDelta }, streams);
@@ -107,7 +110,9 @@ function detailsOf(tool: Tool): Record<string, unknown> {
 }
 
 function resultOf(answer: ModelAnswer): LanguageModelV4GenerateResult {
-  const { content, structuredOutputText, finishReason, usage, providerMetadata, warnings, response } = partsOf(answer);
+  const { content, structuredOutputText, finishReason, usage, providerMetadata, warnings, response } = withOwnCallIds(
+    partsOf(answer),
+  );
   return {
     content: [...content],
     ...(structuredOutputText !== undefined && { structuredOutputText }),
@@ -179,7 +184,7 @@ class LiveStream {
       );
       return;
     }
-    const parts = replayed(partsOf(answer));
+    const parts = replayed(withOwnCallIds(partsOf(answer)));
     for (const part of this.#shownCount === 0 ? parts : parts.slice(-1)) this.#controller?.enqueue(part);
     this.#controller?.close();
   }

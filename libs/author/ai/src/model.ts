@@ -15,6 +15,7 @@ import { ask } from './ask.ts';
 import { callOptions } from './call-options.ts';
 import { checked } from './checked.ts';
 import { FINAL_CODES } from './errors.ts';
+import { promptFormFor } from './fit-prompt.ts';
 import { type SupportedModel, supported } from './language-model.ts';
 import { OUTPUT_TOKENS_MAX_COUNT } from './limits.ts';
 import { defaultPrices, type PriceTable } from './price-table.ts';
@@ -100,6 +101,7 @@ export function traitsOf(languageModel: SupportedModel, options: ModelOptions): 
     modelId,
     tokenizer,
     maxOutputTokens: maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT_COUNT,
+    promptForm: promptFormFor(provider, modelId),
     timeoutMs: timeoutMs ?? MODEL_TIMEOUT_DEFAULT_MS,
     retry: {
       ...retryPolicy(retry, { ...DEFAULT_RETRY, firstDelayMs: MODEL_DELAY_DEFAULT_MS }),

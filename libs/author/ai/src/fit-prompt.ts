@@ -1,0 +1,91 @@
+/**
+ * Owns making a prompt of the AI SDK fit to be sent, by the same rules as bundles (docs/prompts.md): the SDK checks neither ids nor names,
+ * and a history of another provider, or one that was trimmed, is refused at every later request. It must not touch what only the prompt's
+ * author can mean: an answer that the prompt begins, and messages that continue a conversation which the provider keeps.
+ */
+
+import type { LanguageModelV4CallOptions, LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { type BundleMessage, distinctCallIds, NO_OUTPUT_TEXT, type PromptForm, portablePrompt } from '@tidemark/core';
+import type { Parts } from './answer.ts';
+import { isOwnCall } from './folded-content.ts';
+
+/** Options of providers that keep the conversation: `previousResponseId`, `conversation`, `previousInteractionId`. */
+const KEPT_ELSEWHERE = /^(previous|conversation)/;
+/** Mistral's models, whoever serves them. */
+const MISTRAL = /(mis|minis|magis)tral|mixtral|pixtral|devstral|codestral/i;
+
+/** The form in which the model takes messages; undefined: that of most. */
+export const promptFormFor = (provider: string, modelId: string): PromptForm | undefined =>
+  MISTRAL.test(`${provider} ${modelId}`) ? '1-mistral' : undefined;
+
+/** Throws what `portablePrompt` throws. */
+export function fitPrompt(
+  { prompt, tools = [], providerOptions = {} }: LanguageModelV4CallOptions,
+  form: PromptForm,
+): LanguageModelV4Prompt {
+  const isKept = Object.values(providerOptions).some((options) =>
+    Object.keys(options).some((key) => KEPT_ELSEWHERE.test(key)),
+  );
+  if (isKept) return prompt;
+  const declared = new Map(tools.map(({ name }) => [name, name]));
+  const { messages } = portablePrompt(prompt.map(neutral) as unknown as BundleMessage[], form, declared);
+  const isBegun = prompt.at(-1)?.role === 'assistant' && messages.at(-1)?.role === 'user';
+  return (isBegun ? messages.slice(0, -1) : messages).map(restored);
+}
+
+/** The answer with ids that are distinct: the SDK knows a call and its result by the id alone. */
+export function withOwnCallIds(parts: Parts): Parts {
+  const ids = distinctCallIds(parts.content.filter(isOwnCall).map(({ toolCallId }) => toolCallId));
+  let next = 0;
+  return {
+    ...parts,
+    content: parts.content.map((part) => (isOwnCall(part) ? { ...part, toolCallId: ids[next++]! } : part)),
+  };
+}
+
+type Part = Exclude<LanguageModelV4Message['content'], string>[number];
+/** A part in core's form, with the SDK's beside it. */
+interface NeutralPart {
+  readonly type: string;
+  readonly id?: string;
+  readonly name?: string;
+  readonly input?: unknown;
+  readonly output?: unknown;
+  readonly source?: Part;
+}
+
+const neutral = (message: LanguageModelV4Message): object => ({
+  ...message,
+  content:
+    typeof message.content === 'string'
+      ? message.content
+      : message.content.map((part) => neutralPart(part, message.role)),
+});
+
+function neutralPart(part: Part, role: string): NeutralPart {
+  if (part.type === 'text') return part;
+  if (part.type === 'tool-call' && part.providerExecuted !== true)
+    return { type: 'tool-call', id: part.toolCallId, name: part.toolName, input: part.input, source: part };
+  if (part.type !== 'tool-result' || role !== 'tool') return { type: 'other', source: part };
+  const { output } = part;
+  const said = output.type === 'text' || output.type === 'error-text' ? output.value : output;
+  return { type: 'tool-result', id: part.toolCallId, name: part.toolName, output: said, source: part };
+}
+
+const restored = (message: BundleMessage): LanguageModelV4Message =>
+  ({
+    ...message,
+    content:
+      typeof message.content === 'string'
+        ? message.content
+        : (message.content as readonly NeutralPart[]).map(restoredPart),
+  }) as LanguageModelV4Message;
+
+function restoredPart({ source, ...part }: NeutralPart): unknown {
+  if (part.type === 'other') return source;
+  if (part.type === 'tool-call') return { ...source, toolCallId: part.id, toolName: part.name, input: part.input };
+  if (part.type !== 'tool-result') return part;
+  const isOwn = source !== undefined && part.output !== NO_OUTPUT_TEXT;
+  const output = isOwn ? {} : { output: { type: 'text', value: part.output } };
+  return { type: 'tool-result', ...source, toolCallId: part.id, toolName: part.name, ...output };
+}
