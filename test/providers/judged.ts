@@ -94,7 +94,8 @@ async function ask(asked: Model, messages: readonly BundleMessage[], seed: numbe
     responseSchema: null,
     settings: { maxOutputTokens: OUTPUT_TOKENS },
   };
-  const context = { key: `w:0.0:model:${seed}` as EffectKey, signal: new AbortController().signal, onDelta: () => {} };
+  const { signal } = new AbortController();
+  const context = { key: `w:0.0:model:${seed}` as EffectKey, signal, onDelta: () => {}, promptTokens: 0 };
   try {
     await asked.answer(prompt, context, seed % 2 === 0);
     return undefined;

@@ -1,0 +1,121 @@
+/** Owns what Tidemark does at each fault of a provider: the table that runs are held against, and that docs/prompts.md shows. */
+
+import type { Outcome } from './fault-runs.ts';
+import { FAULTS, type Fault } from './judge.ts';
+
+/** What the provider does, in the words of the page. */
+const WORDS: Readonly<Record<Fault, string>> = {
+  'rate-limited': '429',
+  'rate-limited-with-wait': '429 that says when to come back',
+  unavailable: '503, 529',
+  'context-length': '400 or 413: the prompt is too long',
+  'error-in-body': '200 with an error as body, or in the stream',
+  'cut-in-tool-call': 'the connection breaks in a tool call',
+  'usage-absent': 'no usage is reported',
+  refusal: 'the model refuses',
+  'content-filter': 'a filter stops the answer',
+  empty: 'an empty answer',
+};
+
+interface Expected {
+  /** Families, or `family/whole`, `family/streamed`, for which it holds; absent: all others. */
+  readonly of?: readonly string[];
+  /** The code of the failed attempts; null: the answer is recorded. */
+  readonly code: string | null;
+  /** Why the recorded answer ended. */
+  readonly finish: string | null;
+  /** What each such call costs a budget. */
+  readonly paid: 'nothing' | 'reported' | 'estimated' | 'unknown';
+  readonly run: keyof typeof RUNS;
+}
+
+/** What the run does, and after how many requests it ends where the provider fails six times. */
+const RUNS = {
+  goes: { words: 'continues', requests: 1, end: 'completed' },
+  waits: { words: 'tries again for a day', requests: 7, end: 'completed' },
+  tries: { words: 'tries 5 times, then asks a person', requests: 5, end: 'parked' },
+  ends: { words: 'fails', requests: 1, end: 'failed' },
+} as const;
+
+const PAID: Readonly<Record<Expected['paid'], string>> = {
+  nothing: 'nothing',
+  reported: 'what is reported',
+  estimated: 'an estimate, marked',
+  unknown: 'unknown: up to what was reserved, shown apart',
+};
+
+const answered = (finish: string, paid: Expected['paid'] = 'reported'): Expected => ({
+  ...{ code: null, finish, paid, run: 'goes' },
+});
+const failed = (code: string, paid: Expected['paid'], run: Expected['run']): Expected => ({
+  ...{ code, finish: null, paid, run },
+});
+
+/** Families whose packages take no answer without usage. */
+const USAGE_NEEDED = ['anthropic/whole', 'mistral/whole', 'bedrock/whole'];
+
+export const TABLE: Readonly<Record<Fault, readonly Expected[]>> = {
+  'rate-limited': [failed('model-busy', 'nothing', 'waits')],
+  'rate-limited-with-wait': [failed('model-busy', 'nothing', 'waits')],
+  unavailable: [
+    { of: ['mistral', 'bedrock', 'openai-compatible'], ...failed('model-unavailable', 'unknown', 'waits') },
+    failed('model-busy', 'nothing', 'waits'),
+  ],
+  'context-length': [failed('model-prompt-too-long', 'nothing', 'ends')],
+  'error-in-body': [
+    { of: ['anthropic'], ...failed('model-busy', 'nothing', 'waits') },
+    { of: ['bedrock/whole'], ...failed('model-answer-malformed', 'unknown', 'tries') },
+    failed('model-unavailable', 'unknown', 'tries'),
+  ],
+  'cut-in-tool-call': [
+    { of: ['whole'], ...failed('model-answer-malformed', 'unknown', 'waits') },
+    failed('model-stream-broken', 'unknown', 'waits'),
+  ],
+  'usage-absent': [
+    { of: USAGE_NEEDED, ...failed('model-answer-malformed', 'unknown', 'tries') },
+    { of: ['anthropic/streamed'], ...failed('model-unavailable', 'unknown', 'tries') },
+    answered('stop', 'estimated'),
+  ],
+  refusal: [{ of: ['mistral'], ...answered('stop') }, answered('content-filter')],
+  'content-filter': [{ of: ['mistral'], ...failed('answer-failed', 'reported', 'tries') }, answered('content-filter')],
+  empty: [failed('answer-empty', 'reported', 'tries')],
+};
+
+/** What is expected of a case by its name, `fault.family.whole`. */
+export function expectedOf(name: string): Expected {
+  const [fault = '', family = '', how = ''] = name.split('.');
+  const rows = TABLE[fault as Fault];
+  return rows.find(
+    ({ of }) => of === undefined || of.some((each) => [family, how, `${family}/${how}`].includes(each)),
+  )!;
+}
+
+/** The same of what happened, as far as the table says it. */
+export function happened({ code, finish, requests, end, tokens, estimatedTokens, unknownTokens }: Outcome) {
+  const run = Object.entries(RUNS).find(([, each]) => each.requests === requests && each.end === end)?.[0];
+  const isAnswer = code === null;
+  return {
+    code,
+    finish: isAnswer ? finish : null,
+    paid:
+      unknownTokens > 0
+        ? 'unknown'
+        : estimatedTokens > 0
+          ? 'estimated'
+          : isAnswer && tokens > 0
+            ? 'reported'
+            : 'nothing',
+    run: run ?? `${requests} requests, ${end}`,
+  };
+}
+
+/** The rows of the page. */
+export function pageRows(): readonly string[] {
+  return FAULTS.flatMap((fault) =>
+    TABLE[fault].map(({ of, code, finish, paid, run }, at) => {
+      const who = of?.join(', ').replaceAll('/', ', ') ?? (at === 0 ? 'all' : 'others');
+      const recorded = code === null ? `the answer, \`${finish}\`` : `\`${code}\``;
+      return `| ${WORDS[fault]} | ${who} | ${recorded} | ${PAID[paid]} | ${RUNS[run].words} |`;
+    }),
+  );
+}

@@ -1,0 +1,50 @@
+/** Each fault of each family, whole and streamed, as a model tells it to the runtime; fault-runs.test.ts has the runs, over real HTTP. */
+
+import { readFileSync } from 'node:fs';
+import { model } from '@tidemark/ai';
+import type { EffectKey } from '@tidemark/core';
+import { type Model, NotDoneError } from '@tidemark/runtime';
+import { expect, test } from 'vitest';
+import { CASES, nameOf } from './fault-runs.ts';
+import { expectedOf, pageRows } from './fault-table.ts';
+import { LOCAL, Provider } from './server.ts';
+
+const prompt = {
+  messages: [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Where is order A-4411?' }] }],
+  raw: undefined,
+  tools: [],
+  responseSchema: null,
+  settings: { maxOutputTokens: 500 },
+};
+
+/** The code of its error, whether it certainly cost nothing, and whether it is final; or why the answer ended. */
+async function told(asked: Model, isStreamed: boolean) {
+  const { signal } = new AbortController();
+  const context = { key: 'w:0.0:model:0' as EffectKey, signal, onDelta: () => {}, promptTokens: 20 };
+  return asked.answer(prompt, context, isStreamed).then(
+    ({ finishReason: finish }) => ({ code: null, finish, isFree: false, isFinal: false }),
+    (error: { readonly code: string }) => ({
+      code: error.code,
+      finish: null,
+      isFree: error instanceof NotDoneError,
+      isFinal: asked.retry.nonRetryable.includes(error.code),
+    }),
+  );
+}
+
+test.each(CASES.map((each) => [nameOf(each), each] as const))('%s', async (name, { family, fault, isStreamed }) => {
+  const provider = new Provider(family);
+  provider.script({ fault });
+  const { code, finish, paid, run } = expectedOf(name);
+  expect(await told(model(family.languageModel(provider.fetch, LOCAL)), isStreamed)).toEqual({
+    code,
+    finish,
+    isFree: paid === 'nothing',
+    isFinal: run === 'ends',
+  });
+});
+
+test('the page shows the table', () => {
+  const page = readFileSync(new URL('../../docs/prompts.md', import.meta.url), 'utf8');
+  for (const row of pageRows()) expect(page).toContain(row);
+});
