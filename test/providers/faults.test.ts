@@ -17,18 +17,26 @@ const prompt = {
   settings: { maxOutputTokens: 500 },
 };
 
-/** The code of its error, whether it certainly cost nothing, and whether it is final; or why the answer ended. */
+/** All ask for 20 s; one by a date, which comes closer meanwhile. */
+const WAIT_MIN_MS = 10_000;
+const WAIT_MAX_MS = 20_000;
+
+/** The code of its error, whether it certainly cost nothing, whether it is final, and says how long to wait; or why the answer ended. */
 async function told(asked: Model, isStreamed: boolean) {
   const { signal } = new AbortController();
   const context = { key: 'w:0.0:model:0' as EffectKey, signal, onDelta: () => {}, promptTokens: 20 };
   return asked.answer(prompt, context, isStreamed).then(
-    ({ finishReason: finish }) => ({ code: null, finish, isFree: false, isFinal: false }),
-    (error: { readonly code: string }) => ({
-      code: error.code,
-      finish: null,
-      isFree: error instanceof NotDoneError,
-      isFinal: asked.retry.nonRetryable.includes(error.code),
-    }),
+    ({ finishReason: finish }) => ({ code: null, finish, isFree: false, isFinal: false, isTimed: false }),
+    (error: { readonly code: string; readonly details: { readonly retryAfterMs?: number } }) => {
+      const { retryAfterMs = 0 } = error.details;
+      return {
+        code: error.code,
+        finish: null,
+        isFree: error instanceof NotDoneError,
+        isFinal: asked.retry.nonRetryable.includes(error.code),
+        isTimed: retryAfterMs >= WAIT_MIN_MS && retryAfterMs <= WAIT_MAX_MS,
+      };
+    },
   );
 }
 
@@ -41,6 +49,7 @@ test.each(CASES.map((each) => [nameOf(each), each] as const))('%s', async (name,
     finish,
     isFree: paid === 'nothing',
     isFinal: run === 'ends',
+    isTimed: fault === 'rate-limited-with-wait',
   });
 });
 

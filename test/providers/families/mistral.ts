@@ -141,10 +141,9 @@ export const mistral: Family = {
   streamType: 'text/event-stream',
   errors: {
     'rate-limited': { status: 429, body: error('Rate limit exceeded', 'rate_limited', '1300') },
-    'rate-limited-with-wait': {
-      status: 429,
-      headers: { 'ratelimitbysize-reset': '20', 'retry-after': new Date(Date.now() + 20_000).toUTCString() },
-      body: error('Rate limit exceeded', 'rate_limited', '1300'),
+    get 'rate-limited-with-wait'() {
+      const headers = { 'retry-after': new Date(Date.now() + 20_000).toUTCString() };
+      return { status: 429, headers, body: error('Rate limit exceeded', 'rate_limited', '1300') };
     },
     unavailable: { status: 503, body: error('Service unavailable.', 'unreachable_backend', '1100') },
     'context-length': {
