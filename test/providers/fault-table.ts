@@ -34,7 +34,7 @@ const RUNS = {
   goes: { words: 'continues', requests: 1, end: 'completed' },
   waits: { words: 'tries again for a day', requests: 7, end: 'completed' },
   tries: { words: 'tries 5 times, then asks a person', requests: 5, end: 'parked' },
-  ends: { words: 'fails', requests: 1, end: 'failed' },
+  asks: { words: 'asks a person', requests: 1, end: 'parked' },
 } as const;
 
 const PAID: Readonly<Record<Expected['paid'], string>> = {
@@ -61,7 +61,7 @@ export const TABLE: Readonly<Record<Fault, readonly Expected[]>> = {
     { of: ['mistral', 'bedrock', 'openai-compatible'], ...failed('model-unavailable', 'unknown', 'waits') },
     failed('model-busy', 'nothing', 'waits'),
   ],
-  'context-length': [failed('model-prompt-too-long', 'nothing', 'ends')],
+  'context-length': [failed('prompt-too-long', 'nothing', 'asks')],
   'error-in-body': [
     { of: ['anthropic'], ...failed('model-busy', 'nothing', 'waits') },
     { of: ['bedrock/whole'], ...failed('model-answer-malformed', 'unknown', 'tries') },
@@ -77,7 +77,10 @@ export const TABLE: Readonly<Record<Fault, readonly Expected[]>> = {
     answered('stop', 'estimated'),
   ],
   refusal: [{ of: ['mistral'], ...answered('stop') }, answered('content-filter')],
-  'content-filter': [{ of: ['mistral'], ...failed('answer-failed', 'reported', 'tries') }, answered('content-filter')],
+  'content-filter': [
+    { of: ['mistral'], ...failed('model-stream-broken', 'reported', 'waits') },
+    answered('content-filter'),
+  ],
   empty: [failed('answer-empty', 'reported', 'tries')],
 };
 
@@ -90,23 +93,27 @@ export function expectedOf(name: string): Expected {
   )!;
 }
 
+/** Tokens that each judge reports of an answer. */
+const REPORTED_TOKENS = 120;
+
 /** The same of what happened, as far as the table says it. */
-export function happened({ code, finish, requests, end, tokens, estimatedTokens, unknownTokens }: Outcome) {
+export function happened(outcome: Outcome) {
+  const { code, finish, requests, end } = outcome;
   const run = Object.entries(RUNS).find(([, each]) => each.requests === requests && each.end === end)?.[0];
-  const isAnswer = code === null;
   return {
     code,
-    finish: isAnswer ? finish : null,
-    paid:
-      unknownTokens > 0
-        ? 'unknown'
-        : estimatedTokens > 0
-          ? 'estimated'
-          : isAnswer && tokens > 0
-            ? 'reported'
-            : 'nothing',
+    finish: code === null ? finish : null,
+    paid: paidFor(outcome),
     run: run ?? `${requests} requests, ${end}`,
   };
+}
+
+function paidFor({ code, end, tokens, estimatedTokens, unknownTokens }: Outcome): Expected['paid'] {
+  if (unknownTokens > 0) return 'unknown';
+  if (estimatedTokens > 0) return 'estimated';
+  // Besides the answer that came at last.
+  const own = code !== null && end === 'completed' ? tokens - REPORTED_TOKENS : tokens;
+  return own > 0 ? 'reported' : 'nothing';
 }
 
 /** The rows of the page. */

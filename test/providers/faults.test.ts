@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { model } from '@tidemark/ai';
-import type { EffectKey } from '@tidemark/core';
-import { type Model, NotDoneError } from '@tidemark/runtime';
+import { type EffectKey, LimitError } from '@tidemark/core';
+import { type Model, NotDoneError, type Usage } from '@tidemark/runtime';
 import { expect, test } from 'vitest';
 import { CASES, nameOf } from './fault-runs.ts';
 import { expectedOf, pageRows } from './fault-table.ts';
@@ -21,19 +21,25 @@ const prompt = {
 const WAIT_MIN_MS = 10_000;
 const WAIT_MAX_MS = 20_000;
 
+interface Thrown {
+  readonly code: string;
+  readonly details: { readonly retryAfterMs?: number };
+  readonly received?: { readonly usage: Usage | undefined };
+}
+
 /** The code of its error, whether it certainly cost nothing, whether it is final, and says how long to wait; or why the answer ended. */
 async function told(asked: Model, isStreamed: boolean) {
   const { signal } = new AbortController();
   const context = { key: 'w:0.0:model:0' as EffectKey, signal, onDelta: () => {}, promptTokens: 20 };
   return asked.answer(prompt, context, isStreamed).then(
     ({ finishReason: finish }) => ({ code: null, finish, isFree: false, isFinal: false, isTimed: false }),
-    (error: { readonly code: string; readonly details: { readonly retryAfterMs?: number } }) => {
+    (error: Thrown) => {
       const { retryAfterMs = 0 } = error.details;
       return {
         code: error.code,
         finish: null,
-        isFree: error instanceof NotDoneError,
-        isFinal: asked.retry.nonRetryable.includes(error.code),
+        isFree: error instanceof NotDoneError || error.received?.usage?.inputTokens === 0,
+        isFinal: asked.retry.nonRetryable.includes(error.code) || error instanceof LimitError,
         isTimed: retryAfterMs >= WAIT_MIN_MS && retryAfterMs <= WAIT_MAX_MS,
       };
     },
@@ -48,7 +54,7 @@ test.each(CASES.map((each) => [nameOf(each), each] as const))('%s', async (name,
     code,
     finish,
     isFree: paid === 'nothing',
-    isFinal: run === 'ends',
+    isFinal: run === 'asks',
     isTimed: fault === 'rate-limited-with-wait',
   });
 });

@@ -7,23 +7,9 @@ import { LimitError, UnavailableError } from '@tidemark/core';
 import { type ModelToolCall, NotDoneError, type Usage } from '@tidemark/runtime';
 import { ANSWER_MAX_BYTES } from './limits.ts';
 
-const PROMPT_TOO_LONG = 'model-prompt-too-long';
-
 /** It certainly was not answered, and would be refused again: a wrong key, a wrong request, a policy. */
 export class ModelRefusedError extends NotDoneError {
-  override readonly code: string = 'model-refused';
-}
-
-/** It certainly was not answered: the prompt is longer than the model takes, so the same one would be refused again. */
-export class ModelPromptTooLongError extends ModelRefusedError {
-  override readonly code = PROMPT_TOO_LONG;
-
-  constructor(message: string, details: Readonly<Record<string, unknown>>) {
-    super(
-      `${message} The prompt is longer than the model takes: lower budgetTokens of its bundle, send less, or call a model with a longer context.`,
-      details,
-    );
-  }
+  override readonly code = 'model-refused';
 }
 
 /** It certainly was not answered, and may be later: too many calls. `details.retryAfterMs`, where the provider says. */
@@ -75,8 +61,26 @@ export class ModelAnswerTooLargeError extends LimitError {
   }
 }
 
+/**
+ * The prompt is longer than the model takes, so the same one would be refused again: a person has to see it. It certainly was not answered,
+ * and cost nothing. The runtime throws the same code where it knows the model's length.
+ */
+export class ModelPromptTooLongError extends LimitError {
+  readonly received: Pick<Received, 'usage'> = {
+    usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 },
+  };
+
+  constructor(message: string, details: Readonly<Record<string, unknown>>) {
+    super(
+      'prompt-too-long',
+      `${message} The prompt is longer than the model takes: lower budgetTokens of its bundle, send less, or call a model with a longer context.`,
+      details,
+    );
+  }
+}
+
 export const STREAM_BROKEN = 'model-stream-broken';
 export const STREAM_REFUSED = 'model-stream-refused';
 
 /** Codes after which no further attempt is made. A `LimitError` ends the attempts as well: the workflow then needs a person. */
-export const FINAL_CODES: readonly string[] = ['model-refused', PROMPT_TOO_LONG, STREAM_REFUSED];
+export const FINAL_CODES: readonly string[] = ['model-refused', STREAM_REFUSED];

@@ -235,7 +235,7 @@ describe('what is asked', () => {
 
 describe('a provider that refuses', () => {
   test.each([
-    [400, 'context_length_exceeded', 'Your messages have 9000 tokens; at most 8192 are allowed: shorten them'],
+    [400, 'unknown_parameter', 'There is no such parameter'],
     [404, 'model_not_found', 'There is no such model'],
     [400, 'content_policy_violation', 'This is against the policy'],
   ])('with %i certainly did nothing, and is not asked again', async (status, code, message) => {
