@@ -3,7 +3,7 @@
  * provider, nor count or record: the runtime does.
  */
 
-import { ANSWER_BOUNDS, type BundleMessage, InvalidError, type Json, messageOf, parseJson } from '@tidemark/core';
+import { type BundleMessage, InvalidError, type Json, MODEL_BOUNDS, messageOf, parseJson } from '@tidemark/core';
 import type { Model, ModelAnswer, StepContext } from '@tidemark/runtime';
 import { toJSONSchema, type ZodType } from 'zod';
 import { parser } from './parse.ts';
@@ -118,7 +118,7 @@ function readObject(
 ): { readonly object: Json } | { readonly problem: InvalidError } {
   const border = { code: 'answer-unfit', what, remedy: 'It must be JSON of the schema.' };
   try {
-    return { object: parser(schema, border)(parseJson(withoutFence(text), what, ANSWER_BOUNDS)) };
+    return { object: parser(schema, border)(parseJson(withoutFence(text), what, MODEL_BOUNDS)) };
   } catch (error) {
     if (error instanceof InvalidError) return { problem: error };
     return { problem: new InvalidError('answer-unfit', messageOf(error)) };

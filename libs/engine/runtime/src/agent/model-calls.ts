@@ -41,6 +41,9 @@ import { SessionContext } from './session-context.ts';
 /** Operation of every model call: `--call N` counts these within a step. */
 export const MODEL_OPERATION = 'model';
 
+/** Codes of what a model answered that is no answer. */
+const NO_ANSWER_CODE = /^answer-(?:empty|filtered|inexact)$/;
+
 const NO_CONTEXT: Pick<ContextDefinition, 'bundles' | 'system' | 'firstPhase' | 'budgets' | 'repeatsMax'> = {
   bundles: new Map(),
   system: undefined,
@@ -369,7 +372,15 @@ class ModelCall {
       if (!signal.aborted) stream?.onDelta(delta);
     };
     const promptTokens = this.#estimate();
-    const answer = await model.answer(prompt, { key, signal, onDelta, promptTokens }, isStreamed).finally(stream?.end);
+    const answer = await model
+      .answer(prompt, { key, signal, onDelta, promptTokens }, isStreamed)
+      .finally(stream?.end)
+      .catch((error: unknown) => {
+        const { code } = (error ?? {}) as { readonly code?: unknown };
+        if (typeof code === 'string' && NO_ANSWER_CODE.test(code))
+          ports.telemetry.count('model_answers_unusable_total', 1, { code });
+        throw error;
+      });
     const { usage } = answer;
     const latencyMs = Math.round(ports.clock.monotonicMs() - startedMs);
     const costMicros = model.costMicros(usage) ?? null;
