@@ -170,7 +170,7 @@ async function outcomeOf(
   const output = await run.result().catch(() => undefined);
   const { status, user } = (await run.summary())!;
   const { settled } = await world.client.memory.spent(DEFAULT_TENANT, user ?? null, 0);
-  const { tokens, estimatedTokens = 0, unknownTokens = 0 } = settled as Partial<Record<string, number>>;
+  const { tokens, estimatedTokens = 0, unknownTokens = 0 } = settled;
   const waits = askedMs.slice(1).map((at, index) => at - askedMs[index]!);
   return {
     code: [...new Set(codes)].join() || null,
@@ -179,7 +179,7 @@ async function outcomeOf(
     finish: output?.finish ?? null,
     text: output?.text ?? null,
     waitS: waits.length === 0 ? null : Math.floor(Math.min(...waits) / 1_000),
-    tokens: tokens ?? 0,
+    tokens,
     estimatedTokens,
     unknownTokens,
     broken: provider.broken.length,

@@ -1,6 +1,6 @@
 /** Owns a prompt without tool calls for a provider that takes none: what was called, and what came of it, is told in words. Pure. */
 
-import { type BundleMessage, canonicalJson, type TextPart } from '@tidemark/core';
+import { type BundleMessage, canonicalJson } from '@tidemark/core';
 
 /** The messages with calls and results as text: the assistant's, and the user's. */
 export function toldCalls(messages: readonly BundleMessage[]): readonly BundleMessage[] {
@@ -16,7 +16,7 @@ export function toldCalls(messages: readonly BundleMessage[]): readonly BundleMe
   });
 }
 
-const toldResult = ({ name, output }: { readonly name: string; readonly output: string }): TextPart =>
+const toldResult = ({ name, output }: { readonly name: string; readonly output: string }) =>
   textOf(`Result of ${name}:\n${output}`);
 
-const textOf = (text: string): TextPart => ({ type: 'text', text });
+const textOf = (text: string) => ({ type: 'text' as const, text });

@@ -50,6 +50,9 @@ export const MODEL_OPERATION = 'model';
 /** Code of the error about a prompt that the model has no room for. */
 export const PROMPT_TOO_LONG = 'prompt-too-long';
 
+/** Codes of what a model answered that is no answer. */
+const NO_ANSWER_CODE = /^answer-(?:empty|filtered|inexact)$/;
+
 const NO_CONTEXT: Pick<ContextDefinition, 'bundles' | 'system' | 'firstPhase' | 'budgets' | 'repeatsMax'> = {
   bundles: new Map(),
   system: undefined,
@@ -407,7 +410,15 @@ class ModelCall {
       if (!signal.aborted) stream?.onDelta(delta);
     };
     const promptTokens = this.#estimate();
-    const answer = await model.answer(prompt, { key, signal, onDelta, promptTokens }, isStreamed).finally(stream?.end);
+    const answer = await model
+      .answer(prompt, { key, signal, onDelta, promptTokens }, isStreamed)
+      .finally(stream?.end)
+      .catch((error: unknown) => {
+        const { code } = (error ?? {}) as { readonly code?: unknown };
+        if (typeof code === 'string' && NO_ANSWER_CODE.test(code))
+          ports.telemetry.count('model_answers_unusable_total', 1, { code });
+        throw error;
+      });
     const { usage } = answer;
     const toolCalls = answer.toolCalls.map((call) => ({ ...call, name: this.#realName(call.name) }));
     const latencyMs = Math.round(ports.clock.monotonicMs() - startedMs);

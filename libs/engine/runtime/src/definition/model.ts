@@ -91,8 +91,6 @@ export interface Model {
   readonly contextTokens?: number | undefined;
   /** Tokens reserved for an answer when the call sets no limit. */
   readonly maxOutputTokens: number;
-  /** Most tokens of a prompt and its answer together; absent: not known. */
-  readonly contextTokens?: number | undefined;
   /** The form in which it takes messages; absent: that of most models. */
   readonly promptForm?: PromptForm | undefined;
   readonly timeoutMs: number;
