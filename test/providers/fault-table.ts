@@ -78,7 +78,7 @@ export const TABLE: Readonly<Record<Fault, readonly Expected[]>> = {
   ],
   refusal: [{ of: ['mistral'], ...answered('stop') }, answered('content-filter')],
   'content-filter': [
-    { of: ['mistral'], ...failed('model-stream-broken', 'reported', 'waits') },
+    { of: ['mistral'], ...failed('model-stream-broken', 'reported', 'tries') },
     answered('content-filter'),
   ],
   empty: [failed('answer-empty', 'reported', 'tries')],

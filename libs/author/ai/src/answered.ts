@@ -19,6 +19,6 @@ export function noAnswerIn(parts: Parts): NoAnswer | undefined {
   return unified === 'other' || !isReported(parts.usage) ? 'failed' : 'empty';
 }
 
-/** Reasoning and sources are for the answer, not the answer. */
+/** Reasoning, sources and what providers note of their own are beside the answer, not the answer. */
 const saysSomething = (part: LanguageModelV4Content): boolean =>
-  part.type === 'text' ? part.text.trim() !== '' : !['reasoning', 'reasoning-file', 'source'].includes(part.type);
+  part.type === 'text' ? part.text.trim() !== '' : !['reasoning', 'reasoning-file', 'source', 'custom'].includes(part.type);
