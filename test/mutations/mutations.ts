@@ -11,6 +11,7 @@ import { EFFECTS_MUTATIONS } from './effects.ts';
 import { FOLD_MUTATIONS } from './fold.ts';
 import { LEASE_MUTATIONS } from './lease.ts';
 import { type Mutation, type Mutations, merged } from './mutation.ts';
+import { PROMPTS_MUTATIONS } from './prompts.ts';
 import { ROWS_MUTATIONS } from './rows.ts';
 import { SEALING_MUTATIONS } from './sealing.ts';
 import { STREAMS_MUTATIONS } from './streams.ts';
@@ -44,6 +45,7 @@ export const MUTATIONS: Mutations = merged(
   EDGE_MUTATIONS,
   AROUND_MUTATIONS,
   STREAMS_MUTATIONS,
+  PROMPTS_MUTATIONS,
   GUARD_MUTATIONS,
 );
 

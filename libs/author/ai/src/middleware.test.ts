@@ -492,7 +492,7 @@ test('a prompt that providers would refuse is made fit, and what only its author
         };
       },
     });
-  const look = tool({ inputSchema: z.object({ n: z.number() }) });
+  const look = tool({ inputSchema: z.object({ n: z.number() }), execute: ({ n }) => n });
   const wrapped = (modelId: string) => wrapLanguageModel({ model: answering(modelId), middleware: tidemark(ctx) });
   const output = { type: 'text' as const, value: 'two' };
   const cache = { anthropic: { cacheControl: { type: 'ephemeral' as const } } };

@@ -68,7 +68,8 @@ export interface StepActions {
   /**
    * Calls a model with what the agent knows (a bundle of the definition's), a prompt, or both. The request is recorded before the call and
    * the answer after it, so that it is paid once, and can be rebuilt byte for byte. Throws `InvalidError` (`model-unknown`,
-   * `bundle-unknown`, `tool-unknown`, `memory-out-of-scope`, `answer-unfit`), `LimitError` (`bundle-directives-too-large`).
+   * `bundle-unknown`, `tool-unknown`, `memory-out-of-scope`, `answer-unfit`, `prompt-invalid`), `LimitError`
+   * (`bundle-directives-too-large`, `bundle-newest-too-large`, `prompt-too-long`).
    */
   model<Answer extends Schema | undefined = undefined>(options: ModelCallOptions<Answer>): Promise<ModelReply<Answer>>;
   /** Makes a call that a model requested; one that names no tool, or doesn't fit its input, returns an error for the model. */

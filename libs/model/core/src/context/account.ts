@@ -6,6 +6,7 @@
 import type { Sha256 } from '../event.ts';
 import type { Choice } from './choice.ts';
 import type { Conversation } from './conversation.ts';
+import type { CutText } from './cut.ts';
 import type { Directive } from './directives.ts';
 import { type Fragment, placeName } from './fragment.ts';
 import type { ItemState, Manifest, ManifestItem, ManifestLane } from './manifest.ts';
@@ -25,10 +26,11 @@ export function fragmentItems(
   { turns }: Choice,
 ): readonly ManifestItem[] {
   const found = new Map<Fragment, { readonly state: ItemState; readonly tokens: number | null }>();
-  const cuts = new Map(turns.flatMap((chosen) => [...(chosen.cuts ?? [])]));
+  const cuts = new Map<Fragment, CutText>();
   for (const { fragment, tokens } of directives)
     if (fragment !== undefined) found.set(fragment, { state: 'kept', tokens });
-  for (const { turn, tokens: counted, kept } of turns) {
+  for (const { turn, tokens: counted, kept, cuts: ofTurn } of turns) {
+    for (const [fragment, cut] of ofTurn ?? []) cuts.set(fragment, cut);
     const tokens = counted?.isPartial === true ? undefined : counted;
     const state = kept ? 'kept' : 'over-budget';
     const said = turn.kind === 'tool' ? turn.pair.call : turn.message;
@@ -40,16 +42,11 @@ export function fragmentItems(
   }
   return sorted.map((fragment): ManifestItem => {
     const { state, tokens } = found.get(fragment) ?? { state: absent.get(fragment) ?? 'over-budget', tokens: null };
+    const item = { digest: fragment.digest, place: placeName(fragment), state, tokens, type: fragment.type };
     const cut = cuts.get(fragment);
-    const sizes = cut && { chars: cut.keptChars, missing_tokens: cut.missingTokens, of_chars: fragment.text.length };
-    return {
-      ...(sizes && { cut: sizes }),
-      digest: fragment.digest,
-      place: placeName(fragment),
-      state,
-      tokens,
-      type: fragment.type,
-    };
+    if (cut === undefined) return item;
+    const sizes = { chars: cut.keptChars, missing_tokens: cut.missingTokens, of_chars: fragment.text.length };
+    return { cut: sizes, ...item };
   });
 }
 
@@ -75,15 +72,20 @@ const LANE_OF_TYPE: Readonly<Record<string, Lane>> = {
 };
 
 export function lanesOf(policy: BundlePolicy, choice: Choice, items: readonly ManifestItem[]): Manifest['lanes'] {
-  const count = (lane: Lane, state: ItemState): number =>
-    items.filter((item) => item.state === state && (LANE_OF_TYPE[item.type] ?? item.type) === lane).length;
+  const kept: Record<string, number> = {};
+  const trimmed: Record<string, number> = {};
+  for (const { state, type } of items) {
+    const lane = LANE_OF_TYPE[type] ?? type;
+    if (state === 'kept') kept[lane] = (kept[lane] ?? 0) + 1;
+    else if (state === 'over-budget') trimmed[lane] = (trimmed[lane] ?? 0) + 1;
+  }
   const lanes = LANES.toSorted().map((lane): [Lane, ManifestLane] => [
     lane,
     {
-      kept: count(lane, 'kept'),
+      kept: kept[lane] ?? 0,
       share: policy.lanes[lane],
       tokens: choice.laneTokens[lane] ?? 0,
-      trimmed: count(lane, 'over-budget'),
+      trimmed: trimmed[lane] ?? 0,
     },
   ]);
   return Object.fromEntries(lanes) as Record<Lane, ManifestLane>;

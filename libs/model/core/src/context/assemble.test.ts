@@ -363,6 +363,7 @@ describe('what is too long', () => {
   test.each([
     ['a member of JSON', JSON.stringify(Array.from({ length: 900 }, (_, n) => ({ n, t: 'a,b"\\' }))), /[}\d],$/],
     ['a code point', '😀'.repeat(9_000), /^(😀)+$/u],
+    ['a code point, after one of one unit', `x${'😀'.repeat(9_000)}`, /^x(😀)+$/u],
   ])('it ends with %s', (_, text, end) => {
     const [{ output } = { output: '' }] = assembled(asked(text), { budgetTokens: 500 }).bundle.tool_results;
     const [kept = ''] = output.split('\n[Cut here');

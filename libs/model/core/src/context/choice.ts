@@ -1,24 +1,13 @@
 /** Owns the choice of what is kept: first the newest turn, cut if it must be (newest.ts), then what lanes.ts deals out. Must not render. */
 
 import type { Conversation } from './conversation.ts';
-import type { CutText } from './cut.ts';
-import type { Fragment } from './fragment.ts';
 import { dealOut, type LaneUnits } from './lanes.ts';
 import { JOIN_OVERHEAD_TOKENS } from './limits.ts';
-import { keepNewest, newestPairs } from './newest.ts';
+import { type ChosenTurn, keepNewest, newestPairs } from './newest.ts';
 import type { BundlePolicy, Lane } from './policy.ts';
 import type { Tokenizer } from './tokenizer.ts';
 import type { TrimmableSection } from './trimmable-sections.ts';
-import { type Turn, type TurnTokens, turnTokens } from './turns.ts';
-
-export interface ChosenTurn {
-  readonly turn: Turn;
-  readonly lane: 'messages' | 'tool_results';
-  tokens: TurnTokens | undefined;
-  kept: boolean;
-  /** Of a newest turn that was cut: the fragments whose texts are shorter, by the whole ones. */
-  cuts?: ReadonlyMap<Fragment, CutText>;
-}
+import { type Turn, turnTokens } from './turns.ts';
 
 export interface ChosenSection {
   readonly section: TrimmableSection;

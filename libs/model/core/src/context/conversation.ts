@@ -76,13 +76,12 @@ export function pairCalls(sorted: readonly Fragment[]): readonly ToolPair[] {
   const pairs: { call: Fragment | undefined; result: Fragment | undefined }[] = [];
   const open = new OpenCalls<(typeof pairs)[number]>();
   for (const fragment of sorted) {
-    const key = pairKey(fragment);
     if (fragment.type === 'tool_call') {
       const pair = { call: fragment, result: undefined };
       pairs.push(pair);
-      open.add(key, String(fragment.sequence), fragment.tool, pair);
+      open.add(pairKey(fragment), fragment.sequence, fragment.tool, pair);
     } else if (fragment.type === 'tool_result') {
-      const pair = open.take(key, fragment.tool);
+      const pair = open.take(pairKey(fragment), fragment.tool);
       if (pair === undefined) pairs.push({ call: undefined, result: fragment });
       else pair.result = fragment;
     }

@@ -6,30 +6,40 @@
  */
 
 import { LimitError } from '../errors.ts';
-import type { ChosenTurn } from './choice.ts';
 import type { Conversation, ToolPair } from './conversation.ts';
 import { type CutStyle, type CutText, countUpTo, cutText } from './cut.ts';
 import { comparePlaces, type Fragment, placeName } from './fragment.ts';
 import type { BundlePolicy } from './policy.ts';
 import type { Tokenizer } from './tokenizer.ts';
-import { frameTokens, inputOf, type Turn } from './turns.ts';
+import { frameTokens, inputOf, type Turn, type TurnTokens } from './turns.ts';
+
+export interface ChosenTurn {
+  readonly turn: Turn;
+  readonly lane: 'messages' | 'tool_results';
+  tokens: TurnTokens | undefined;
+  kept: boolean;
+  /** Of a newest turn that was cut: the fragments whose texts are shorter, by the whole ones. */
+  cuts?: ReadonlyMap<Fragment, CutText>;
+}
 
 /** The pairs of the answer with the newest call, and of the one with the newest result. */
 export function newestPairs({ pairs, sorted }: Conversation): ReadonlySet<ToolPair> {
   const last = pairs.at(-1);
   if (last === undefined) return new Set();
-  const heard = pairs.reduce((newest, pair) => (comparePlaces(newest.result!, pair.result!) < 0 ? pair : newest), last);
-  const calls = new Set([last, heard].flatMap(({ call }) => (call === undefined ? [] : callsBeside(sorted, call))));
-  return new Set(
-    pairs.filter((pair) => pair === last || pair === heard || (pair.call !== undefined && calls.has(pair.call))),
-  );
+  let heard = last;
+  for (const pair of pairs) if (comparePlaces(heard.result!, pair.result!) < 0) heard = pair;
+  const found = new Set([last, heard]);
+  const calls = [...found].flatMap(({ call }) => (call === undefined ? [] : callsBeside(sorted, call)));
+  if (calls.length > found.size)
+    for (const pair of pairs) if (pair.call !== undefined && calls.includes(pair.call)) found.add(pair);
+  return found;
 }
 
 /** The calls of one answer stand side by side in one checkpoint. */
 function callsBeside(sorted: readonly Fragment[], call: Fragment): readonly Fragment[] {
   const isBeside = (other: Fragment | undefined): boolean =>
     other?.type === 'tool_call' && other.run === call.run && other.sequence === call.sequence;
-  const at = sorted.indexOf(call);
+  const at = sorted.lastIndexOf(call);
   let [from, to] = [at, at];
   while (isBeside(sorted[from - 1])) from -= 1;
   while (isBeside(sorted[to + 1])) to += 1;
@@ -121,11 +131,11 @@ function tooLarge(
   turns: number,
 ): LimitError {
   const what =
-    chosen.turn.kind === 'tool' ? 'tool calls of the newest answer, with their results,' : 'newest message of the user';
+    chosen.turn.kind === 'tool' ? 'a tool call of the newest answer, or its result,' : 'the newest message of the user';
   const place = fragment === undefined ? undefined : placeName(fragment);
   return new LimitError(
     'bundle-newest-too-large',
-    `The bundle '${bundleType}' has ${room} tokens of its budget of ${budgetTokens} left for the newest message and the ${turns} newest turns; the ${what} don't fit even when cut (${place ?? 'a call'} needs ${need}). Raise the budget, shorten the directives, or call fewer tools at once.`,
+    `The bundle '${bundleType}' has ${room} tokens left of its budget of ${budgetTokens} after its directives, for the ${turns} newest messages and calls: ${what} (${place === undefined ? 'without a call' : `at ${place}`}, ${need} tokens) does not fit even when cut. Raise the budget, shorten the directives, or call fewer tools at once.`,
     { bundleType, budgetTokens, roomTokens: room, place, needTokens: need },
   );
 }

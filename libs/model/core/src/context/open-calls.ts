@@ -4,20 +4,20 @@
  */
 
 interface Waiting<Call> {
-  readonly answer: string;
+  readonly answer: number;
   readonly calls: { readonly tool: string | undefined; readonly call: Call }[];
 }
 
 export class OpenCalls<Call> {
   readonly #byId = new Map<string, Waiting<Call>[]>();
 
-  /** Calls must be added in the order in which they were made. `answer` names the answer of the model that made it. */
-  add(id: string, answer: string, tool: string | undefined, call: Call): void {
-    const answers = this.#byId.get(id) ?? [];
-    if (answers.length === 0) this.#byId.set(id, answers);
-    const newest = answers.at(-1);
+  /** Calls must be added in the order in which they were made. `answer` numbers the answer of the model that made it. */
+  add(id: string, answer: number, tool: string | undefined, call: Call): void {
+    const answers = this.#byId.get(id);
+    const newest = answers?.at(-1);
     if (newest?.answer === answer) newest.calls.push({ tool, call });
-    else answers.push({ answer, calls: [{ tool, call }] });
+    else if (answers !== undefined) answers.push({ answer, calls: [{ tool, call }] });
+    else this.#byId.set(id, [{ answer, calls: [{ tool, call }] }]);
   }
 
   take(id: string, tool: string | undefined): Call | undefined {

@@ -119,7 +119,7 @@ function pairedResults(turns: readonly Turn[]): ReadonlyMap<Part, ToolResultPart
   const paired = new Map<Part, ToolResultPart>();
   for (const [at, turn] of turns.entries()) {
     for (const part of turn.content) {
-      if (turn.role === 'assistant' && isCall(part)) open.add(part.id, String(at), part.name, part);
+      if (turn.role === 'assistant' && isCall(part)) open.add(part.id, at, part.name, part);
       if (turn.role !== 'tool' || part.type !== 'tool-result') continue;
       const call = open.take(part.id, part.name);
       if (call !== undefined) paired.set(call, part).set(part, part);

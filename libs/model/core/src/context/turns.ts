@@ -65,12 +65,13 @@ export interface TurnTokens {
 /** Counts the turn; where it is long and has more than `limit` tokens, only as far as that is known. */
 export function turnTokens(turn: Turn, tokenizer: Tokenizer, limit = Number.POSITIVE_INFINITY): TurnTokens {
   const frame = frameTokens(turn, tokenizer);
-  const { kind } = turn;
-  const texts =
-    kind === 'tool' ? [JSON.stringify(inputOf(turn.pair.call)), turn.pair.result?.text ?? ''] : [turn.message.text];
-  const [said = 0, answered = 0] = texts.map((text) => frame + countUpTo(text, tokenizer, limit));
-  const isPartial = said + answered > limit && texts.some(({ length }) => length > WHOLE_MAX_CHARS);
-  return { said, answered, ...(isPartial && { isPartial }) };
+  const isTool = turn.kind === 'tool';
+  const text = isTool ? JSON.stringify(inputOf(turn.pair.call)) : turn.message.text;
+  const result = isTool ? (turn.pair.result?.text ?? '') : '';
+  const said = frame + countUpTo(text, tokenizer, limit);
+  const answered = isTool ? frame + countUpTo(result, tokenizer, limit) : 0;
+  const isPartial = said + answered > limit && text.length + result.length > WHOLE_MAX_CHARS;
+  return isPartial ? { said, answered, isPartial } : { said, answered };
 }
 
 /** What each half of the turn costs beyond its text. */

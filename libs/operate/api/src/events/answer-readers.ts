@@ -267,7 +267,9 @@ export class UiMessageReader extends AnswerReader {
     current.toolCallCount++;
     current.hasParts = true;
     // The run calls its tools itself; the page must not.
-    this.#send({ type: 'tool-input-available', toolCallId: id, toolName: name, input, providerExecuted: true });
+    // The page knows a call by its id alone, and some providers give none.
+    const toolCallId = id === '' ? `${current.call}:${current.toolCallCount}` : id;
+    this.#send({ type: 'tool-input-available', toolCallId, toolName: name, input, providerExecuted: true });
   }
 
   #open(current: Current, part: NonNullable<Current['part']>): void {

@@ -75,11 +75,16 @@ export function bundleLines(
     ...head,
     '',
     ...laneLines(manifest, style),
+    ...manifest.items.filter(({ cut }) => cut !== undefined).map(cutLine),
     ...(shown.items === true ? ['', ...itemLines(manifest.items, style)] : []),
     ...(shown.messages === true ? ['', ...(messages ?? []).flatMap((message) => messageLines(message, style))] : []),
     ...promptLines(prompt, style),
   ];
 }
+
+/** What a model did not see is said without being asked for. */
+const cutLine = ({ place, type, cut }: ManifestItem): string =>
+  `${printable(place)} ${type} was cut: ${count(cut!.chars)} of ${counted(cut!.of_chars, 'character')}, about ${counted(cut!.missing_tokens, 'token')} missing.`;
 
 const promptLines = (prompt: readonly Json[], { paint }: Style): readonly string[] =>
   prompt.length === 0
@@ -99,11 +104,14 @@ function laneLines({ directives, lanes }: Manifest, { paint, width }: Style): re
   return tableOf(columns, rows, width, (text) => paint('bold', text));
 }
 
+const stateOf = ({ state, cut }: ManifestItem): string =>
+  cut === undefined ? state : `cut: ${count(cut.chars)} of ${counted(cut.of_chars, 'character')}`;
+
 function itemLines(items: readonly ManifestItem[], { paint, width }: Style): readonly string[] {
   const columns: Columns<ManifestItem> = [
     ['PLACE', ({ place }) => place],
     ['TYPE', ({ type }) => type],
-    ['STATE', ({ state }) => state, undefined, ({ state }, text) => (state === 'kept' ? text : paint('yellow', text))],
+    ['STATE', stateOf, undefined, ({ state, cut }, text) => (state === 'kept' && !cut ? text : paint('yellow', text))],
     ['TOKENS', ({ tokens }) => (tokens === null ? '' : count(tokens)), 'right'],
     ['DIGEST', ({ digest }) => digest.slice(0, 12)],
   ];

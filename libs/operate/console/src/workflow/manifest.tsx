@@ -20,6 +20,7 @@ export interface Manifest {
     readonly type: string;
     readonly tokens: number | null;
     readonly state: string;
+    readonly cut?: { readonly chars: number; readonly of_chars: number; readonly missing_tokens: number };
   }[];
   readonly totals: {
     readonly items: number;
@@ -89,12 +90,16 @@ export function ManifestView({ manifest }: { readonly manifest: Manifest }) {
       <h3>Pieces</h3>
       <table>
         <tbody>
-          {manifest.items.map(({ place, type, tokens, state }) => (
+          {manifest.items.map(({ place, type, tokens, state, cut }) => (
             <tr key={place} data-left={state !== 'kept'}>
               <td className="mono">{plain(place)}</td>
               <td>{plain(words(type))}</td>
               <td>
-                <Chip tone={state === 'kept' ? 'good' : 'warn'}>{plain(words(state))}</Chip>
+                <Chip tone={state === 'kept' && cut === undefined ? 'good' : 'warn'}>
+                  {cut === undefined
+                    ? plain(words(state))
+                    : `cut: ${count(cut.chars)} of ${count(cut.of_chars)} characters`}
+                </Chip>
               </td>
               <td className="num">{tokens === null ? '' : count(tokens)}</td>
             </tr>

@@ -1,0 +1,168 @@
+/** Owns the mutations of what is sent to a model: the rules of docs/prompts.md, what is cut, and which result goes with which call. */
+
+import type { Mutations } from './mutation.ts';
+
+const PORTABLE = 'libs/model/core/src/context/portable-prompt.ts';
+const CUT = 'libs/model/core/src/context/cut.ts';
+const NEWEST = 'libs/model/core/src/context/newest.ts';
+const OPEN_CALLS = 'libs/model/core/src/context/open-calls.ts';
+const FIT_PROMPT = 'libs/author/ai/src/fit-prompt.ts';
+const MODEL_CALLS = 'libs/engine/runtime/src/agent/model-calls.ts';
+const RULES_TEST = 'libs/testkit/src/prompt-rules.test.ts';
+const ASSEMBLE_TEST = 'libs/model/core/src/context/assemble.test.ts';
+const CALLS_TEST = 'libs/testkit/src/model-calls.test.ts';
+const MIDDLEWARE_TEST = 'libs/author/ai/src/middleware.test.ts';
+
+export const PROMPTS_MUTATIONS: Mutations = {
+  'second-system-message': {
+    file: PORTABLE,
+    edits: [
+      ["role === 'system' && (own === undefined || begins < 0 || at < begins)", "role === 'system' && at < begins"],
+    ],
+    caughtBy: RULES_TEST,
+    breaks: 'A prompt has one system message, first (system-first).',
+  },
+  'assistant-begins': {
+    file: PORTABLE,
+    edits: [['if (this.#isUnbegun) this.#goOn();\n', '']],
+    caughtBy: RULES_TEST,
+    breaks: 'The first turn of a prompt is the user’s (user-begins).',
+  },
+  'user-after-user': {
+    file: PORTABLE,
+    edits: [['last.role !== turn.role ||', 'last !== turn ||']],
+    caughtBy: RULES_TEST,
+    breaks: 'What one side says in a row is one message (roles-alternate).',
+  },
+  'call-without-result': {
+    file: PORTABLE,
+    edits: [["if (answered.length > 0) this.#turns.push({ role: 'tool', content: answered });", '']],
+    caughtBy: RULES_TEST,
+    breaks: 'Each call is followed by exactly its result (results-follow).',
+  },
+  'user-after-results': {
+    file: PORTABLE,
+    edits: [["if (this.#isMistral && this.#turns.at(-1)?.role === 'tool')", 'if (false)']],
+    caughtBy: RULES_TEST,
+    breaks: "Mistral's models get an answer between results and the user (answer-after-results).",
+  },
+  'assistant-ends': {
+    file: PORTABLE,
+    edits: [
+      [
+        "if (this.#isUnbegun || this.#turns.at(-1)?.role === 'assistant') this.#goOn();",
+        'if (this.#isUnbegun) this.#goOn();',
+      ],
+    ],
+    caughtBy: RULES_TEST,
+    breaks: 'A prompt ends with the user or with results (user-ends).',
+  },
+  'empty-text': {
+    file: PORTABLE,
+    edits: [['content: parts.filter((part) => !(isPlainText(part) && isBlank(part.text)))', 'content: [...parts]']],
+    caughtBy: RULES_TEST,
+    breaks: 'No text of a prompt is empty (no-empty-text).',
+  },
+  'text-after-calls': {
+    file: PORTABLE,
+    edits: [['if (first >= 0) content.splice(first, 0, ...late);', 'content.push(...late);']],
+    caughtBy: RULES_TEST,
+    breaks: 'In an answer, what it says stands before what it calls (calls-last).',
+  },
+  'input-that-is-no-object': {
+    file: PORTABLE,
+    edits: [['input: isObject(part.input) ? part.input : { text: textOf(part.input) }', 'input: part.input']],
+    caughtBy: RULES_TEST,
+    breaks: 'The input of a call is an object (object-input).',
+  },
+  'ids-used-again': {
+    file: PORTABLE,
+    edits: [['for (let taken = !isFit || this.#ids.has(sent);', 'for (let taken = !isFit;']],
+    caughtBy: RULES_TEST,
+    breaks: 'Ids of calls are distinct in a prompt (portable-ids).',
+  },
+  'names-as-they-are': {
+    file: PORTABLE,
+    edits: [['this.#declared.get(name) ?? portableName(name)', 'this.#declared.get(name) ?? name']],
+    caughtBy: RULES_TEST,
+    breaks: 'Names of tools are portable (portable-names).',
+  },
+  'newest-call-first': {
+    file: OPEN_CALLS,
+    edits: [['newest.calls.splice(Math.max(at, 0), 1)', 'newest.calls.splice(-1, 1)']],
+    caughtBy: ASSEMBLE_TEST,
+    breaks: 'Results go with the calls of one id in their order.',
+  },
+  'calls-share-an-id': {
+    file: 'libs/author/sdk/src/model-call.ts',
+    edits: [['({ ...call, id: ids[at]! })', '({ ...call })']],
+    caughtBy: CALLS_TEST,
+    failsWith: "fragments[0].call is ''",
+    breaks: 'A step knows the calls of an answer from each other, though the provider gave no ids.',
+  },
+  'long-result-is-dropped': {
+    file: 'libs/model/core/src/context/choice.ts',
+    edits: [['keepNewest(newest, policy, room, tokenizer)', 'keepNewest(newest.slice(0, 1), policy, room, tokenizer)']],
+    caughtBy: CALLS_TEST,
+    failsWith: 'run-away-loop',
+    breaks: 'A result that is too long is cut, and never vanishes.',
+  },
+  'summarised-request': {
+    file: 'libs/model/core/src/context/conversation.ts',
+    edits: [['    if (fragment === request) return undefined;\n', '']],
+    caughtBy: ASSEMBLE_TEST,
+    breaks: 'The newest request is shown though a summary covers it.',
+  },
+  'cut-in-a-pair': {
+    file: CUT,
+    edits: [['before >= 0xd800 && before <= 0xdbff ? at - 1 : at', 'before >= 0xd800 && before <= 0xdbff ? at : at']],
+    caughtBy: ASSEMBLE_TEST,
+    breaks: 'A text is never cut within a code point.',
+  },
+  'cut-over-the-room': {
+    file: CUT,
+    edits: [
+      ['if (tokens <= room) return', 'if (tokens >= 0) return'],
+      ['room - tokenizer.count(written(note(0, text.length)))', 'room'],
+    ],
+    caughtBy: ASSEMBLE_TEST,
+    breaks: 'What is cut fits the room that it has.',
+  },
+  'all-is-counted': {
+    file: CUT,
+    edits: [['from < text.length && tokens <= limit;', 'from < text.length;']],
+    caughtBy: ASSEMBLE_TEST,
+    breaks: 'A result of megabytes is not tokenised to its end.',
+  },
+  'first-result-takes-all': {
+    file: NEWEST,
+    edits: [['Math.floor(left / (units.length - at))', 'left']],
+    caughtBy: ASSEMBLE_TEST,
+    failsWith: 'does not fit even when cut',
+    breaks: 'Results of one answer share the room.',
+  },
+  'prompt-over-the-model': {
+    file: MODEL_CALLS,
+    edits: [['      this.#checkLength(reserved.tokens);\n', '']],
+    caughtBy: CALLS_TEST,
+    breaks: 'A prompt that the model has no room for is refused before it is paid.',
+  },
+  'form-of-the-day': {
+    file: MODEL_CALLS,
+    edits: [['recorded?.form ?? this', 'this']],
+    caughtBy: CALLS_TEST,
+    breaks: 'Another attempt at a call sends the bytes of the first.',
+  },
+  'made-name-is-unknown': {
+    file: MODEL_CALLS,
+    edits: [['isOffered ? name : (this.#sent?.originals.get(name) ?? name)', 'name']],
+    caughtBy: CALLS_TEST,
+    breaks: 'A tool that a model calls by a made name is the real one.',
+  },
+  'sdk-prompt-as-it-is': {
+    file: FIT_PROMPT,
+    edits: [['  if (isKept) return prompt;', '  if (!isKept) return prompt;']],
+    caughtBy: MIDDLEWARE_TEST,
+    breaks: 'Prompts of the AI SDK are held to the same rules.',
+  },
+};
