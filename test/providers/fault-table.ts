@@ -39,9 +39,9 @@ const RUNS = {
 
 const PAID: Readonly<Record<Expected['paid'], string>> = {
   nothing: 'nothing',
-  reported: 'what is reported',
-  estimated: 'an estimate, marked',
-  unknown: 'unknown: up to what was reserved, shown apart',
+  reported: 'what it reports',
+  estimated: 'what is estimated',
+  unknown: 'unknown',
 };
 
 const answered = (finish: string, paid: Expected['paid'] = 'reported'): Expected => ({
@@ -116,13 +116,21 @@ function paidFor({ code, end, tokens, estimatedTokens, unknownTokens }: Outcome)
   return own > 0 ? 'reported' : 'nothing';
 }
 
-/** The rows of the page. */
-export function pageRows(): readonly string[] {
-  return FAULTS.flatMap((fault) =>
-    TABLE[fault].map(({ of, code, finish, paid, run }, at) => {
-      const who = of?.join(', ').replaceAll('/', ', ') ?? (at === 0 ? 'all' : 'others');
-      const recorded = code === null ? `the answer, \`${finish}\`` : `\`${code}\``;
-      return `| ${WORDS[fault]} | ${who} | ${recorded} | ${PAID[paid]} | ${RUNS[run].words} |`;
-    }),
-  );
-}
+/** The rows of the page: in each cell what holds for most, then for whom something else does. */
+export const pageRows = (): readonly string[] =>
+  FAULTS.map((fault) => {
+    const rows = TABLE[fault];
+    const cell = (told: (row: Expected) => string): string => {
+      const usual = told(rows.at(-1)!);
+      const others = Map.groupBy(
+        rows.filter((row) => told(row) !== usual),
+        told,
+      );
+      return [usual, ...[...others].map(([text, of]) => `${of.flatMap((row) => row.of!).join(', ')}: ${text}`)].join(
+        '; ',
+      );
+    };
+    const recorded = ({ code, finish }: Expected): string =>
+      code === null ? `its answer, \`${finish}\`` : `\`${code}\``;
+    return `| ${WORDS[fault]} | ${cell(recorded)} | ${cell(({ paid }) => PAID[paid])} | ${cell(({ run }) => RUNS[run].words)} |`;
+  });
