@@ -69,6 +69,7 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
       'libs/testkit/src/model-limits.test.ts',
       'libs/testkit/src/schedules.test.ts',
       'test/integration/shadow.test.ts',
+      'test/providers/fault-runs.test.ts',
     ],
   },
   chaos: {

@@ -13,6 +13,7 @@ import { measureLooks } from './looks.ts';
 import { measureOutage, OUTAGE_USAGE } from './outage.ts';
 import { measurePartitions } from './partitions.ts';
 import { PEERS_USAGE, peersCommand } from './peers/command.ts';
+import { measureProviders } from './providers.ts';
 import { rawLoopNs } from './raw.ts';
 import { Report } from './report.ts';
 import { measureReset } from './reset.ts';
@@ -28,6 +29,7 @@ const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster|c
        npm run bench -- path [--json]
        npm run bench -- reset [--json]
        npm run bench -- resume [--json] [--only overhead|kills|history|memory|orphans|deploys]
+       npm run bench -- providers [--json]
        npm run bench -- context [--json] [--only assemble|session|recall|use]
        npm run bench -- control [--json] [--only ${controlParts.join('|')}]
        npm run bench -- tiers [--json] [--only compression|archive|rebuild|restore|commits|encryption]
@@ -76,6 +78,8 @@ if (positionals[0] === 'steps') {
 } else if (positionals[0] === 'resume') {
   report.add('machine.loop_ns', rawLoopNs(), 'ns');
   await measureResume(report, values.only);
+} else if (positionals[0] === 'providers') {
+  await measureProviders(report);
 } else if (positionals[0] === 'context' && isContextPart(values.only)) {
   report.add('machine.loop_ns', rawLoopNs(), 'ns');
   await measureContext(values.only);

@@ -1,5 +1,7 @@
 /** Owns a test for each bug of model calls and contexts that a hostile review found. */
 
+import { streamFromJson } from '@tidemark/core';
+import { type Model, type ModelAnswer, parkedQuestion, spentByWorkflow, type Usage } from '@tidemark/runtime';
 import {
   agentMessage,
   defineEffect,
@@ -149,25 +151,41 @@ const chained = defineWorkflow({
   },
 });
 
-const money = defineWorkflow({
-  name: 'priceless',
-  ...plain,
-  tasks: { ask: z.object({}) },
-  flow: { ask: [] },
-  models: { default: { ...model, costMicros: () => undefined } },
-  budget: { workflow: { usd: 5 } },
-  begin: () => ({ belief: {}, next: [task('ask', {})] }),
-  steps: {
-    async ask(ctx) {
-      await ctx.model({ prompt: 'How much?' });
-      return { done: {} };
+/** Asks its model once. */
+const asking = (name: string, asked: Model, more: object = {}) =>
+  defineWorkflow({
+    name,
+    ...plain,
+    tasks: { ask: z.object({}) },
+    flow: { ask: [] },
+    models: { default: asked },
+    ...more,
+    begin: () => ({ belief: {}, next: [task('ask', {})] }),
+    steps: {
+      async ask(ctx) {
+        await ctx.model({ prompt: 'How much?' });
+        return { done: {} };
+      },
     },
-  },
+  });
+const usageOf = (inputTokens: number, outputTokens: number, more: object = {}): Usage => ({
+  ...{ inputTokens, outputTokens, cachedInputTokens: 0, reasoningTokens: 0, ...more },
 });
+const money = asking('priceless', { ...model, costMicros: () => undefined }, { budget: { workflow: { usd: 5 } } });
+
+/** Its provider reports no usage: what the answer has was counted here. */
+const unreported = asking(
+  'unreported',
+  testModel(({ messages }) => ({
+    text: 'yes',
+    usage: usageOf(messages.length * 10, 2, { estimatedTokens: messages.length * 10 + 2 }),
+  })),
+);
+const free = asking('free', { ...model, costMicros: () => undefined });
 
 let world: TestWorld;
 beforeAll(async () => {
-  const workflows = [reader, odd, phased, crowd.definition, failing.definition, money, chained];
+  const workflows = [reader, odd, phased, crowd.definition, failing.definition, money, chained, unreported, free];
   world = await testWorld({ workflows });
   return () => world.close();
 });
@@ -175,6 +193,14 @@ afterEach(() => {
   seen = [];
   handedOver = Promise.withResolvers<void>();
 });
+
+/** The answer in the log. */
+async function recordedOf(definition: typeof free, id: string): Promise<ModelAnswer> {
+  const run = await world.start(definition, {}, { id, user: 'una' });
+  await run.result();
+  const [effect] = await world.ports.store.effects(id as never);
+  return (JSON.parse(effect!.payload!) as { response: ModelAnswer }).response;
+}
 
 const reasonOf = (id: string) =>
   eventually(async () => {
@@ -233,6 +259,33 @@ describe('budgets', () => {
     await world.start(failing.definition, {}, { id: 'failing' });
     expect(await reasonOf('failing')).toBe('budget_exceeded');
     expect(failing.asked.prompts.length).toBeLessThanOrEqual(3);
+    // Nobody said that any of it was paid: it is held all the same, and shown apart.
+    const [stored] = await world.ports.store.loadStreams(['failing' as never], { payloads: false });
+    const spent = spentByWorkflow(streamFromJson(stored!.state, stored!.tasks));
+    const calls = failing.asked.prompts.length;
+    expect(spent).toMatchObject({ tokens: 0, costMicros: 0, unknownCalls: calls });
+    expect(spent.unknownTokens).toBeGreaterThan(calls * 100);
+    expect(spent.unknownTokens).toBeLessThanOrEqual(350);
+    const { question } = (await world.client.run('failing').summary())!;
+    const asked = await parkedQuestion(world.ports.store, 'failing' as never, question!.id);
+    expect(asked?.evidence).toMatchObject({ spent: 0, unknown: spent.unknownTokens });
+  });
+
+  it('hold what a provider did not report, as it was counted here, and show it as that', async () => {
+    const answer = await recordedOf(unreported, 'unreported');
+    const { inputTokens, outputTokens, estimatedTokens } = answer.usage;
+    expect(estimatedTokens).toBe(inputTokens + outputTokens);
+    expect(await world.client.run('unreported').summary()).toMatchObject({ tokens: estimatedTokens, estimatedTokens });
+    expect(await world.client.memory.spent('default' as never, 'una', 0)).toMatchObject({
+      settled: { tokens: estimatedTokens, estimatedTokens },
+    });
+  });
+
+  it('show what a model without a price took as that, never as nothing', async () => {
+    const { usage, costMicros } = await recordedOf(free, 'free');
+    expect(costMicros).toBeNull();
+    const tokens = usage.inputTokens + usage.outputTokens;
+    expect(await world.client.run('free').summary()).toMatchObject({ tokens, unpricedTokens: tokens });
   });
 
   it('in money refuse a model without a price', async () => {

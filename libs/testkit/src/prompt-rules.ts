@@ -40,7 +40,7 @@ interface Message {
   readonly parts: readonly Part[];
 }
 
-const ID = { any: /^[A-Za-z0-9_-]{1,64}$/, mistral: /^[A-Za-z0-9]{9}$/ } as const;
+const ID = { any: /^[A-Za-z0-9_-]{1,40}$/, mistral: /^[A-Za-z0-9]{9}$/ } as const;
 const NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
 /** Every rule that the prompt breaks; none: each provider of the family takes it. */

@@ -40,7 +40,7 @@ test('a filled database is migrated to a next version once, and keeps what it ho
   );
   expect(await client.run(applied)).toEqual([
     [['0001-tables'], ['9002-role']],
-    [['0002-roots-and-failures'], ['9001-urgent']],
+    [['0002-roots-and-failures'], ['0003-spends'], ['9001-urgent']],
   ]);
   const urgent = once('select workflow, is_urgent from workflows order by 1');
   expect(await client.run([urgent])).toEqual([

@@ -13,6 +13,7 @@
 
 import * as tables from './migrations/0001-tables.ts';
 import * as roots from './migrations/0002-roots-and-failures.ts';
+import * as spends from './migrations/0003-spends.ts';
 
 export type MigrationPhase = 'settled' | 'expand' | 'contract';
 
@@ -26,6 +27,7 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   { ...tables, phase: 'settled' },
   { ...roots, phase: 'expand' },
+  { ...spends, phase: 'expand' },
 ];
 
 /** The newest migration that this release knows. Names rise, so this one name says what a process knows. */

@@ -64,6 +64,10 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   memory_scope_violations_total: counter(
     'What was out of scope: reads of working memory, and fragments of other phases in prompts.',
   ),
+  model_answers_unusable_total: counter(
+    'Answers of models in which nothing could be used, by code: empty, taken away by a filter, or with a number that would be rounded.',
+    ['code'],
+  ),
   phase_prompts_total: counter('Model calls whose prompt is a bundle, of definitions with phases.', [
     ...['definition', 'phase'],
   ]),

@@ -10,7 +10,7 @@ import type {
   LanguageModelV4ToolCall,
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
-import { ANSWER_BOUNDS, CorruptError, type Json, parseJson } from '@tidemark/core';
+import { CorruptError, type Json, MODEL_BOUNDS, parseJson, type Tokenizer } from '@tidemark/core';
 import type { ModelAnswer, ModelToolCall } from '@tidemark/runtime';
 import { ModelAnswerTooLargeError } from './errors.ts';
 import { type AnswerText, type FoldedPart, folded, isOwnCall, unfolded } from './folded-content.ts';
@@ -50,7 +50,7 @@ interface Detail {
 }
 
 /** Throws `ModelAnswerTooLargeError`. */
-export function answerOf(parts: Parts, hidden: Hidden): Answer {
+export function answerOf(parts: Parts, hidden: Hidden, counts: Counts): Answer {
   const content = parts.content
     .filter(saysSomething)
     .map(withoutBytes)
@@ -73,7 +73,7 @@ export function answerOf(parts: Parts, hidden: Hidden): Answer {
   const answer: Answer = {
     ...said,
     finishReason: finishReason.unified,
-    usage: usageOf(parts.usage),
+    usage: usageOf(parts.usage, parts.content, counts),
     detail: sound(plain(detail) ?? null),
   };
   const sizeBytes = Buffer.byteLength(JSON.stringify(answer));
@@ -104,22 +104,52 @@ export function partsOf({ detail, ...said }: AnswerText & Pick<ModelAnswer, 'det
   };
 }
 
-/** Tokens as the provider counts them; 0 where it doesn't say. */
-export function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): PricedUsage {
+/** What stands in for what a provider doesn't report. */
+export interface Counts {
+  /** Of the prompt, as they were reserved. */
+  readonly promptTokens: number;
+  readonly tokenizer: Tokenizer;
+}
+
+/** Tokens as the provider counts them; counted here where it doesn't say, or says that an answer with something in it took none. */
+export function usageOf(
+  { inputTokens, outputTokens }: LanguageModelV4Usage,
+  content: readonly LanguageModelV4Content[],
+  { promptTokens, tokenizer }: Counts,
+): PricedUsage {
   const { noCache, cacheRead, cacheWrite } = inputTokens;
   const { text, reasoning } = outputTokens;
   const written = whole(cacheWrite);
+  const sent = whole(inputTokens.total) || whole(noCache) + whole(cacheRead) + written;
+  const got = whole(outputTokens.total) || whole(text) + whole(reasoning);
+  const counted = { sent: sent === 0 ? promptTokens : 0, got: got === 0 ? tokenizer.count(writtenIn(content)) : 0 };
+  const estimatedTokens = counted.sent + counted.got;
   return {
-    inputTokens: whole(inputTokens.total) || whole(noCache) + whole(cacheRead) + written,
-    outputTokens: whole(outputTokens.total) || whole(text) + whole(reasoning),
+    inputTokens: sent + counted.sent,
+    outputTokens: got + counted.got,
     cachedInputTokens: whole(cacheRead),
     reasoningTokens: whole(reasoning),
     ...(written > 0 && { cacheWriteTokens: written }),
+    ...(estimatedTokens > 0 && { estimatedTokens }),
   };
 }
 
-const whole = (count: number | undefined): number =>
-  count !== undefined && Number.isFinite(count) && count > 0 ? Math.ceil(count) : 0;
+/** Whether the provider reports any tokens: what a call cost without an answer is known then. */
+export const isReported = ({ inputTokens, outputTokens }: LanguageModelV4Usage): boolean =>
+  [...Object.values(inputTokens), ...Object.values(outputTokens)].some((count) => whole(count) > 0);
+
+/** All that the model wrote: text, reasoning, and calls of tools with their names. */
+const writtenIn = (content: readonly LanguageModelV4Content[]): string =>
+  content
+    .map((part) => {
+      if (part.type === 'text' || part.type === 'reasoning') return part.text;
+      return part.type === 'tool-call' ? `${part.toolName} ${part.input}` : '';
+    })
+    .join('');
+
+/** What isn't a count counts as not reported. */
+const whole = (count: unknown): number =>
+  typeof count === 'number' && Number.isFinite(count) && count > 0 ? Math.ceil(count) : 0;
 
 const restored = ({ inputTokens, outputTokens, ...rest }: LanguageModelV4Usage): LanguageModelV4Usage => ({
   ...rest,
@@ -133,7 +163,10 @@ const restored = ({ inputTokens, outputTokens, ...rest }: LanguageModelV4Usage):
 export const textOf = (content: readonly LanguageModelV4Content[]): string =>
   content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 
-/** Input that is no JSON, or exceeds its bounds, stays the text that the model wrote: the tool's own schema refuses it. */
+/**
+ * Input that is no JSON, exceeds its bounds, or has a number that JavaScript would round, stays the text that the model wrote: whoever runs
+ * the tool refuses it.
+ */
 export function toolCallOf({ toolCallId, toolName, input }: LanguageModelV4ToolCall): ModelToolCall {
   return { id: toolCallId, name: toolName, input: parsed(input) };
 }
@@ -141,7 +174,7 @@ export function toolCallOf({ toolCallId, toolName, input }: LanguageModelV4ToolC
 function parsed(input: string): Json {
   if (input.trim() === '') return {};
   try {
-    return parseJson(input, 'The input of a tool', ANSWER_BOUNDS);
+    return parseJson(input, 'The input of a tool', MODEL_BOUNDS);
   } catch {
     return input;
   }

@@ -1,54 +1,80 @@
 /** Owns one request to a provider, whole or as a stream: it returns an answer to record, or throws an error that says what is certain. */
 
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { Tokenizer } from '@tidemark/core';
 import type { ModelContext } from '@tidemark/runtime';
-import { type Answer, answerOf, type Parts, textOf } from './answer.ts';
-import { ModelAnswerTooLargeError } from './errors.ts';
+import { type Answer, answerOf, type Counts, isReported, type Parts, textOf, toolCallOf, usageOf } from './answer.ts';
+import { noAnswerIn } from './answered.ts';
+import { ModelAnswerTooLargeError, ModelNoAnswerError, type Received } from './errors.ts';
+import { isOwnCall } from './folded-content.ts';
 import { type Hidden, hiddenOf } from './hidden.ts';
-import { callError, streamError } from './provider-error.ts';
+import { bodyError, callError, streamError } from './provider-error.ts';
 import { sound, soundPart } from './sound-text.ts';
-import { BrokenStream, isInterrupted, readStream } from './stream.ts';
+import { BrokenAnswer, type Come, readStream } from './stream.ts';
 
 /** Options of a request beyond its content. */
 export interface Asker {
   readonly languageModel: LanguageModelV4;
+  /** Counts what the provider doesn't report. */
+  readonly tokenizer: Tokenizer;
   /** Texts that are masked wherever they occur. */
   readonly secrets: readonly string[];
   readonly onPart?: ((part: LanguageModelV4StreamPart) => void) | undefined;
 }
 
-/** Throws the signal's reason when it was aborted, else `ModelRefusedError`, `ModelBusyError`, `ModelUnavailableError`, `ModelStreamError`, `ModelAnswerTooLargeError`. */
+/**
+ * Throws the signal's reason when it was aborted, else `ModelRefusedError`, `ModelBusyError`, `ModelUnavailableError`, `ModelStreamError`,
+ * `ModelNoAnswerError`, `ModelAnswerTooLargeError`.
+ */
 export async function ask(
-  { languageModel, secrets, onPart = () => {} }: Asker,
+  { languageModel, tokenizer, secrets, onPart = () => {} }: Asker,
   options: LanguageModelV4CallOptions,
-  { signal, onDelta }: Pick<ModelContext, 'signal' | 'onDelta'>,
+  { signal, onDelta, promptTokens }: Pick<ModelContext, 'signal' | 'onDelta' | 'promptTokens'>,
   isStreamed: boolean,
 ): Promise<Answer> {
   signal.throwIfAborted();
+  const counts = { tokenizer, promptTokens };
   const hidden = (): Promise<Hidden> => hiddenOf(languageModel, options.headers, secrets);
   try {
     const sent = { ...options, abortSignal: signal };
     const parts = isStreamed
       ? await readStream((await languageModel.doStream(sent)).stream, signal, { onDelta, onPart })
       : whole(await languageModel.doGenerate(sent));
-    return answerOf(parts, await hidden());
+    return answerOf(requireAnswer(parts, languageModel, counts), await hidden(), counts);
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof ModelAnswerTooLargeError) throw error;
-    if (error instanceof BrokenStream) throw streamError(languageModel, error.reason, error.received, await hidden());
+    if (error instanceof ModelAnswerTooLargeError || error instanceof ModelNoAnswerError) throw error;
+    if (error instanceof BrokenAnswer)
+      throw streamError(languageModel, error.reason, receivedOf(error.come, counts), await hidden());
     throw callError(languageModel, error, await hidden());
   }
 }
 
-function whole(given: Parts): Parts {
+function whole(given: Parts & { readonly response?: { readonly body?: unknown } | undefined }): Parts {
   const { content, structuredOutputText } = given;
-  const parts = { ...given, content: content.map(soundPart), structuredOutputText: sound(structuredOutputText) };
-  if (!isInterrupted(parts.finishReason)) return parts;
-  throw new BrokenStream(new Error('The answer ended without saying why.'), {
-    text: textOf(parts.content),
-    reasoning: '',
-    toolCalls: [],
-    usage: undefined,
-    responseId: parts.response?.id,
-  });
+  const failed = content.length === 0 ? bodyError(given.response?.body) : undefined;
+  if (failed !== undefined) throw failed;
+  return { ...given, content: content.map(soundPart), structuredOutputText: sound(structuredOutputText) };
 }
+
+/** Throws `BrokenAnswer`, `ModelNoAnswerError`. */
+function requireAnswer(parts: Parts, { provider, modelId }: LanguageModelV4, counts: Counts): Parts {
+  const none = noAnswerIn(parts);
+  if (none === undefined) return parts;
+  const { content, usage, finishReason, response } = parts;
+  if (none === 'failed') {
+    const { unified, raw } = finishReason;
+    const reason = unified === 'interrupted' ? 'without saying why' : `for the reason ${raw ?? unified}`;
+    throw new BrokenAnswer(new Error(`The answer ended ${reason}.`), { content, usage, responseId: response?.id });
+  }
+  const spent = isReported(usage) ? usageOf(usage, content, counts) : undefined;
+  throw new ModelNoAnswerError(none, `${provider} ${modelId}`, spent, finishReason.unified);
+}
+
+const receivedOf = ({ content, usage, responseId }: Come, counts: Counts): Received => ({
+  text: textOf(content),
+  reasoning: content.map((part) => (part.type === 'reasoning' ? part.text : '')).join(''),
+  toolCalls: content.filter(isOwnCall).map(toolCallOf),
+  usage: usage !== undefined && isReported(usage) ? usageOf(usage, content, counts) : undefined,
+  responseId,
+});

@@ -15,6 +15,7 @@ import { z } from 'zod';
 import { checked, invalid } from './checked.ts';
 import type { SupportedModel } from './language-model.ts';
 import { OUTPUT_TOKENS_MAX_COUNT } from './limits.ts';
+import { toldCalls } from './told-calls.ts';
 
 /** Most stop sequences of one call. */
 const STOP_SEQUENCES_MAX_COUNT = 64;
@@ -61,7 +62,7 @@ export function callOptions(asking: Asking, prompt: ModelPrompt): LanguageModelV
   return {
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(plain as Partial<LanguageModelV4CallOptions>),
-    prompt: (prompt.raw as LanguageModelV4Prompt | undefined) ?? prompt.messages.map(messageOf),
+    prompt: (prompt.raw as LanguageModelV4Prompt | undefined) ?? messagesFor(languageModel, prompt).map(messageOf),
     ...(prompt.tools.length > 0 && { tools: prompt.tools.map(toolOf) }),
     ...(toolChoice !== undefined && { toolChoice: choiceOf(toolChoice) }),
     ...(prompt.responseSchema !== null && {
@@ -74,6 +75,10 @@ export function callOptions(asking: Asking, prompt: ModelPrompt): LanguageModelV
     }),
   };
 }
+
+/** Bedrock takes calls and results only beside tools: without any its SDK would leave both out, and the model never see a result. */
+const messagesFor = ({ provider }: SupportedModel, { messages, tools }: ModelPrompt): readonly BundleMessage[] =>
+  tools.length === 0 && provider.startsWith('amazon-bedrock') ? toldCalls(messages) : messages;
 
 function settingsOf(languageModel: SupportedModel, { settings, tools }: ModelPrompt): z.output<typeof settingsSchema> {
   const place = {

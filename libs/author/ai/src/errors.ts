@@ -46,7 +46,7 @@ export class ModelStreamError extends UnavailableError {
 
 /** It was answered, and paid for, but is too large to be recorded, so none of it was. */
 export class ModelAnswerTooLargeError extends LimitError {
-  /** `usage`: undefined where the answer was cut off before the provider reported it; then all that was reserved counts as spent. */
+  /** `usage`: undefined where the answer was cut off before the provider reported it; what it cost is unknown then. */
   readonly received: Pick<Received, 'usage'>;
 
   /** `sizeBytes`: undefined where the answer was cut off. */
@@ -61,8 +61,48 @@ export class ModelAnswerTooLargeError extends LimitError {
   }
 }
 
+/**
+ * The prompt is longer than the model takes, so the same one would be refused again: a person has to see it. It certainly was not answered,
+ * and cost nothing. The runtime throws the same code where it knows the model's length.
+ */
+export class ModelPromptTooLongError extends LimitError {
+  readonly received: Pick<Received, 'usage'> = {
+    usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 },
+  };
+
+  constructor(message: string, details: Readonly<Record<string, unknown>>) {
+    super(
+      'prompt-too-long',
+      `${message} The prompt is longer than the model takes: lower budgetTokens of its bundle, send less, or call a model with a longer context.`,
+      details,
+    );
+  }
+}
+
+const NO_ANSWER_WORDS = {
+  empty:
+    ' answered nothing: no text and no call of a tool. It is asked again by the policy of its retries. If that stays so, change the prompt, or give more maxOutputTokens to a model that reasons',
+  filtered: "'s provider took its whole answer away for what it says. The same prompt would end so again: change it",
+  inexact:
+    ' answered with a number that JSON in JavaScript would round, and whoever asked reads JSON. Declare numbers beyond 2^53 as texts in its schema',
+} as const;
+
+/** It was answered, and maybe paid for, with nothing that can be used: `answer-empty`, `answer-filtered`, `answer-inexact`. */
+export class ModelNoAnswerError extends UnavailableError {
+  /** `usage`: undefined where the provider reports none. */
+  readonly received: Pick<Received, 'usage'>;
+
+  constructor(kind: keyof typeof NO_ANSWER_WORDS, model: string, usage: Usage | undefined, finishReason: string) {
+    super(`answer-${kind}`, `${model}${NO_ANSWER_WORDS[kind]}. It ended with ${finishReason}.`, {
+      finishReason,
+      usage,
+    });
+    this.received = { usage };
+  }
+}
+
 export const STREAM_BROKEN = 'model-stream-broken';
 export const STREAM_REFUSED = 'model-stream-refused';
 
 /** Codes after which no further attempt is made. A `LimitError` ends the attempts as well: the workflow then needs a person. */
-export const FINAL_CODES: readonly string[] = ['model-refused', STREAM_REFUSED];
+export const FINAL_CODES: readonly string[] = ['model-refused', STREAM_REFUSED, 'answer-filtered'];

@@ -1,5 +1,6 @@
 /** What is hidden of a provider's words, and what stays of them. */
 
+import { tokenizerFor } from '@tidemark/tokenizer';
 import { MockLanguageModelV4 } from 'ai/test';
 import { afterEach, expect, test, vi } from 'vitest';
 import { ask } from './ask.ts';
@@ -108,8 +109,9 @@ test('an answer that echoes headers in its metadata is recorded without them', a
       response: { id: '1', headers: { echo: 'plainword' }, body: options.headers },
     }),
   });
-  const context = { signal: new AbortController().signal, onDelta: () => {} };
-  const answer = await ask({ languageModel, secrets: [] }, { prompt: [], headers }, context, false);
+  const context = { signal: new AbortController().signal, onDelta: () => {}, promptTokens: 1 };
+  const tokenizer = tokenizerFor('m');
+  const answer = await ask({ languageModel, tokenizer, secrets: [] }, { prompt: [], headers }, context, false);
   expect(JSON.stringify(answer)).not.toContain('plainword');
   expect(answer).toMatchObject({
     text: 'Hi',

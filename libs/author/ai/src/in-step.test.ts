@@ -49,7 +49,7 @@ function agents(url: string) {
       async think(ctx) {
         const one = await ctx.model({ prompt: 'Weather in Rome?', stream: true, settings: { temperature: 0 } });
         const two = await ctx.model({ prompt: `Say it shorter: ${one.text}` });
-        return { done: { text: two.text, costMicros: one.costMicros + two.costMicros } };
+        return { done: { text: two.text, costMicros: one.costMicros! + two.costMicros! } };
       },
     },
   });

@@ -4,6 +4,8 @@ export type { ModelSettings } from './call-options.ts';
 export {
   ModelAnswerTooLargeError,
   ModelBusyError,
+  ModelNoAnswerError,
+  ModelPromptTooLongError,
   ModelRefusedError,
   ModelStreamError,
   ModelUnavailableError,

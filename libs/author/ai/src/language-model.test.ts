@@ -21,7 +21,7 @@ const prompt = { messages: [], raw: undefined, tools: [], responseSchema: null, 
 const asked = (languageModel: SupportedModel, isStreamed: boolean, onDelta: (delta: ModelDelta) => void = () => {}) =>
   model(languageModel).answer(
     prompt,
-    { key: 'k' as EffectKey, signal: new AbortController().signal, onDelta },
+    { key: 'k' as EffectKey, signal: new AbortController().signal, onDelta, promptTokens: 7 },
     isStreamed,
   );
 const streaming = (chunks: LanguageModelV4StreamPart[]) =>
@@ -58,7 +58,7 @@ test('a model of the interface v3 answers alike', async () => {
 
 test('a setting that only the newer interface has is refused for v3', async () => {
   const old = model(new MockLanguageModelV3());
-  const context = { key: 'k' as EffectKey, signal: new AbortController().signal, onDelta: () => {} };
+  const context = { key: 'k' as EffectKey, signal: new AbortController().signal, onDelta: () => {}, promptTokens: 7 };
   await expect(old.answer({ ...prompt, settings: { reasoning: 'high' } }, context, false)).rejects.toThrow(
     'reasoning is not known to a model of specification v3',
   );
@@ -129,7 +129,12 @@ test('a stream that pays no onControlChanged to an abort is left', async () => {
   const languageModel = new MockLanguageModelV4({ doStream: async () => ({ stream: deaf }) });
   const controller = new AbortController();
   const reason = new Error('The lease is lost.');
-  const context = { key: 'k' as EffectKey, signal: controller.signal, onDelta: () => controller.abort(reason) };
+  const context = {
+    key: 'k' as EffectKey,
+    signal: controller.signal,
+    onDelta: () => controller.abort(reason),
+    promptTokens: 7,
+  };
   await expect(model(languageModel).answer(prompt, context, true)).rejects.toBe(reason);
 });
 

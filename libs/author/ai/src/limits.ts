@@ -8,3 +8,6 @@ export const OUTPUT_TOKENS_MAX_COUNT = 10_000_000;
  * recorded, and workers have small heaps. Without large payloads an event holds 1 MiB, and the runtime says so.
  */
 export const ANSWER_MAX_BYTES = 8 * 1_024 * 1_024;
+
+/** Largest body of a failed call that is read for what it says: 64 Ki characters. Providers' have some hundred. */
+export const ERROR_BODY_MAX_CHARS = 64 * 1_024;

@@ -7,15 +7,17 @@
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
+  LanguageModelV4Content,
   LanguageModelV4GenerateResult,
   LanguageModelV4Middleware,
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
-import { PROMPT_FORMS, UnavailableError } from '@tidemark/core';
+import { inexactNumber, PROMPT_FORMS, UnavailableError } from '@tidemark/core';
 import type { ModelAnswer, ModelRequest } from '@tidemark/runtime';
-import { partsOf } from './answer.ts';
+import { type Answer, partsOf } from './answer.ts';
 import { ask } from './ask.ts';
+import { ModelNoAnswerError } from './errors.ts';
 import { fitPrompt, withOwnCallIds } from './fit-prompt.ts';
 import { type ModelOptions, traitsOf } from './model.ts';
 import { plain, withFileDigests } from './plain-json.ts';
@@ -52,19 +54,36 @@ function requestOf(
   const { secrets = [] } = options;
   const cap = params.maxOutputTokens ?? options.maxOutputTokens;
   const traits = traitsOf(languageModel, { ...options, maxOutputTokens: cap });
+  const { tokenizer } = traits;
   const prompt = fitPrompt(params, traits.promptForm ?? PROMPT_FORMS[0]);
   const sent = { ...params, prompt, ...(cap !== undefined && { maxOutputTokens: cap }) };
   return {
     model: {
       ...traits,
-      answer: (_prompt, { signal, onDelta }, streams) => {
+      answer: async (_prompt, { signal, ...context }, streams) => {
         const either = abortSignal === undefined ? signal : AbortSignal.any([signal, abortSignal]);
-        return ask({ languageModel, secrets, onPart: listen() }, sent, { signal: either, onDelta }, streams);
+        const asker = { languageModel, tokenizer, secrets, onPart: listen() };
+        const answer = await ask(asker, sent, { ...context, signal: either }, streams);
+        if (sent.responseFormat?.type === 'json') requireExact(languageModel, answer);
+        return answer;
       },
     },
     ...recorded(sent),
     isStreamed,
   };
+}
+
+/** The SDK parses the text by itself, and a step would act on a rounded number. Throws `ModelNoAnswerError`. */
+function requireExact({ provider, modelId }: LanguageModelV4, { text, usage, finishReason }: Answer): void {
+  if (inexactNumber(text, 'The answer') !== undefined)
+    throw new ModelNoAnswerError('inexact', `${provider} ${modelId}`, usage, finishReason);
+}
+
+/** The SDK would round a number in a tool's input and run the tool. It gets a text instead, which it refuses and gives to the model. */
+function toldExactly<P extends LanguageModelV4Content | LanguageModelV4StreamPart>(part: P): P {
+  if (part.type !== 'tool-call') return part;
+  const why = inexactNumber(part.input, 'The input');
+  return why === undefined ? part : { ...part, input: `The tool was not run. ${why} Input: ${part.input}` };
 }
 
 /** All that identifies the request, as JSON: without headers and signals, and with files as their digests. */
@@ -114,7 +133,7 @@ function resultOf(answer: ModelAnswer): LanguageModelV4GenerateResult {
     partsOf(answer),
   );
   return {
-    content: [...content],
+    content: content.map(toldExactly),
     ...(structuredOutputText !== undefined && { structuredOutputText }),
     finishReason,
     usage,
@@ -171,7 +190,7 @@ class LiveStream {
     // It is finished when the log has it, not before.
     if (part.type === 'finish') return;
     this.#shownCount += 1;
-    this.#controller?.enqueue(part);
+    this.#controller?.enqueue(toldExactly(part));
   }
 
   end(answer: ModelAnswer): void {
@@ -185,7 +204,7 @@ class LiveStream {
       return;
     }
     const parts = replayed(withOwnCallIds(partsOf(answer)));
-    for (const part of this.#shownCount === 0 ? parts : parts.slice(-1)) this.#controller?.enqueue(part);
+    for (const part of this.#shownCount === 0 ? parts : parts.slice(-1)) this.#controller?.enqueue(toldExactly(part));
     this.#controller?.close();
   }
 

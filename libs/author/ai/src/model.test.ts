@@ -46,6 +46,7 @@ const context = (signal = new AbortController().signal) => ({
   key: 'w:0.0:model:0' as EffectKey,
   signal,
   onDelta: (delta: ModelDelta) => void deltas.push(delta),
+  promptTokens: 7,
 });
 const ask = (isStreamed: boolean, over: Partial<ModelPrompt> = {}) =>
   chat().answer(prompt(over), context(), isStreamed);
@@ -124,16 +125,13 @@ describe('an answer', () => {
     expect((await ask(true)).finishReason).toBe(unified);
   });
 
-  test('costs what the table says, and tokens that nobody counted cost nothing', async () => {
+  test('costs what the table says, also for tokens that were counted here', async () => {
     server.script({ kind: 'answer', answer: FULL });
     // 60 * 0.15 + 40 * 0.075 + 20 * 0.6
     expect(chat().costMicros((await ask(false)).usage)).toBe(24);
     server.script({ kind: 'answer', answer: { text: 'So', usage: {} } });
     expect((await ask(false)).usage).toEqual({
-      inputTokens: 0,
-      outputTokens: 0,
-      cachedInputTokens: 0,
-      reasoningTokens: 0,
+      ...{ inputTokens: 7, outputTokens: 1, cachedInputTokens: 0, reasoningTokens: 0, estimatedTokens: 8 },
     });
   });
 });
@@ -235,7 +233,7 @@ describe('what is asked', () => {
 
 describe('a provider that refuses', () => {
   test.each([
-    [400, 'context_length_exceeded', 'Your messages have 9000 tokens; at most 8192 are allowed: shorten them'],
+    [400, 'unknown_parameter', 'There is no such parameter'],
     [404, 'model_not_found', 'There is no such model'],
     [400, 'content_policy_violation', 'This is against the policy'],
   ])('with %i certainly did nothing, and is not asked again', async (status, code, message) => {

@@ -119,11 +119,12 @@ export function traitsOf(languageModel: SupportedModel, options: ModelOptions): 
 export function model(languageModel: SupportedModel, options: ModelOptions = {}): Model {
   const found = supported(languageModel);
   const { maxOutputTokens, secrets = [] } = options;
+  const traits = traitsOf(languageModel, options);
   return {
-    ...traitsOf(languageModel, options),
+    ...traits,
     answer: async (prompt, context, isStreamed) => {
       const sent = callOptions({ languageModel, maxOutputTokens }, prompt);
-      return ask({ languageModel: found, secrets }, sent, context, isStreamed);
+      return ask({ languageModel: found, tokenizer: traits.tokenizer, secrets }, sent, context, isStreamed);
     },
   };
 }

@@ -35,7 +35,12 @@ const prompt = { messages: [], raw: undefined, tools: [], responseSchema: null, 
 const ask = (languageModel: MockLanguageModelV4, isStreamed = false, deltas: ModelDelta[] = []) =>
   model(languageModel).answer(
     prompt,
-    { key: 'k' as EffectKey, signal: new AbortController().signal, onDelta: (delta) => void deltas.push(delta) },
+    {
+      key: 'k' as EffectKey,
+      signal: new AbortController().signal,
+      onDelta: (delta) => void deltas.push(delta),
+      promptTokens: 7,
+    },
     isStreamed,
   );
 const countOf = (text: string, within: unknown): number => JSON.stringify(within).split(text).length - 1;

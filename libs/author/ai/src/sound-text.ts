@@ -4,7 +4,7 @@
  */
 
 import type { LanguageModelV4Content, LanguageModelV4StreamPart } from '@ai-sdk/provider';
-import { ANSWER_BOUNDS, parseJson } from '@tidemark/core';
+import { MODEL_BOUNDS, parseJson } from '@tidemark/core';
 import { storableText } from '@tidemark/runtime';
 
 /** The value with storable texts and names; bytes, addresses and dates stay. */
@@ -31,7 +31,7 @@ export function soundPart<P extends LanguageModelV4Content | LanguageModelV4Stre
 function soundInput(input: string): string {
   if (!input.includes('\\u')) return input;
   try {
-    const value = parseJson(input, 'The input of a tool', ANSWER_BOUNDS);
+    const value = parseJson(input, 'The input of a tool', MODEL_BOUNDS);
     const clean = JSON.stringify(sound(value));
     return clean === JSON.stringify(value) ? input : clean;
   } catch {

@@ -8,6 +8,9 @@ import type { EffectKey } from '@tidemark/core';
 import type { ModelAnswer, ModelDelta, ModelRequest } from '@tidemark/runtime';
 import type { ModelCaller } from './middleware.ts';
 
+/** What a prompt is said to have. */
+export const PROMPT_TOKENS = 9;
+
 interface Recorded {
   readonly request: unknown;
   readonly answer: string;
@@ -45,6 +48,7 @@ export class FakeStep {
       key: `w:0.0:model:${ordinal}` as EffectKey,
       signal: this.controller.signal,
       onDelta: (delta: ModelDelta) => void this.deltas.push(delta),
+      promptTokens: PROMPT_TOKENS,
     };
     const prompt = {
       messages: request.messages ?? [],
@@ -54,7 +58,7 @@ export class FakeStep {
       settings: request.settings ?? null,
     };
     const given = await model.answer(prompt, context, request.isStreamed === true);
-    const answer: ModelAnswer = { ...given, costMicros: model.costMicros(given.usage) ?? 0, latencyMs: 1 };
+    const answer: ModelAnswer = { ...given, costMicros: model.costMicros(given.usage) ?? null, latencyMs: 1 };
     this.journal[ordinal] = { request: asked, answer: JSON.stringify(answer) };
     return JSON.parse(this.journal[ordinal].answer) as ModelAnswer;
   }

@@ -1,12 +1,12 @@
 /**
  * Owns reading a provider's stream: builds from its pieces the answer that would have come whole, and reports them as they come. Invariant:
- * an answer counts only when the provider has said that it is finished; otherwise the error contains what had come, as what is certain.
+ * an answer counts only when the provider has said that it ended; otherwise the error contains what had come, as what is certain.
  */
 
-import type { LanguageModelV4Content, LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { LanguageModelV4Content, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
 import type { ModelDelta } from '@tidemark/runtime';
-import { type Parts, textOf, toolCallOf, usageOf } from './answer.ts';
-import { ModelAnswerTooLargeError, type Received } from './errors.ts';
+import { type Parts, toolCallOf } from './answer.ts';
+import { ModelAnswerTooLargeError } from './errors.ts';
 import { isOwnCall } from './folded-content.ts';
 import { ANSWER_MAX_BYTES } from './limits.ts';
 import { SoundStream } from './sound-text.ts';
@@ -18,19 +18,27 @@ export interface Listener {
   readonly onPart: (part: LanguageModelV4StreamPart) => void;
 }
 
-/** A stream without a complete answer; `reason` is the provider's error. */
-export class BrokenStream extends Error {
-  readonly reason: unknown;
-  readonly received: Received;
+/** What had come of an answer. */
+export interface Come {
+  readonly content: readonly LanguageModelV4Content[];
+  /** Undefined: its end had not come. */
+  readonly usage: LanguageModelV4Usage | undefined;
+  readonly responseId: string | undefined;
+}
 
-  constructor(reason: unknown, received: Received) {
-    super('The stream broke.');
+/** An answer that is not complete; `reason` is the provider's error. */
+export class BrokenAnswer extends Error {
+  readonly reason: unknown;
+  readonly come: Come;
+
+  constructor(reason: unknown, come: Come) {
+    super('The answer broke off.');
     this.reason = reason;
-    this.received = received;
+    this.come = come;
   }
 }
 
-/** Throws `BrokenStream`, `ModelAnswerTooLargeError`. Ends when the signal aborts, even if the provider doesn't. */
+/** Throws `BrokenAnswer`, `ModelAnswerTooLargeError`. Ends when the signal aborts, even if the provider doesn't. */
 export async function readStream(
   stream: ReadableStream<LanguageModelV4StreamPart>,
   signal: AbortSignal,
@@ -58,7 +66,7 @@ export async function readStream(
     }
   } catch (error) {
     if (error instanceof ModelAnswerTooLargeError) throw error;
-    throw new BrokenStream(error, answer.received());
+    throw new BrokenAnswer(error, answer.come());
   } finally {
     signal.removeEventListener('abort', onAbort);
     void reader.cancel().catch(() => {});
@@ -156,7 +164,6 @@ class GrowingAnswer {
   finished(): Parts | undefined {
     if (this.#finish === undefined) return undefined;
     const { finishReason, usage, providerMetadata } = this.#finish;
-    if (isInterrupted(finishReason)) throw new Error('The stream ended without saying why.');
     return {
       content: this.#content,
       finishReason,
@@ -167,16 +174,7 @@ class GrowingAnswer {
     };
   }
 
-  received(): Received {
-    return {
-      text: textOf(this.#content),
-      reasoning: this.#content.map((part) => (part.type === 'reasoning' ? part.text : '')).join(''),
-      toolCalls: this.#content.filter(isOwnCall).map(toolCallOf),
-      usage: this.#finish === undefined ? undefined : usageOf(this.#finish.usage),
-      responseId: this.#response.id,
-    };
+  come(): Come {
+    return { content: this.#content, usage: this.#finish?.usage, responseId: this.#response.id };
   }
 }
-
-/** The provider's stream ended without saying that the answer is whole. */
-export const isInterrupted = ({ unified }: LanguageModelV4FinishReason): boolean => unified === 'interrupted';

@@ -4,11 +4,11 @@
  */
 
 import {
-  ANSWER_BOUNDS,
   type BundleMessage,
   distinctCallIds,
   InvalidError,
   type Json,
+  MODEL_BOUNDS,
   messageOf,
   parseJson,
 } from '@tidemark/core';
@@ -132,7 +132,7 @@ function readObject(
 ): { readonly object: Json } | { readonly problem: InvalidError } {
   const border = { code: 'answer-unfit', what, remedy: 'It must be JSON of the schema.' };
   try {
-    return { object: parser(schema, border)(parseJson(withoutFence(text), what, ANSWER_BOUNDS)) };
+    return { object: parser(schema, border)(parseJson(withoutFence(text), what, MODEL_BOUNDS)) };
   } catch (error) {
     if (error instanceof InvalidError) return { problem: error };
     return { problem: new InvalidError('answer-unfit', messageOf(error)) };

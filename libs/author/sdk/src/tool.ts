@@ -5,7 +5,7 @@
  */
 
 import { toJson } from '@tidemark/codec';
-import { canonicalJson, InvalidError, type Json } from '@tidemark/core';
+import { canonicalJson, InvalidError, inexactNumber, type Json } from '@tidemark/core';
 import {
   type EffectDefinition,
   type ModelToolCall,
@@ -121,6 +121,9 @@ export async function callTool(tools: Tools, context: StepContext, call: ModelTo
       `There is no tool named ${JSON.stringify(name)}. Tools: ${Object.keys(tools).join(', ') || 'none'}.`,
     );
   }
+  // Input stays a text where a number in it would be rounded: the tool would act on something else.
+  const rounded = typeof input === 'string' ? inexactNumber(input, `The input of ${name}`) : undefined;
+  if (rounded !== undefined) return refused(`Nothing was run. ${rounded} Call it again with that number in quotes.`);
   const parsed = safeParse(found.input, input);
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message }) => `${pathText(path) || 'input'}: ${message}`);

@@ -74,7 +74,17 @@ const traceHints = z.object({
   plans: z.array(text()).max(PLANS_MAX_COUNT).optional(),
 });
 
-const spend = z.object({ tokens: z.number().min(0), costMicros: z.number().min(0) });
+const amount = z.number().min(0);
+const spendFields = {
+  tokens: amount,
+  costMicros: amount,
+  estimatedTokens: amount.optional(),
+  unpricedTokens: amount.optional(),
+  unknownCalls: amount.optional(),
+  unknownTokens: amount.optional(),
+  unknownCostMicros: amount.optional(),
+};
+const spend = z.object(spendFields);
 const hasContext = z.literal(true).optional();
 
 const retry = z.object({ timer: text(), anchorMs: timeMs, delayMs: timeMs });
@@ -220,8 +230,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     inputDigest: digest,
     tasks: z.array(declaration),
     belief: z.enum(['none', 'delta', 'snapshot']),
-    tokens: z.number().min(0),
-    costMicros: z.number().min(0),
+    ...spendFields,
     lastAction: z.string(),
     supersedes: whole<Sequence>(1).nullable(),
     startedAtMs,

@@ -1,15 +1,7 @@
 /** Owns the shape of what one run of a workflow that continues as new passes to the next run. */
 
 import type { EventId, WorkflowId } from './ids.ts';
-
-/** What is charged to a budget. */
-export interface Spend {
-  readonly tokens: number;
-  /** Millionths of a US dollar. */
-  readonly costMicros: number;
-}
-
-export const NO_SPEND: Spend = { tokens: 0, costMicros: 0 };
+import type { Spend } from './spend.ts';
 
 /** A signal that arrived and that no step has consumed. */
 export interface UnconsumedSignal {

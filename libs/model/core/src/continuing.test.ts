@@ -137,7 +137,10 @@ describe('a history that is reset', () => {
     const of = (...events: readonly Envelope[]) => fold(opened(), claimed(), ...events, reset());
     expect(of(effect('irreversible')).words.at(-1)).toBe('not-asked');
     expect(of(effect('idempotent')).words.at(-1)).toBe('not-asked');
-    expect(of(effect('idempotent', model)).stream.continued?.spent).toEqual({ tokens: 5, costMicros: 7 });
+    // Whether that is paid for is not known.
+    expect(of(effect('idempotent', model)).stream.continued?.spent).toEqual({
+      ...{ tokens: 0, costMicros: 0, unknownCalls: 1, unknownTokens: 5, unknownCostMicros: 7 },
+    });
     expect(of(effect('irreversible'), holderEvent('EffectResolved', token(3))).words.at(-1)).toBe('accepted');
   });
 

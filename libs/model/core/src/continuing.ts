@@ -6,11 +6,12 @@
  * C2 The next run inherits the signals that no step consumed: those that no task awaited, and those of tasks that were dropped.
  */
 
-import type { Continues, Spend, UnconsumedSignal } from './continues.ts';
+import type { Continues, UnconsumedSignal } from './continues.ts';
 import { continuationId } from './derived-ids.ts';
 import type { Envelope } from './event.ts';
 import { matchSignals } from './frontier.ts';
 import type { EventId, WorkflowId } from './ids.ts';
+import { NO_SPEND, plusSpend, type Spend, unknownSpend } from './spend.ts';
 import { type EffectState, type Frontier, INBOX_DEDUPE_MAX, isOpen, type StreamState } from './state.ts';
 import type { RejectReason } from './verdict.ts';
 
@@ -59,11 +60,15 @@ export function leftOf({ frontier, signals }: StreamState): readonly UnconsumedS
 }
 
 /** What the earlier runs, this run's checkpoints, and the calls of the dropped tasks have cost, or may have. */
-export function spentBy({ spentBefore, tokens, costMicros, frontier }: StreamState): Spend {
-  const spends: (Spend | undefined)[] = [spentBefore, { tokens, costMicros }];
-  for (const { effects } of frontier.tasks) for (const { spend, wasted } of effects) spends.push(spend, wasted);
-  const sum = (unit: keyof Spend): number => spends.reduce((all, each) => all + (each?.[unit] ?? 0), 0);
-  return { tokens: sum('tokens'), costMicros: sum('costMicros') };
+export function spentBy(stream: StreamState): Spend {
+  let sum = plusSpend(stream, stream.spentBefore);
+  for (const { effects } of stream.frontier.tasks) {
+    for (const effect of effects) {
+      const { spend = NO_SPEND, wasted } = effect;
+      sum = plusSpend(plusSpend(sum, wasted), isOpen(effect) ? unknownSpend(spend) : spend);
+    }
+  }
+  return sum;
 }
 
 /** The state that a new stream inherits from the run that it continues. */

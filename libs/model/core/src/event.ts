@@ -4,7 +4,7 @@
  * these types at compile time. Must not do I/O, nor know how an event is stored.
  */
 
-import type { Continues, Spend } from './continues.ts';
+import type { Continues } from './continues.ts';
 import type {
   CheckpointId,
   EffectKey,
@@ -21,6 +21,7 @@ import type {
   TenantId,
   WorkflowId,
 } from './ids.ts';
+import type { Spend, SpendParts } from './spend.ts';
 
 /** Version of the envelope that this code writes. */
 export const ENVELOPE_VERSION = 1;
@@ -320,13 +321,13 @@ export interface Controls {
     readonly outcome: 'done' | 'failed';
     readonly requestDigest: Sha256;
     readonly responseDigest: Sha256;
-    /** Set for a model call: its final cost. */
+    /** Set for a model call: its final cost, also where it failed. */
     readonly spent?: Spend | undefined;
     /** Set for an effect without an intention: when it began, by the holder's clock. */
     readonly startedAtMs?: number | undefined;
     readonly hasContext?: true | undefined;
   };
-  readonly CheckpointCommitted: {
+  readonly CheckpointCommitted: SpendParts & {
     readonly checkpoint: CheckpointId;
     readonly sequence: Sequence;
     readonly parent: CheckpointId | null;

@@ -9,6 +9,7 @@ import { crashed, unsuspected } from './fold-inbox.ts';
 import { addTasks, finishTask, matchSignals, updateTask, withEffect } from './frontier.ts';
 import type { Ordinal, TaskId } from './ids.ts';
 import { declaresChild } from './lifecycle.ts';
+import { NO_SPEND, plusSpend, unknownSpend } from './spend.ts';
 import {
   CLOCK_REGRESSION_MAX_MS,
   type EffectState,
@@ -187,13 +188,11 @@ function onTask(
 const missingTask = (stream: StreamState, id: TaskId): RejectReason =>
   taskRank(id) < taskRank(`${stream.head.sequence + 1}.0` as TaskId) ? 'duplicate' : 'unknown-task';
 
-/** A failed call may have cost something all the same; it is called again under its key. */
+/** A failed call may have cost something all the same, and so may one whose caller was lost: it is called again under its key. */
 function wasted(known: EffectState | undefined): Pick<EffectState, 'wasted'> {
-  if (known?.status !== 'failed' || known.spend === undefined) {
-    return known?.wasted === undefined ? {} : { wasted: known.wasted };
-  }
-  const { tokens, costMicros } = known.wasted ?? { tokens: 0, costMicros: 0 };
-  return { wasted: { tokens: tokens + known.spend.tokens, costMicros: costMicros + known.spend.costMicros } };
+  if (known?.spend === undefined) return known?.wasted === undefined ? {} : { wasted: known.wasted };
+  const lost = known.status === 'intended' ? unknownSpend(known.spend) : known.spend;
+  return { wasted: plusSpend(known.wasted ?? NO_SPEND, lost) };
 }
 
 /** A key counts its question once: intending the same call again is no new question. */
@@ -299,8 +298,7 @@ function commit(stream: StreamState, envelope: Envelope<'CheckpointCommitted'>):
     beliefSequence: control.belief === 'snapshot' ? control.sequence : stream.beliefSequence,
     frontier: matched?.frontier ?? added,
     signals: matched?.signals ?? stream.signals,
-    tokens: stream.tokens + control.tokens,
-    costMicros: stream.costMicros + control.costMicros,
+    ...plusSpend(stream, control),
     lastAction: control.lastAction,
     ...(declaresChild(control.tasks) && { hasChildren: true }),
     version: Math.max(stream.version, control.stepVersion),

@@ -4,12 +4,12 @@
  * belief.
  */
 
-import type { Spend } from './continues.ts';
 import { superseded } from './continuing.ts';
 import type { Envelope } from './event.ts';
 import { fulfil, given, matchSignals, updateTask, withEffect } from './frontier.ts';
 import type { EventId, HolderId } from './ids.ts';
 import { CHILD_FAILED, cancelled, foldLifecycle, timedOut } from './lifecycle.ts';
+import { NO_SPEND, plusSpend, type Spend } from './spend.ts';
 import {
   CRASH_TIMES_MAX,
   type EffectState,
@@ -183,8 +183,7 @@ function childClosed(stream: StreamState, { id, control }: Envelope<'ChildClosed
 export const BUDGET_EXCEEDED = 'budget_exceeded';
 
 function raise(stream: StreamState, { tokens, costMicros }: Spend): StreamState {
-  const before = stream.raised ?? { tokens: 0, costMicros: 0 };
-  const raised = { ...stream, raised: { tokens: before.tokens + tokens, costMicros: before.costMicros + costMicros } };
+  const raised = { ...stream, raised: plusSpend(stream.raised ?? NO_SPEND, { tokens, costMicros }) };
   const { question } = stream;
   if (question?.code !== BUDGET_EXCEEDED) return raised;
   const task = question.task === null ? undefined : stream.frontier.tasks.get(question.task);
@@ -315,7 +314,7 @@ function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['contr
       if (task === undefined || !mayDecide) return 'not-asked';
       if (isDone !== (control.responseDigest !== null)) return 'not-asked';
       const { responseDigest } = control;
-      const spend = !isDone && effect.spend !== undefined ? { spend: { tokens: 0, costMicros: 0 } } : {};
+      const spend = !isDone && effect.spend !== undefined ? { spend: NO_SPEND } : {};
       const answered = decided(opened, task, {
         ...effect,
         status: isDone ? 'done' : 'failed',

@@ -6,6 +6,7 @@
 import { declared, digestOf, holderEvent, inboxEvent } from '@tidemark/testkit/naive/events';
 import { at, claimed, fold, opened, revoked } from '@tidemark/testkit/naive/folding';
 import { describe, expect, test } from 'vitest';
+import { spentBy } from './continuing.ts';
 import type { Envelope } from './event.ts';
 import { CRASH_TIMES_MAX, SILENT_HOLDERS_MAX } from './state.ts';
 
@@ -399,6 +400,20 @@ test('what calls that failed may have cost is added up while their key is called
   const failedCall = (ordinal: number) => [intended(ordinal), resolved(ordinal + 1, { outcome: 'failed', spent })];
   const [effect] = accepted(...start, ...failedCall(2), ...failedCall(4), intended(6)).task.effects;
   expect(effect?.wasted).toEqual({ tokens: 6, costMicros: 10 });
+});
+
+test('what a call may have cost whose caller was lost is kept apart, in the account of its key and of its workflow', () => {
+  const model = { bundle: null, reserved: { tokens: 40, costMicros: 7 } };
+  const spent = { tokens: 3, costMicros: 0, estimatedTokens: 3, unpricedTokens: 3 };
+  const called = [...start, intended(2, { model }), intended(3, { model })];
+  const unknown = { unknownCalls: 1, unknownTokens: 40, unknownCostMicros: 7 };
+  expect(accepted(...called).task.effects[0]?.wasted).toEqual({ tokens: 0, costMicros: 0, ...unknown });
+  const { stream } = accepted(...called, resolved(4, { outcome: 'done', spent }));
+  expect(spentBy(stream)).toEqual({ ...spent, ...unknown });
+  // What is still under way may be paid for as well.
+  expect(spentBy(accepted(...called).stream)).toEqual({
+    ...{ tokens: 0, costMicros: 0, unknownCalls: 2, unknownTokens: 80, unknownCostMicros: 14 },
+  });
 });
 
 test('what a budget is raised by is added up', () => {

@@ -36,7 +36,6 @@ export { summariseByRule } from './context/rule-summary.ts';
 export { type SummaryDue, summaryDue, summaryPrompt } from './context/summary.ts';
 export type { Tokenizer } from './context/tokenizer.ts';
 export type { Continues } from './continues.ts';
-export { NO_SPEND, type Spend } from './continues.ts';
 export { CONTINUED, leftOf, mayStillAct, SUPERSEDED, spentBy } from './continuing.ts';
 export {
   auditId,
@@ -156,9 +155,11 @@ export {
   ANSWER_BOUNDS,
   COUNTED_BOUNDS,
   checkJson,
+  inexactNumber,
   JSON_BOUNDS,
   type JsonBounds,
   JsonScanner,
+  MODEL_BOUNDS,
   PARSED_VALUE_BYTES,
   parseJson,
   RETURNED_BOUNDS,
@@ -189,6 +190,19 @@ export {
   streamToJson,
   taskToJson,
 } from './serialise.ts';
+export {
+  mostSpent,
+  NO_SPEND,
+  partsOfSpend,
+  plusSpend,
+  SPEND_PARTS,
+  type Spend,
+  type SpendJson,
+  type SpendParts,
+  spendJson,
+  sumOfSpent,
+  unknownSpend,
+} from './spend.ts';
 export {
   type Cause,
   CRASH_TIMES_MAX,

@@ -80,6 +80,19 @@ export const STORED_BOUNDS: JsonBounds = {
 /** For answers of foreign servers. They can't be asked to answer differently, so large numbers are rounded, and the last of two keys counts. */
 export const ANSWER_BOUNDS: JsonBounds = { ...JSON_BOUNDS, exactNumbers: false, uniqueKeys: false };
 
+/** For what a model writes: it is told of a number that would change, and can write it as a text. */
+export const MODEL_BOUNDS: JsonBounds = { ...JSON_BOUNDS, uniqueKeys: false };
+
+/** Why JSON of a model can't be taken as it is written: it has a number that would change. Undefined: it has none, or isn't JSON. */
+export function inexactNumber(text: string, what: string): string | undefined {
+  try {
+    parseJson(text, what, MODEL_BOUNDS);
+    return undefined;
+  } catch (error) {
+    return error instanceof InvalidError && error.code === 'json-number-inexact' ? error.message : undefined;
+  }
+}
+
 /** Only counts: for texts that are stored already. */
 export const COUNTED_BOUNDS: JsonBounds = {
   valuesMaxCount: Number.POSITIVE_INFINITY,

@@ -92,6 +92,11 @@ export function streamToJson(stream: StreamState): string {
     inbox: stream.inbox,
     tokens: stream.tokens,
     costMicros: stream.costMicros,
+    estimatedTokens: stream.estimatedTokens,
+    unpricedTokens: stream.unpricedTokens,
+    unknownCalls: stream.unknownCalls,
+    unknownTokens: stream.unknownTokens,
+    unknownCostMicros: stream.unknownCostMicros,
     lastAction: stream.lastAction,
     unreadable: unreadable && {
       offset: unreadable.offset,

@@ -3,7 +3,7 @@
  * and responses are content and stay in payloads. Immutable: the fold makes new values.
  */
 
-import type { Spend, UnconsumedSignal } from './continues.ts';
+import type { UnconsumedSignal } from './continues.ts';
 import type {
   Compensates,
   Condition,
@@ -32,6 +32,7 @@ import type {
   TenantId,
   WorkflowId,
 } from './ids.ts';
+import type { Spend } from './spend.ts';
 import { TaskList } from './task-list.ts';
 
 /** Ids of inbox events that a stream remembers to reject repetitions; older ones are forgotten. */
@@ -62,7 +63,7 @@ export interface EffectState {
   readonly pending: PendingConfirmation | null;
   /** Set for a model call: the reserved budget, and the cost once it is known. */
   readonly spend?: Spend | undefined;
-  /** Cost of earlier calls of the key that failed. */
+  /** Cost of earlier calls of the key: of those that failed, and of those whose callers were lost. */
   readonly wasted?: Spend | undefined;
   /** Holders that fell silent while the call was intended, the oldest first: each may still make it. Absent: all are known to be gone. */
   readonly silentHolders?: readonly HolderId[] | undefined;
@@ -206,7 +207,8 @@ export interface Unreadable {
 /** What a workflow's opening says for good; absent: no session, user or tags; no fork; the default priority, and no limits. */
 export type OpeningFacts = Pick<Controls['WorkflowOpened'], 'session' | 'user' | 'tags' | 'fork' | 'dispatch'>;
 
-export interface StreamState extends OpeningFacts {
+/** Its spend is what its checkpoints have cost. */
+export interface StreamState extends OpeningFacts, Spend {
   readonly tenant: TenantId;
   readonly workflow: WorkflowId;
   readonly generation: Generation;
@@ -281,8 +283,6 @@ export interface StreamState extends OpeningFacts {
   readonly signals: readonly UnconsumedSignal[];
   /** The last `INBOX_DEDUPE_MAX` inbox ids, oldest first. */
   readonly inbox: readonly EventId[];
-  readonly tokens: number;
-  readonly costMicros: number;
   readonly lastAction: string;
   /** The event that this process can't read: nothing after it was folded for this stream. */
   readonly unreadable: Unreadable | null;

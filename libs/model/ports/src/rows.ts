@@ -18,6 +18,7 @@ import type {
   Question,
   Sequence,
   Sha256,
+  Spend,
   StreamStatus,
   TaskId,
   TenantId,
@@ -39,7 +40,7 @@ export interface PartitionAdvance {
   readonly generation: Generation;
 }
 
-export interface StreamRow extends OpeningFacts {
+export interface StreamRow extends OpeningFacts, Spend {
   readonly workflow: WorkflowId;
   readonly tenant: TenantId;
   readonly partition: Partition;
@@ -60,8 +61,6 @@ export interface StreamRow extends OpeningFacts {
   readonly lamport: Lamport;
   readonly openedAtMs: number;
   readonly updatedAtMs: number;
-  readonly tokens: number;
-  readonly costMicros: number;
   readonly lastAction: string;
   /** Open, without a lease, and with an unblocked task. */
   readonly runnable: boolean;
@@ -95,7 +94,7 @@ export interface TaskRow {
 }
 
 /** Sequence 0 is the opening: its payload holds input, first belief and the inputs of the first tasks. */
-export interface CheckpointRow<Payload = JsonText> {
+export interface CheckpointRow<Payload = JsonText> extends Spend {
   readonly workflow: WorkflowId;
   readonly sequence: Sequence;
   readonly checkpoint: CheckpointId | null;
@@ -105,8 +104,6 @@ export interface CheckpointRow<Payload = JsonText> {
   readonly stepVersion: number;
   readonly inputDigest: Sha256;
   readonly belief: 'none' | 'delta' | 'snapshot';
-  readonly tokens: number;
-  readonly costMicros: number;
   readonly lastAction: string;
   /** The earlier checkpoint that this one corrects. */
   readonly supersedes: Sequence | null;

@@ -3,7 +3,7 @@
  * like every row (I6). Nothing here reads payloads.
  */
 
-import type { Generation, Partition, StreamStatus, TenantId, WorkflowId } from '@tidemark/core';
+import type { Generation, Partition, Spend, StreamStatus, TenantId, WorkflowId } from '@tidemark/core';
 import type { JsonText, WorkflowListing, WorkflowQuery, WorkflowSummary } from './rows.ts';
 import type { StoreCounts } from './sweep-rows.ts';
 
@@ -66,10 +66,8 @@ export interface QueueCount {
 }
 
 /** Cost of model calls by hour (its beginning, Unix time in milliseconds). */
-export interface SpentHour {
+export interface SpentHour extends Spend {
   readonly hourMs: number;
-  readonly tokens: number;
-  readonly costMicros: number;
 }
 
 export interface SearchStore {

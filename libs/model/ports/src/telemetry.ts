@@ -40,6 +40,7 @@ export type MetricName =
   | 'storage_bytes'
   | 'storage_workflow_bytes'
   | 'memory_scope_violations_total'
+  | 'model_answers_unusable_total'
   | 'phase_prompts_total'
   | 'phase_prompt_tokens_total'
   | 'secrets_found_total'

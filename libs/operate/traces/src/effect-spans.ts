@@ -6,7 +6,15 @@
 import { decodePayload, maskSecrets } from '@tidemark/codec';
 import { type EffectKey, type Envelope, type Json, type TaskId, TidemarkError } from '@tidemark/core';
 import { effectSpan, type SpanId } from '@tidemark/runtime';
-import { answerAttributes, answerContent, chatSpan, present, toolContent, toolSpan } from './gen-ai.ts';
+import {
+  answerAttributes,
+  answerContent,
+  chatSpan,
+  present,
+  spendAttributes,
+  toolContent,
+  toolSpan,
+} from './gen-ai.ts';
 import type { SpanAttributes, TraceSpan } from './span.ts';
 import type { OpenSpan, SpanSheet } from './span-sheet.ts';
 import type { DrawingOptions, TracedEvent } from './traced-event.ts';
@@ -89,8 +97,7 @@ export class EffectSpans {
       atMs,
       present({
         'tidemark.effect.outcome': outcome,
-        'tidemark.tokens': spent?.tokens,
-        'tidemark.cost_micros': spent?.costMicros,
+        ...(spent === undefined ? {} : spendAttributes(spent)),
         ...(isModel && outcome === 'done' ? answerAttributes(reported.response ?? null) : {}),
         ...(this.#options.content === true ? this.#answered(reported.response, isModel) : {}),
       }),

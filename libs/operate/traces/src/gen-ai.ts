@@ -6,7 +6,7 @@
  * execute-tool.md). Since then a workflow's name is `gen_ai.agent.name`, as an agent's is; `gen_ai.operation.name` distinguishes them.
  */
 
-import type { Json } from '@tidemark/core';
+import { type Json, type Spend, spendJson } from '@tidemark/core';
 import type { SpanAttributes } from './span.ts';
 
 const OPERATION = 'gen_ai.operation.name';
@@ -77,6 +77,21 @@ export function answerAttributes(answer: Json): SpanAttributes {
     'gen_ai.usage.cache_read.input_tokens': tokens('cachedInputTokens'),
     'gen_ai.usage.cache_creation.input_tokens': tokens('cacheWriteTokens'),
     'gen_ai.usage.reasoning.output_tokens': reasoning === 0 ? undefined : reasoning,
+  });
+}
+
+/** Tokens and money of a call, a step or a workflow; without those that are 0, or have no price. */
+export function spendAttributes(spend: Spend): SpanAttributes {
+  const { tokens, cost_micros, estimated_tokens, unpriced_tokens, unknown } = spendJson(spend);
+  const some = (amount: number | null | undefined): number | undefined => (amount ? amount : undefined);
+  return present({
+    'tidemark.tokens': some(tokens),
+    'tidemark.cost_micros': some(cost_micros),
+    'tidemark.estimated_tokens': estimated_tokens,
+    'tidemark.unpriced_tokens': unpriced_tokens,
+    'tidemark.unknown_calls': unknown?.calls,
+    'tidemark.unknown_tokens': unknown?.tokens,
+    'tidemark.unknown_cost_micros': unknown?.cost_micros,
   });
 }
 

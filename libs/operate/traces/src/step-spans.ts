@@ -6,7 +6,7 @@
 import { type Envelope, type Epoch, firstUnblocked, type TaskId, type TaskState } from '@tidemark/core';
 import { leaseSpan, type SpanId, stepSpan } from '@tidemark/runtime';
 import { EffectSpans } from './effect-spans.ts';
-import { planSpan } from './gen-ai.ts';
+import { planSpan, spendAttributes } from './gen-ai.ts';
 import type { SpanAttributes } from './span.ts';
 import type { OpenSpan, SpanSheet } from './span-sheet.ts';
 import type { DrawingOptions, TracedEvent } from './traced-event.ts';
@@ -154,8 +154,7 @@ export class StepSpans {
       'tidemark.checkpoint.status': 'committed',
       'tidemark.checkpoint.sequence': control.sequence,
       'tidemark.step.version': control.stepVersion,
-      'tidemark.tokens': control.tokens > 0 ? control.tokens : undefined,
-      'tidemark.cost_micros': control.costMicros > 0 ? control.costMicros : undefined,
+      ...spendAttributes(control),
       'tidemark.tasks_added': control.tasks.length > 0 ? control.tasks.length : undefined,
       'tidemark.checkpoint.supersedes': control.supersedes ?? undefined,
     });

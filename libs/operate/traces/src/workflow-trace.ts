@@ -21,7 +21,7 @@ import {
   traceIdOf,
   workflowSpan,
 } from '@tidemark/runtime';
-import { invokeSpan, present } from './gen-ai.ts';
+import { invokeSpan, present, spendAttributes } from './gen-ai.ts';
 import type { SpanAttributes, SpanLink, TraceSpan } from './span.ts';
 import { type OpenSpan, SpanSheet } from './span-sheet.ts';
 import { type LeaseEnd, StepSpans } from './step-spans.ts';
@@ -202,7 +202,7 @@ export class WorkflowTrace {
 
   #close(sheet: SpanSheet, waits: WaitSpans, { envelope, after }: TracedEvent): void {
     const { atMs } = envelope;
-    const { status, reason, tokens, costMicros, head, epoch } = after;
+    const { status, reason, head, epoch } = after;
     waits.closed(atMs);
     const isFailed = status !== 'completed';
     this.#recovered(sheet, atMs, isFailed ? 'fail' : 'replay');
@@ -214,8 +214,7 @@ export class WorkflowTrace {
       'tidemark.status': status,
       'tidemark.checkpoints': head.sequence,
       'tidemark.epochs': epoch,
-      'tidemark.tokens': tokens,
-      'tidemark.cost_micros': costMicros,
+      ...spendAttributes(after),
     };
     sheet.end(this.#root, atMs, attributes, isFailed ? (reason ?? status) : undefined);
     this.#root = undefined;

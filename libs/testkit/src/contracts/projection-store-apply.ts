@@ -95,6 +95,7 @@ export function testApplying(under: StoreUnderTest): void {
         position: (Number.MAX_SAFE_INTEGER - 1) as Position,
         tokens: 0.1 + 0.2,
         costMicros: 1.5e-7,
+        ...{ estimatedTokens: 0.1, unpricedTokens: 0.2, unknownCalls: 3, unknownTokens: 1_000, unknownCostMicros: 7 },
         openedAtMs: 1_700_000_000_000.25,
         lastAction: 'naïve "action" {}',
         state: text,
@@ -103,7 +104,7 @@ export function testApplying(under: StoreUnderTest): void {
         tasksPut: [rows.taskRow('w', task, { unblocked: false, cause: 'signal-1' as EventId, state: text })],
         checkpoints: [
           rows.checkpointRow('w', 0),
-          rows.checkpointRow('w', 1, { payload: farthest, belief: 'delta', tokens: 2.5 }),
+          rows.checkpointRow('w', 1, { payload: farthest, belief: 'delta', tokens: 2.5, unknownTokens: 9 }),
         ],
         effects: [
           rows.effectRow('w', task, '1', { responseDigest: 'e'.repeat(64), status: 'done', payload: farthest }),

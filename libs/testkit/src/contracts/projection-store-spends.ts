@@ -1,6 +1,6 @@
 /** Owns the part of the contract about what was spent: sums since any time, however often a call's row was written. */
 
-import type { TenantId } from '@tidemark/core';
+import { NO_SPEND, plusSpend, type TenantId } from '@tidemark/core';
 import type { SpendRow, Spends } from '@tidemark/ports';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -21,6 +21,11 @@ const writes = fc.array(
       atMs: fc.integer({ min: 0, max: 3 * HOUR_MS }),
       tokens: fc.nat(1_000),
       costMicros: fc.nat(1_000_000),
+      estimatedTokens: fc.nat(1_000),
+      unpricedTokens: fc.nat(1),
+      unknownCalls: fc.nat(3),
+      unknownTokens: fc.nat(1_000),
+      unknownCostMicros: fc.nat(1_000_000),
       isSettled: fc.boolean(),
     }),
     { maxLength: 6 },
@@ -41,13 +46,12 @@ function sumOf(
   all: Iterable<SpendRow>,
   asked: { readonly tenant: TenantId; readonly user: string | null; readonly sinceMs: number },
 ): Spends {
-  const sums = { settled: { tokens: 0, costMicros: 0 }, reserved: { tokens: 0, costMicros: 0 } };
+  const sums = { settled: NO_SPEND, reserved: NO_SPEND };
   for (const spend of all) {
     if (spend.tenant !== asked.tenant || spend.atMs < asked.sinceMs) continue;
     if (asked.user !== null && spend.user !== asked.user) continue;
-    const sum = spend.isSettled ? sums.settled : sums.reserved;
-    sum.tokens += spend.tokens;
-    sum.costMicros += spend.costMicros;
+    const name = spend.isSettled ? 'settled' : 'reserved';
+    sums[name] = plusSpend(sums[name], spend);
   }
   return sums;
 }

@@ -3,6 +3,8 @@
 import {
   comparePlaces,
   type Lamport,
+  NO_SPEND,
+  plusSpend,
   type Sequence,
   type Sha256,
   type TenantId,
@@ -157,12 +159,11 @@ export abstract class SimulatedContext implements ContextStore {
   }
 
   async spent(tenant: TenantId, user: string | null, sinceMs: number): Promise<Spends> {
-    const sums = { settled: { tokens: 0, costMicros: 0 }, reserved: { tokens: 0, costMicros: 0 } };
+    const sums = { settled: NO_SPEND, reserved: NO_SPEND };
     for (const spend of this.#spends.values()) {
       if (spend.tenant !== tenant || spend.atMs < sinceMs || (user !== null && spend.user !== user)) continue;
-      const sum = spend.isSettled ? sums.settled : sums.reserved;
-      sum.tokens += spend.tokens;
-      sum.costMicros += spend.costMicros;
+      const name = spend.isSettled ? 'settled' : 'reserved';
+      sums[name] = plusSpend(sums[name], spend);
     }
     return sums;
   }

@@ -372,7 +372,12 @@ function intention(
     : { ...call, ...question, model: { bundle: null, reserved: spend(decide) } };
 }
 
-const spend = (decide: (below: number) => number) => ({ tokens: decide(9), costMicros: decide(9) });
+const spend = (decide: (below: number) => number) => ({ tokens: decide(9), costMicros: decide(9), ...parts(decide) });
+/** What most spends have not. */
+const parts = (decide: (below: number) => number) => ({
+  ...(decide(3) === 0 && { estimatedTokens: 1 + decide(9), unpricedTokens: 1 + decide(9) }),
+  ...(decide(3) === 0 && { unknownCalls: 1, unknownTokens: 1 + decide(9), unknownCostMicros: 1 + decide(9) }),
+});
 
 /** Usually of an open effect; its timers' names are its own but for a few. */
 function acceptance(writer: Writer, stream: NaiveStream, any: NaiveTask, decide: (below: number) => number): Envelope {
@@ -433,6 +438,7 @@ function checkpoint(
     belief: choose(['none', 'delta', 'snapshot'], decide(3)),
     tokens: decide(100),
     costMicros: decide(1_000),
+    ...parts(decide),
     lastAction: `did ${task.id}`,
     supersedes: sequence > 1 && decide(6) === 0 ? 1 + decide(sequence - 1) : null,
   };

@@ -3,6 +3,7 @@
 import type { Controls, Envelope, RejectReason } from '@tidemark/core';
 import { countCrash, forgive, type InboxEvent } from './inbox.ts';
 import {
+  added,
   declare,
   goOn,
   handOutSignals,
@@ -11,6 +12,7 @@ import {
   type NaiveTask,
   type Outcome,
   outcomeIsOpen,
+  perhaps,
 } from './stream.ts';
 
 const CLOCK_TOLERANCE_MS = 1_000;
@@ -146,12 +148,6 @@ function ask(stream: NaiveStream, task: NaiveTask, control: Controls['EffectInte
   return null;
 }
 
-/** A failed call still costs. */
-const added = (before: NaiveEffect['spend'], more: { tokens: number; costMicros: number }) => ({
-  tokens: (before?.tokens ?? 0) + more.tokens,
-  costMicros: (before?.costMicros ?? 0) + more.costMicros,
-});
-
 /** Once done, an effect is over. Otherwise it may be intended as often as it takes, always with one request. */
 function intend(task: NaiveTask, control: Controls['EffectIntended']): Outcome {
   const known = task.effects.find((effect) => effect.key === control.key);
@@ -162,6 +158,8 @@ function intend(task: NaiveTask, control: Controls['EffectIntended']): Outcome {
   // A call that was once more than pure never becomes pure.
   const kind = known !== undefined && control.kind === 'pure' ? known.kind : control.kind;
   const called = { key, operation, kind, requestDigest, timeoutMs };
+  // A failed call still costs, and so may one that nobody saw the end of.
+  const lost = known?.status === 'failed' ? known.spend : perhaps(known?.spend);
   const effect: NaiveEffect = {
     ...called,
     status: 'intended',
@@ -170,7 +168,7 @@ function intend(task: NaiveTask, control: Controls['EffectIntended']): Outcome {
     isSuspect: false,
     pending: null,
     spend: control.model?.reserved,
-    wasted: known?.status === 'failed' && known.spend !== undefined ? added(known.wasted, known.spend) : known?.wasted,
+    wasted: known?.spend === undefined ? known?.wasted : added(known.wasted ?? { tokens: 0, costMicros: 0 }, lost),
     silentHolders: known?.status === 'intended' ? known.silentHolders : undefined,
     hasMoreSilent: known?.status === 'intended' ? known.hasMoreSilent : undefined,
   };
@@ -247,8 +245,7 @@ function commit(stream: NaiveStream, event: Envelope<'CheckpointCommitted'>): Ou
   if (stream.failure?.task === task.id || stream.failure?.task === null) stream.failure = undefined;
   stream.head = { sequence: control.sequence, checkpoint: control.checkpoint, atMs: event.atMs };
   if (control.belief === 'snapshot') stream.beliefSequence = control.sequence;
-  stream.tokens += control.tokens;
-  stream.costMicros += control.costMicros;
+  Object.assign(stream, added(stream, control));
   stream.lastAction = control.lastAction;
   if (control.stepVersion > stream.version) stream.version = control.stepVersion;
   if (stream.isUnsettled) stream.resumed = true;

@@ -16,8 +16,8 @@ export interface NaiveEffect {
   isUntold: boolean;
   isSuspect: boolean;
   pending: { id: string; token: string; probe: Retry | null; deadline: Retry | null; isDue: boolean } | null;
-  spend?: { tokens: number; costMicros: number } | undefined;
-  wasted?: { tokens: number; costMicros: number } | undefined;
+  spend?: NaiveSpend | undefined;
+  wasted?: NaiveSpend | undefined;
   silentHolders?: string[] | undefined;
   hasMoreSilent?: true | undefined;
 }
@@ -42,7 +42,7 @@ export interface NaiveTask {
   effects: NaiveEffect[];
 }
 
-export interface NaiveStream {
+export interface NaiveStream extends NaiveSpend {
   tenant: string;
   workflow: string;
   generation: number;
@@ -61,15 +61,15 @@ export interface NaiveStream {
   parent?: { workflow: string; task: string; onClose: string } | undefined;
   hasChildren?: true | undefined;
   continues?: string | undefined;
-  spentBefore?: { tokens: number; costMicros: number } | undefined;
-  continued?: { as: string; spent: { tokens: number; costMicros: number } } | undefined;
+  spentBefore?: NaiveSpend | undefined;
+  continued?: { as: string; spent: NaiveSpend } | undefined;
   pinned: boolean;
   shadow: boolean;
   compensates: { workflow: string; depth: number } | null;
   session?: string | undefined;
   user?: string | undefined;
   fork?: { workflow: string; sequence: number; effects: string } | undefined;
-  raised?: { tokens: number; costMicros: number } | undefined;
+  raised?: NaiveSpend | undefined;
   repeats?: { question: string; count: number }[] | undefined;
   undo: string | null;
   position: number;
@@ -90,8 +90,6 @@ export interface NaiveStream {
   tasks: NaiveTask[];
   signals: { name: string; event: string }[];
   inbox: string[];
-  tokens: number;
-  costMicros: number;
   lastAction: string;
   unreadable: { offset: number; type: string; v: number } | null;
   closedInGeneration: number | null;
@@ -101,6 +99,38 @@ export interface NaiveStream {
 export type Outcome = RejectReason | null;
 
 export const closed = (stream: NaiveStream): boolean => ['completed', 'failed', 'compensated'].includes(stream.status);
+
+const SPEND_NAMES = [
+  'tokens',
+  'costMicros',
+  'estimatedTokens',
+  'unpricedTokens',
+  'unknownCalls',
+  'unknownTokens',
+  'unknownCostMicros',
+] as const;
+
+/** Absent is 0, and 0 is absent, but for the first two. */
+export type NaiveSpend = { tokens: number; costMicros: number } & {
+  [name in (typeof SPEND_NAMES)[number]]?: number | undefined;
+};
+
+export function added(before: NaiveSpend, more: NaiveSpend | undefined): NaiveSpend {
+  const sum: NaiveSpend = { tokens: 0, costMicros: 0 };
+  for (const name of SPEND_NAMES) {
+    const amount = (before[name] ?? 0) + (more?.[name] ?? 0);
+    if (amount > 0) sum[name] = amount;
+  }
+  return sum;
+}
+
+/** Nobody knows whether it was paid. */
+export function perhaps(reserved: NaiveSpend | undefined): NaiveSpend | undefined {
+  if (reserved === undefined) return undefined;
+  const { tokens, costMicros } = reserved;
+  if (tokens + costMicros === 0) return { tokens, costMicros };
+  return { tokens: 0, costMicros: 0, unknownCalls: 1, unknownTokens: tokens, unknownCostMicros: costMicros };
+}
 
 /** Called, with an unknown outcome. */
 export const outcomeIsOpen = (effect: NaiveEffect): boolean => ['intended', 'pending'].includes(effect.status);
@@ -132,13 +162,13 @@ export function goOn(stream: NaiveStream, as: string): boolean {
   const given = stream.tasks.flatMap(({ cause }) =>
     cause?.kind === 'signal' ? [{ name: cause.name, event: cause.event }] : [],
   );
-  const spends = stream.tasks.flatMap(({ effects }) => effects.flatMap(({ spend, wasted }) => [spend, wasted]));
-  const before = stream.spentBefore ?? { tokens: 0, costMicros: 0 };
-  const spent = { tokens: before.tokens + stream.tokens, costMicros: before.costMicros + stream.costMicros };
-  for (const spend of spends) {
-    spent.tokens += spend?.tokens ?? 0;
-    spent.costMicros += spend?.costMicros ?? 0;
-  }
+  const spends = stream.tasks.flatMap(({ effects }) =>
+    effects.flatMap(({ spend, wasted, status }) => [
+      status === 'intended' || status === 'pending' ? perhaps(spend) : spend,
+      wasted,
+    ]),
+  );
+  const spent = [stream.spentBefore, ...spends].reduce(added, stream as NaiveSpend);
   stream.signals = [...given, ...stream.signals];
   stream.reason = 'continued';
   stream.continued = { as, spent };

@@ -5,6 +5,7 @@
 
 import { type CheckpointRow, placeText, type RecordPlace } from '@tidemark/ports';
 import { float8, insertion, int8, text } from '../insertion.ts';
+import { spendPartsText } from './spend-columns.ts';
 
 export const insertCheckpoints = insertion<CheckpointRow<RecordPlace>>('insert-checkpoints', 'checkpoints', {
   workflow: text((row) => row.workflow),
@@ -27,4 +28,5 @@ export const insertCheckpoints = insertion<CheckpointRow<RecordPlace>>('insert-c
   at_ms: float8((row) => row.atMs),
   payload: text((row) => placeText(row.payload)),
   supersedes: int8((row) => row.supersedes),
+  spend_parts: text(spendPartsText),
 });

@@ -9,6 +9,7 @@ import type { Generation, Partition, WorkflowId } from '@tidemark/core';
 import { type JsonText, type ProjectionBatch, type StreamRow, searchWords } from '@tidemark/ports';
 import { bool, excluded, float8, insertion, int4, int8, text } from '../insertion.ts';
 import { TAG_SEPARATOR } from './search-workflows.ts';
+import { spendPartsText } from './spend-columns.ts';
 
 /** What the batch says of its streams beside their rows. */
 export interface StreamFacts {
@@ -62,6 +63,7 @@ export const putStreams = insertion<StreamRow, StreamFacts>(
     updated_at_ms: float8((row) => row.updatedAtMs),
     tokens: float8((row) => row.tokens),
     cost_micros: float8((row) => row.costMicros),
+    spend_parts: text(spendPartsText),
     last_action: text((row) => row.lastAction),
     runnable: bool((row) => row.runnable),
     pending_count: int8((row) => row.pendingCount),
@@ -87,8 +89,8 @@ export const putStreams = insertion<StreamRow, StreamFacts>(
   `
 on conflict (workflow) do update set
   ${excluded('status', 'reason', 'position', 'sequence', 'checkpoint', 'belief_sequence', 'epoch', 'holder', 'lamport')},
-  ${excluded('updated_at_ms', 'tokens', 'cost_micros', 'last_action', 'version', 'runnable', 'pending_count')},
-  ${excluded('closed_in_generation', 'state', 'pinned')},
+  ${excluded('updated_at_ms', 'tokens', 'cost_micros', 'spend_parts', 'last_action', 'version', 'runnable')},
+  ${excluded('pending_count', 'closed_in_generation', 'state', 'pinned')},
   result = coalesce(excluded.result, workflows.result)
 where workflows.partition = excluded.partition`,
 );

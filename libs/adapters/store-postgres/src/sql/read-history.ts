@@ -44,6 +44,7 @@ import {
   type Statement,
   textAt,
 } from '../sql-client.ts';
+import { spendPartsAt } from './spend-columns.ts';
 
 export const taskOfRank = (rank: number): TaskId =>
   taskId(Math.floor(rank / TASKS_PER_CHECKPOINT_MAX), rank % TASKS_PER_CHECKPOINT_MAX);
@@ -111,7 +112,7 @@ export const textOf = (number: number | undefined): string | null => (number ===
 
 const checkpoints = `
 select workflow, sequence, checkpoint, parent, task, step, step_version, input_digest, belief, tokens, cost_micros,
-  last_action, epoch, holder, position, "offset", lamport, at_ms, payload, supersedes,
+  last_action, epoch, holder, position, "offset", lamport, at_ms, payload, supersedes, spend_parts,
   ready and ($5::int8 is null or exists (select from workflows where workflow = $1 and position >= $5))
 from meta left join lateral (
   select * from checkpoints
@@ -150,6 +151,7 @@ export const checkpointOf = (row: Row): CheckpointRow<RecordPlace> => ({
   atMs: numberAt(row, 17),
   payload: placeAt(row, 18),
   supersedes: nullableNumber(row, 19) as Sequence | null,
+  ...spendPartsAt(row, 20),
 });
 
 /** Reads the index once for each sequence, however many corrections that has. */

@@ -22,13 +22,14 @@ import type {
 import type { ChildQuery, WorkflowListing, WorkflowQuery, WorkflowSummary } from '@tidemark/ports';
 import { storable } from '../binary-array.ts';
 import { booleanAt, nullableNumber, nullableText, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
+import { spendPartsAt } from './spend-columns.ts';
 
 /** Columns of lists: no payload, no state, and nothing that needs a search. */
 export const listedColumns = `workflow, tenant, partition, generation, definition, version, status, reason, position, sequence, checkpoint,
   belief_sequence, epoch, holder, lamport, opened_at_ms, updated_at_ms, tokens, cost_micros, last_action, runnable,
   pending_count, closed_in_generation, pinned, fork_of, fork_at, fork_effects, session, user_id,
-  nullif(array_to_string(tags, E'\\x1f'), '')`;
-const LISTED_COUNT = 30;
+  nullif(array_to_string(tags, E'\\x1f'), ''), spend_parts`;
+const LISTED_COUNT = 31;
 
 const columns = `${listedColumns}, result, case when status = 'parked' then state end`;
 
@@ -139,6 +140,7 @@ export const listingOf = (row: Row): WorkflowListing => ({
   pinned: booleanAt(row, 23),
   ...forkIn(row),
   ...namesIn(row),
+  ...spendPartsAt(row, 30),
 });
 
 const forkIn = (row: Row): Pick<WorkflowListing, 'fork'> => {

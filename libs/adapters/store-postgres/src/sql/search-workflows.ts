@@ -19,6 +19,7 @@ import {
 import { int4Array, int8s, storable } from '../binary-array.ts';
 import { nullableText, numberAt, once, type Row, type Statement, textAt } from '../sql-client.ts';
 import { listedColumns } from './read-workflows.ts';
+import { SPEND_COLUMNS, spendAt } from './spend-columns.ts';
 
 /** Longest count of parked workflows. The count is reported repeatedly, so one that takes longer is skipped. */
 const PARKED_COUNT_MAX_MS = 2_000;
@@ -226,7 +227,7 @@ limit $3`,
 export const readSpentHours = (tenant: TenantId | null, sinceMs: number): Statement => ({
   name: tenant === null ? 'read-spent-hours' : 'read-spent-hours-of',
   text: `
-select hour * ${HOUR_MS}::float8, sum(tokens), sum(cost_micros) from spend_hours
+select hour * ${HOUR_MS}::float8, ${SPEND_COLUMNS.map((column) => `sum(${column})`).join(', ')} from spend_hours
 where user_key = '' and hour >= $1::int8 ${tenant === null ? '' : 'and tenant = $2'}
 group by hour order by hour`,
   values: [String(Math.floor(sinceMs / HOUR_MS)), ...(tenant === null ? [] : [tenant])],
@@ -255,6 +256,5 @@ export const queueCountOf = (row: Row): QueueCount => ({
 
 export const spentHourOf = (row: Row): SpentHour => ({
   hourMs: numberAt(row, 0),
-  tokens: numberAt(row, 1),
-  costMicros: numberAt(row, 2),
+  ...spendAt(row, 1),
 });

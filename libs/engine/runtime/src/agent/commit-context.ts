@@ -9,6 +9,7 @@ import {
   FRAGMENT_TYPES,
   InvalidError,
   type Lamport,
+  NO_SPEND,
   type Spend,
   type StreamState,
   type TaskId,
@@ -236,5 +237,5 @@ export const NO_CONTEXT: CommitContext = {
   fragments: [],
   scope: null,
   memories: [],
-  spent: { tokens: 0, costMicros: 0 },
+  spent: NO_SPEND,
 };

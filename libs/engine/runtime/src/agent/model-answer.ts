@@ -1,7 +1,7 @@
 /** Owns the check of a model's answer before it is recorded (it may come from a model, or from a person's decision), and its cost. */
 
 import { toJson } from '@tidemark/codec';
-import { InvalidError, type Json, type Spend } from '@tidemark/core';
+import { InvalidError, type Json, partsOfSpend, type Spend } from '@tidemark/core';
 import type { ModelAnswer } from '../definition/index.ts';
 
 /** Throws `InvalidError` (`answer-invalid`), which names the field. */
@@ -20,14 +20,19 @@ export function parseAnswer(value: unknown): Json {
   for (const field of ['inputTokens', 'outputTokens', 'cachedInputTokens', 'reasoningTokens']) {
     if (!isAmount(counts[field])) refuse(`usage.${field}`, 'a number from 0');
   }
-  if (!isAmount(costMicros)) refuse('costMicros', 'a number from 0');
+  for (const field of ['cacheWriteTokens', 'estimatedTokens']) {
+    if (counts[field] !== undefined && !isAmount(counts[field])) refuse(`usage.${field}`, 'a number from 0');
+  }
+  if (costMicros !== null && !isAmount(costMicros)) refuse('costMicros', 'a number from 0, or null');
   return answer;
 }
 
-export const spentFor = ({ usage, costMicros }: ModelAnswer): Spend => ({
-  tokens: usage.inputTokens + usage.outputTokens,
-  costMicros,
-});
+export function spentFor({ usage, costMicros }: Pick<ModelAnswer, 'usage' | 'costMicros'>): Spend {
+  const tokens = usage.inputTokens + usage.outputTokens;
+  const { estimatedTokens } = usage;
+  const parts = partsOfSpend({ estimatedTokens, unpricedTokens: costMicros === null ? tokens : 0 });
+  return { tokens, costMicros: costMicros ?? 0, ...parts };
+}
 
 const isAmount = (value: Json | undefined): boolean =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0;

@@ -9,7 +9,9 @@ import {
   InvalidError,
   isOpen,
   type Json,
+  mostSpent,
   NO_SPEND,
+  plusSpend,
   type Spend,
   type StreamState,
   type TaskId,
@@ -19,33 +21,30 @@ import type { Clock, ProjectionStore, Spends } from '@tidemark/ports';
 import { type Budget, ContendedError, type ContextDefinition, ParkError } from '../definition/index.ts';
 import { BUDGET_ENTRY } from '../kernel/index.ts';
 
-const plus = (a: Spend, b: Spend | undefined): Spend =>
-  b === undefined ? a : { tokens: a.tokens + b.tokens, costMicros: a.costMicros + b.costMicros };
-
 /** What a task's calls have cost, failed ones included, and what running ones may cost. The reservation of the call `but` is left out. */
 function spendsOfTask(state: StreamState, task: TaskId, but?: EffectKey): Spends {
   let [settled, reserved] = [NO_SPEND, NO_SPEND];
   for (const effect of state.frontier.tasks.get(task)?.effects ?? []) {
-    settled = plus(settled, effect.wasted);
-    if (!isOpen(effect)) settled = plus(settled, effect.spend);
-    else if (effect.key !== but) reserved = plus(reserved, effect.spend);
+    settled = plusSpend(settled, effect.wasted);
+    if (!isOpen(effect)) settled = plusSpend(settled, effect.spend);
+    else if (effect.key !== but) reserved = plusSpend(reserved, effect.spend);
   }
   return { settled, reserved };
 }
 
 function spendsOfWorkflow(state: StreamState, but?: EffectKey): Spends {
   // A budget covers all runs of the workflow.
-  let settled = plus({ tokens: state.tokens, costMicros: state.costMicros }, state.spentBefore);
+  let settled = plusSpend(state, state.spentBefore);
   let reserved = NO_SPEND;
   for (const { id } of state.frontier.tasks) {
     const task = spendsOfTask(state, id, but);
-    settled = plus(settled, task.settled);
-    reserved = plus(reserved, task.reserved);
+    settled = plusSpend(settled, task.settled);
+    reserved = plusSpend(reserved, task.reserved);
   }
   return { settled, reserved };
 }
 
-const sumOf = ({ settled, reserved }: Spends): Spend => plus(settled, reserved);
+const sumOf = ({ settled, reserved }: Spends): Spend => plusSpend(settled, reserved);
 
 /** What a task's calls have cost, and may cost. */
 export const spentByTask = (state: StreamState, task: TaskId): Spend => sumOf(spendsOfTask(state, task));
@@ -79,7 +78,7 @@ const NO_SPENDS: Spends = { settled: NO_SPEND, reserved: NO_SPEND };
 function checkOne(of: string, budget: Budget, { settled, reserved }: Spends, call: Call): void {
   if (call.isUnpriced && budget.costMicros !== undefined) throw unpriced(of, call);
   refuseOver(of, budget, settled, call);
-  const over = isOver(budget, plus(settled, reserved), call.reserved);
+  const over = isOver(budget, plusSpend(settled, reserved), call.reserved);
   if (over !== undefined) {
     const needed = { reserved: call.reserved[over], key: call.key };
     throw new ContendedError(of, { budget: of, unit: over, limits: limitsOf(budget), ...needed });
@@ -207,24 +206,30 @@ export class SharedRoom {
     const spends = (await asked).map((one) => ({ ...one, name: JSON.stringify([tenant, one.of]) }));
     const takenOf = (name: string): Spend => this.#taken.get(name) ?? NO_SPEND;
     const isShort = spends.some(
-      ({ name, budget, spent }) => isOver(budget, plus(sumOf(spent), takenOf(name)), want) !== undefined,
+      ({ name, budget, spent }) => isOver(budget, plusSpend(sumOf(spent), takenOf(name)), want) !== undefined,
     );
     if (isShort) return false;
-    for (const { name } of spends) this.#taken.set(name, plus(takenOf(name), want));
+    for (const { name } of spends) this.#taken.set(name, plusSpend(takenOf(name), want));
     return true;
   }
 }
 
-const minus = (a: Spend, b: Spend): Spend => ({ tokens: a.tokens - b.tokens, costMicros: a.costMicros - b.costMicros });
+const minus = (a: Spend, b: Spend): Spend => ({
+  ...a,
+  tokens: a.tokens - b.tokens,
+  costMicros: a.costMicros - b.costMicros,
+});
 
 const UNITS = ['tokens', 'costMicros'] as const;
 
 /** The units that the budget limits. */
 const limitsOf = (budget: Budget): Json => UNITS.filter((unit) => budget[unit] !== undefined);
 
-/** The unit in which the call would exceed the budget. */
-const isOver = (budget: Budget, spent: Spend, reserved: Spend): 'tokens' | 'costMicros' | undefined =>
-  UNITS.find((unit) => budget[unit] !== undefined && spent[unit] + reserved[unit] > budget[unit]);
+/** The unit in which the call would exceed the budget. What may have been spent is held as if it were. */
+function isOver(budget: Budget, spent: Spend, reserved: Spend): 'tokens' | 'costMicros' | undefined {
+  const most = mostSpent(spent);
+  return UNITS.find((unit) => budget[unit] !== undefined && most[unit] + reserved[unit] > budget[unit]);
+}
 
 const usd = (micros: number): string => `$${(micros / 1_000_000).toFixed(6).replace(/0{1,4}$/, '')}`;
 
@@ -233,13 +238,19 @@ function refuseOver(of: string, budget: Budget, spent: Spend, { key, reserved }:
   if (over === undefined) return;
   const said = (value: number): string => (over === 'tokens' ? `${value} tokens` : usd(value));
   const limit = budget[over]!;
+  const { unknownCalls = 0 } = spent;
+  const unknown = mostSpent(spent)[over] - spent[over];
+  const perhaps =
+    unknown === 0
+      ? ''
+      : `, up to ${said(unknown)} more may have been by calls without an answer (${unknownCalls}: whether they were paid for is unknown)`;
   throw new ParkError(
     BUDGET_EXCEEDED,
-    `The budget of ${of} is ${said(limit)}: ${said(spent[over])} are spent or reserved, and this call needs up to ${said(reserved[over])}. Raise it, and the workflow resumes where it stopped.`,
+    `The budget of ${of} is ${said(limit)}: ${said(spent[over])} are spent or reserved${perhaps}, and this call needs up to ${said(reserved[over])}. Raise it, and the workflow resumes where it stopped.`,
     null,
     {
       ...{ budget: of, unit: over, limits: limitsOf(budget), limit },
-      ...{ spent: spent[over], reserved: reserved[over], key },
+      ...{ spent: spent[over], unknown, reserved: reserved[over], key },
     },
   );
 }

@@ -50,6 +50,9 @@ export const MODEL_OPERATION = 'model';
 /** Code of the error about a prompt that the model has no room for. */
 export const PROMPT_TOO_LONG = 'prompt-too-long';
 
+/** Codes of what a model answered that is no answer. */
+const NO_ANSWER_CODE = /^answer-(?:empty|filtered|inexact)$/;
+
 const NO_CONTEXT: Pick<ContextDefinition, 'bundles' | 'system' | 'firstPhase' | 'budgets' | 'repeatsMax'> = {
   bundles: new Map(),
   system: undefined,
@@ -258,9 +261,11 @@ class ModelCall {
   /** Tokens that the call sends. */
   #estimate(): number {
     const spoken = this.#messages().reduce((sum: number, message) => sum + this.#count(message), 0);
-    const tools = this.#request.tools === undefined ? 0 : this.#count(this.#tools());
+    const { tools, responseSchema } = this.#request;
+    const forms = tools === undefined ? 0 : this.#count(this.#tools());
+    const schema = responseSchema == null ? 0 : this.#count(responseSchema);
     const added = (this.#sent?.added ?? []).reduce((sum, text) => sum + MESSAGE_OVERHEAD_TOKENS + this.#count(text), 0);
-    return (this.#bundle?.bundle.token_estimate ?? 0) + spoken + tools + added;
+    return (this.#bundle?.bundle.token_estimate ?? 0) + spoken + forms + schema + added;
   }
 
   /** A prompt that the model has no room for is refused by us, at no cost. */
@@ -404,11 +409,20 @@ class ModelCall {
       context.heartbeat();
       if (!signal.aborted) stream?.onDelta(delta);
     };
-    const answer = await model.answer(prompt, { key, signal, onDelta }, isStreamed).finally(stream?.end);
+    const promptTokens = this.#estimate();
+    const answer = await model
+      .answer(prompt, { key, signal, onDelta, promptTokens }, isStreamed)
+      .finally(stream?.end)
+      .catch((error: unknown) => {
+        const { code } = (error ?? {}) as { readonly code?: unknown };
+        if (typeof code === 'string' && NO_ANSWER_CODE.test(code))
+          ports.telemetry.count('model_answers_unusable_total', 1, { code });
+        throw error;
+      });
     const { usage } = answer;
     const toolCalls = answer.toolCalls.map((call) => ({ ...call, name: this.#realName(call.name) }));
     const latencyMs = Math.round(ports.clock.monotonicMs() - startedMs);
-    const costMicros = model.costMicros(usage) ?? 0;
+    const costMicros = model.costMicros(usage) ?? null;
     const recorded = { ...answer, toolCalls, costMicros, latencyMs, ...(isStreamed && { isStreamed }) };
     return toJson(recorded, `answer of ${describe(model)}`);
   }

@@ -11,12 +11,14 @@ import {
   type Spend,
   type StreamState,
   type TaskId,
+  unknownSpend,
 } from '@tidemark/core';
 import type { ProjectionStore } from '@tidemark/ports';
 import type { CallStream, Definition } from '../definition/index.ts';
 import { ContendedError, type ModelRequest, NotDoneError, ParkError, type Usage } from '../definition/index.ts';
 import type { WorkflowContext } from '../history/index.ts';
 import type { Ports } from '../kernel/index.ts';
+import { spentFor } from './model-answer.ts';
 import { checkOwnBudgets, checkShared, sharedSpends } from './model-budgets.ts';
 
 /**
@@ -97,13 +99,12 @@ export class ModelReservation {
     checkShared(await sharedSpends(ports, tenant, user), this.#call(key), true);
   }
 
-  /** What a failed call cost: nothing if it certainly was not made, what the provider reported, or everything that was reserved. */
+  /** What a failed call cost: nothing if it certainly was not answered, or what the provider reported; else it is unknown, up to all that was reserved. */
   lost(error: unknown): Spend {
     if (error instanceof NotDoneError) return NO_SPEND;
     const usage = usageIn(error);
-    if (usage === undefined) return this.#reserved;
-    const costMicros = this.#request.model.costMicros(usage) ?? 0;
-    return { tokens: usage.inputTokens + usage.outputTokens, costMicros };
+    if (usage === undefined) return unknownSpend(this.#reserved);
+    return spentFor({ usage, costMicros: this.#request.model.costMicros(usage) ?? null });
   }
 
   #call(key: EffectKey) {

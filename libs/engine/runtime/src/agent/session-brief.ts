@@ -14,7 +14,9 @@ import {
   type Json,
   type RecallArm,
   recallArmOf,
+  type SpendJson,
   type StreamState,
+  spendJson,
   streamFromJson,
   type TaskState,
   type TenantId,
@@ -65,7 +67,7 @@ export interface QuestionBrief {
   readonly resolutions: readonly string[];
 }
 
-export interface WorkflowBrief {
+export interface WorkflowBrief extends SpendJson {
   readonly workflow: string;
   readonly definition: string;
   readonly definition_version: number;
@@ -75,8 +77,6 @@ export interface WorkflowBrief {
   readonly checkpoint_id: string | null;
   readonly opened_at: string;
   readonly updated_at: string;
-  readonly tokens: number;
-  readonly cost_micros: number;
   /** The worker that leases it; null: none. */
   readonly holder: string | null;
   /** Whether what memory recalls is in its bundles (control: nothing, for comparison); null: sessions are not compared. */
@@ -204,8 +204,7 @@ const factsOf = (state: StreamState, row: WorkflowSummary) => ({
   checkpoint_id: state.head.checkpoint,
   opened_at: isoTime(state.openedAtMs),
   updated_at: isoTime(state.updatedAtMs),
-  tokens: state.tokens,
-  cost_micros: state.costMicros,
+  ...spendJson(state),
   holder: row.holder,
   recall: recallArmOf(state.tags) ?? null,
   last_action: state.lastAction,

@@ -10,7 +10,10 @@ import {
   type Delta,
   type Fork,
   type Json,
+  NO_SPEND,
+  plusSpend,
   type Sequence,
+  type Spend,
   type StreamStatus,
   type WorkflowId,
 } from '@tidemark/core';
@@ -18,10 +21,8 @@ import type { CheckpointRow, ProjectionStore, WorkflowSummary } from '@tidemark/
 import { OUTPUTS_PAGE_COUNT, originOf } from '../history/index.ts';
 import { historyForgotten, isForgotten, workflowUnknown } from '../kernel/index.ts';
 
-export interface Totals {
+export interface Totals extends Spend {
   readonly checkpointCount: number;
-  readonly tokens: number;
-  readonly costMicros: number;
 }
 
 export interface ComparedWorkflow {
@@ -94,14 +95,14 @@ const sameJson = (a: Json | undefined, b: Json | undefined): boolean =>
   a === undefined || b === undefined ? a === b : canonicalJson(a) === canonicalJson(b);
 
 async function compared(reads: Reads, { row, origin }: Found): Promise<ComparedWorkflow> {
-  const { workflow, definition, version, fork, status, reason, result, sequence, tokens, costMicros } = row;
+  const { workflow, definition, version, fork, status, reason, result, sequence } = row;
   if (result !== null) keepJson(result);
   const rows = (await foldFor(() => reads.effects(workflow))).filter(({ kind }) => kind !== 'pure');
   const replayedCount = rows.filter(({ request }) => request !== null && isReplayed(request)).length;
   return {
     ...{ workflow, definition, version, fork, status, reason },
     output: status !== 'completed' || result === null ? undefined : decodePayload('WorkflowCompleted', result).output,
-    own: { checkpointCount: sequence, tokens, costMicros },
+    own: { checkpointCount: sequence, ...plusSpend(row, undefined) },
     shared: await sharedTotals(reads, origin),
     effects: { calledCount: fork?.effects === 'replay' ? 0 : rows.length - replayedCount, replayedCount },
     tookMs: row.updatedAtMs - row.openedAtMs,
@@ -111,15 +112,14 @@ async function compared(reads: Reads, { row, origin }: Found): Promise<ComparedW
 const isReplayed = (request: string): boolean => decodePayload('EffectIntended', request).replays !== undefined;
 
 async function sharedTotals(reads: Reads, origin: ForkOrigin | undefined): Promise<Totals> {
-  const totals = { checkpointCount: 0, tokens: 0, costMicros: 0 };
+  let [checkpointCount, spent] = [0, NO_SPEND];
   for (const { workflow, upTo } of origin?.shares ?? []) {
-    for await (const { tokens, costMicros } of rowsOf(reads, workflow, 1, upTo)) {
-      totals.checkpointCount++;
-      totals.tokens += tokens;
-      totals.costMicros += costMicros;
+    for await (const row of rowsOf(reads, workflow, 1, upTo)) {
+      checkpointCount++;
+      spent = plusSpend(spent, row);
     }
   }
-  return totals;
+  return { checkpointCount, ...spent };
 }
 
 async function* rowsOf(reads: Reads, workflow: WorkflowId, first: number, last: number): AsyncGenerator<CheckpointRow> {

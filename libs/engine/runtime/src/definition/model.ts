@@ -7,7 +7,7 @@ import type { BundleMessage, EffectKey, Json, PromptForm, Tokenizer } from '@tid
 import type { RetryPolicy } from '../kernel/index.ts';
 import type { CallLimit } from './call-limits.ts';
 
-/** Tokens of one call, as the provider counts them; 0 where it reports none. */
+/** Tokens of one call, as the provider counts them; what it doesn't report is counted by the model's tokenizer. */
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -17,6 +17,8 @@ export interface Usage {
   readonly reasoningTokens: number;
   /** Input tokens that the provider wrote into its prompt cache, where it bills them apart. */
   readonly cacheWriteTokens?: number | undefined;
+  /** Of input and output tokens, those that the provider didn't report. Absent: it reported all. */
+  readonly estimatedTokens?: number | undefined;
 }
 
 export interface ModelToolCall {
@@ -33,7 +35,8 @@ export interface ModelAnswer {
   /** `stop`, `length`, `tool-calls`, `content-filter`, `error` or `other`. */
   readonly finishReason: string;
   readonly usage: Usage;
-  readonly costMicros: number;
+  /** Null: the model has no price. */
+  readonly costMicros: number | null;
   /** From the call to the whole answer, in milliseconds, by the caller's monotonic clock. */
   readonly latencyMs: number;
   /** What else the provider's answer has (reasoning, sources, its own ids), in the provider's form, for the next request to it. */
@@ -70,6 +73,8 @@ export interface ModelContext {
   readonly signal: AbortSignal;
   /** Sends each piece of the answer to those who watch. Pieces are kept for minutes: the whole answer is recorded. */
   readonly onDelta: (delta: ModelDelta) => void;
+  /** Tokens of the prompt, as they were counted for the reservation: what the provider doesn't report is estimated so. */
+  readonly promptTokens: number;
 }
 
 export type ModelDelta =
@@ -82,10 +87,10 @@ export interface Model {
   readonly provider: string;
   readonly modelId: string;
   readonly tokenizer: Tokenizer;
+  /** The most tokens of prompt and answer together, as the provider publishes it; absent where it doesn't. */
+  readonly contextTokens?: number | undefined;
   /** Tokens reserved for an answer when the call sets no limit. */
   readonly maxOutputTokens: number;
-  /** Most tokens of a prompt and its answer together; absent: not known. */
-  readonly contextTokens?: number | undefined;
   /** The form in which it takes messages; absent: that of most models. */
   readonly promptForm?: PromptForm | undefined;
   readonly timeoutMs: number;

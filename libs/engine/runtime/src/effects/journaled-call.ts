@@ -207,7 +207,12 @@ export class JournaledCall implements AskedCall, UseInTurn {
         const mayCall = await this.#intend(prepared);
         // This check is the last step before the call.
         if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;
-        if (mayCall) continue;
+        if (mayCall) {
+          // What follows would take a model call that was intended and never made for one that may have been paid for.
+          if (this.effect.lostOf !== undefined)
+            await this.#recordNotDone(new NotDoneError('It came too late to be made.'));
+          continue;
+        }
         // Of what was intended and given up it is recorded that it was not done.
         void turn.end({ kind: 'unmade' });
         turn = undefined;

@@ -12,11 +12,13 @@ import {
   isOpen,
   isReplay,
   NO_SPEND,
+  plusSpend,
   type Sequence,
   type Sha256,
   type Spend,
   type StreamState,
   type TaskId,
+  unknownSpend,
   type WorkflowId,
 } from '@tidemark/core';
 import type {
@@ -134,11 +136,12 @@ export class ContextRows {
     this.#putSpend(stream, effect, atMs, isOpen(effect) ? effect.spend : NO_SPEND, !isOpen(effect));
   }
 
-  /** No call is running any more, so reserved amounts are free again. */
+  /** No call is running any more: nobody will learn what those under way have cost. */
   #release(stream: StreamState, atMs: number): void {
     for (const { effects } of stream.frontier.tasks) {
       for (const effect of effects) {
-        if (effect.spend !== undefined && isOpen(effect)) this.#putSpend(stream, effect, atMs, NO_SPEND, true);
+        if (effect.spend !== undefined && isOpen(effect))
+          this.#putSpend(stream, effect, atMs, unknownSpend(effect.spend), true);
       }
     }
   }
@@ -153,8 +156,7 @@ export class ContextRows {
     const reservedMs = this.#spends.get(rowKey)?.atMs ?? atMs;
     this.#spends.set(rowKey, {
       ...{ workflow, key, tenant, user, atMs: reservedMs, isSettled },
-      tokens: own.tokens + wasted.tokens,
-      costMicros: own.costMicros + wasted.costMicros,
+      ...plusSpend(own, wasted),
     });
   }
 

@@ -13,7 +13,9 @@ import {
   InvalidError,
   isOpen,
   type Json,
+  plusSpend,
   type Sequence,
+  type Spend,
   type StreamState,
   type TaskState,
 } from '@tidemark/core';
@@ -104,8 +106,7 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
       inputDigest: digestOf(digest, given.input),
       tasks: withChildren(declared.tasks, of.workflow, sequence),
       belief: belief.kind,
-      tokens: countOf(result.tokens, 'tokens', step) + spent.tokens,
-      costMicros: countOf(result.costMicros, 'costMicros', step) + spent.costMicros,
+      ...plusSpend(ownSpend(result, step), spent),
       lastAction: result.lastAction ?? step.name,
       supersedes: supersededBy(result, step, sequence),
       ...(given.startedAtMs !== undefined && { startedAtMs: given.startedAtMs }),
@@ -123,6 +124,12 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
   };
   return [committed, completed];
 }
+
+/** What the step itself reports. */
+const ownSpend = ({ tokens, costMicros }: StepResult, step: StepDefinition): Spend => ({
+  tokens: countOf(tokens, 'tokens', step),
+  costMicros: countOf(costMicros, 'costMicros', step),
+});
 
 /** The tasks that the end of the workflow leaves undone. A shadow's own are no work. */
 const droppedBy = ({ state, task }: CommitInput): readonly TaskState[] =>

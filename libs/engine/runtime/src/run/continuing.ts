@@ -10,6 +10,7 @@ import {
   continuationId,
   InvalidError,
   type Json,
+  NO_SPEND,
   type Spend,
   type StreamState,
   spentBy,
@@ -100,7 +101,7 @@ function carriedState({ workflow, signals, inbox, paused, continued, raised }: S
   const taken = inbox.filter((id) => id.startsWith('signal:'));
   return {
     workflow,
-    spent: continued?.spent ?? { tokens: 0, costMicros: 0 },
+    spent: continued?.spent ?? NO_SPEND,
     ...(signals.length > 0 && { signals }),
     ...(taken.length > 0 && { taken }),
     ...(paused !== undefined && { paused: { by: paused.by, atMs: paused.atMs } }),

@@ -27,8 +27,10 @@ export const NO_OUTPUT_TEXT = '(no output)';
 const PORTABLE_NAME = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 const PORTABLE_ID = /^[A-Za-z0-9_-]+$/;
 const PORTABLE_MAX_CHARS = 64;
+/** Longest id that OpenAI's chat completions take. */
+const ID_MAX_CHARS = 40;
 /** Characters of such an id that leave room for a number. */
-const NUMBERED_ID_MAX_CHARS = 56;
+const NUMBERED_ID_MAX_CHARS = 32;
 const MISTRAL_ID = /^[A-Za-z0-9]{9}$/;
 const MISTRAL_ID_CHARS = 9;
 
@@ -239,7 +241,7 @@ class PromptWriter {
   }
 
   #idFor(id: string): string {
-    const isFit = this.#isMistral ? MISTRAL_ID.test(id) : PORTABLE_ID.test(id) && id.length <= PORTABLE_MAX_CHARS;
+    const isFit = this.#isMistral ? MISTRAL_ID.test(id) : PORTABLE_ID.test(id) && id.length <= ID_MAX_CHARS;
     let sent = id;
     for (let taken = !isFit || this.#ids.has(sent); taken; taken = this.#ids.has(sent)) {
       const number = (this.#numbers.get(id) ?? 0) + 1;

@@ -8,6 +8,7 @@
 
 import type { Controls, EffectKind, EventType, Resolution } from '../event.ts';
 import type { EffectKey } from '../ids.ts';
+import { NO_SPEND, plusSpend, type Spend } from '../spend.ts';
 import { type Description, describeEvent, ENDINGS, type Moment } from './description.ts';
 
 export {
@@ -49,11 +50,9 @@ type Resolved = Controls['EffectResolved'];
 
 export interface CheckpointEntry
   extends Common,
-    Pick<
-      Committed,
-      'sequence' | 'checkpoint' | 'step' | 'task' | 'startedAtMs' | 'tokens' | 'costMicros' | 'lastAction'
-    > {
+    Pick<Committed, 'sequence' | 'checkpoint' | 'step' | 'task' | 'startedAtMs' | 'lastAction'> {
   readonly kind: 'checkpoint';
+  readonly spent: Spend;
   /** Since the checkpoint before it, or the opening; undefined where that was not seen. */
   readonly sinceMs: number | undefined;
 }
@@ -69,8 +68,7 @@ export interface EffectEntry extends Common, Pick<Intended, 'key' | 'operation' 
   token: string | undefined;
   /** Number of holders that called it, this one included. */
   readonly attempt: number;
-  tokens: number;
-  costMicros: number;
+  spent: Spend;
 }
 
 export interface NoteEntry extends Common {
@@ -267,7 +265,7 @@ export class Timeline {
     const isModel = operation === MODEL_OPERATION || 'model' in event.control;
     const entry: EffectEntry = {
       ...{ kind: 'effect', ...this.#common(event, atMs), key, operation, effectKind: kind, task, isModel },
-      ...{ status: 'running', endedAtMs: undefined, token: undefined, attempt, tokens: 0, costMicros: 0 },
+      ...{ status: 'running', endedAtMs: undefined, token: undefined, attempt, spent: NO_SPEND },
     };
     this.#effects.set(key, entry);
     return entry;
@@ -278,8 +276,7 @@ export class Timeline {
     const known = this.#effects.get(key);
     // An effect without intention is a closure, which records when it began.
     const entry = known ?? this.#effect(event, Math.min(startedAtMs, atMs), 1);
-    entry.tokens = spent?.tokens ?? 0;
-    entry.costMicros = spent?.costMicros ?? 0;
+    entry.spent = spent ?? NO_SPEND;
     this.#settle(entry, outcome, atMs);
     return known === undefined ? [entry] : [];
   }
@@ -295,13 +292,13 @@ export class Timeline {
   }
 
   #committed(event: Known<'CheckpointCommitted'>, atMs: number): CheckpointEntry {
-    const { sequence, checkpoint, step, task, startedAtMs, tokens, costMicros, lastAction } = event.control;
+    const { sequence, checkpoint, step, task, startedAtMs, lastAction } = event.control;
     const sinceMs = this.#steppedAtMs === undefined ? undefined : Math.max(0, atMs - this.#steppedAtMs);
     this.#steppedAtMs = atMs;
     this.checkpointCount++;
     return {
       ...{ kind: 'checkpoint', ...this.#common(event, atMs), sequence, checkpoint, step, task },
-      ...{ startedAtMs, sinceMs, tokens, costMicros, lastAction },
+      ...{ startedAtMs, sinceMs, spent: plusSpend(event.control, undefined), lastAction },
     };
   }
 }

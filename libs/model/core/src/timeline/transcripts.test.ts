@@ -27,8 +27,8 @@ function lineOf(timeline: Timeline, entry: Entry): string {
     return `  > ${isModel ? 'model call' : 'effect'} ${key} ${status}, attempt ${attempt}${worker(timeline, entry)}`;
   }
   if (entry.kind === 'checkpoint') {
-    const { sequence, step, task, sinceMs, tokens, costMicros, lastAction } = entry;
-    const spent = `${tokens} tokens, ${costMicros} micros`;
+    const { sequence, step, task, sinceMs, spent: cost, lastAction } = entry;
+    const spent = `${cost.tokens} tokens, ${cost.costMicros} micros`;
     return `  > #${sequence} ${step} (task ${task}) after ${sinceMs} ms, ${spent}: ${lastAction}${worker(timeline, entry)}`;
   }
   const { title, detail, about, words, tone, kind, facts } = entry.description;

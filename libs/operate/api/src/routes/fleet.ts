@@ -12,6 +12,7 @@ import {
   digestSchema,
   limitSchema,
   nextCursorSchema,
+  spendShape,
   timeSchema,
   workflowParams,
 } from '../schemas/common.ts';
@@ -58,7 +59,7 @@ export const getFleet = route({
           .object({ last_minute: z.number().nullable(), last_five_minutes: z.number().nullable() })
           .nullable()
           .meta({ description: 'Null where the caller sees one tenant.' }),
-        spent: z.array(z.object({ hour: timeSchema, tokens: z.number(), cost_micros: z.number() })).meta({
+        spent: z.array(z.object({ hour: timeSchema, ...spendShape })).meta({
           description: 'By model calls, hour by hour, of the last day.',
         }),
       })

@@ -1,18 +1,14 @@
 /** Owns the routes about budgets: what may be spent, what was spent, and raising the limit. */
 
-import { DEFAULT_TENANT, streamFromJson, type TenantId } from '@tidemark/core';
+import { DEFAULT_TENANT, NO_SPEND, spendJson, streamFromJson, type TenantId } from '@tidemark/core';
 import { sharedSpends, spentByWorkflow } from '@tidemark/runtime';
 import { z } from 'zod';
 import { tenantFor, tenantToChange, unknownWorkflow } from '../backend.ts';
 import { ok, route } from '../route.ts';
-import { byWhy, nameSchema, tenantSchema, workflowParams } from '../schemas/common.ts';
+import { byWhy, nameSchema, spendShape, tenantSchema, workflowParams } from '../schemas/common.ts';
 
 const amount = z.int().min(0);
-const spendSchema = z.object({ tokens: z.number(), cost_micros: z.number() }).meta({ id: 'Spend' });
-const spendJson = ({ tokens, costMicros }: { readonly tokens: number; readonly costMicros: number }) => ({
-  tokens,
-  cost_micros: costMicros,
-});
+const spendSchema = z.object(spendShape).meta({ id: 'Spend' });
 
 export const getWorkflowSpend = route({
   method: 'GET',
@@ -27,7 +23,7 @@ export const getWorkflowSpend = route({
       tenant: z.string(),
       user: z.string().nullable(),
       spent: spendSchema.meta({ description: 'Spent and reserved.' }),
-      raised: spendSchema,
+      raised: z.object({ tokens: z.number(), cost_micros: z.number() }),
     }),
   },
   async handle({ params, principal, backend }) {
@@ -35,8 +31,9 @@ export const getWorkflowSpend = route({
     const [snapshot] = await backend.ports.store.loadStreams([workflow], { payloads: false });
     if (snapshot === undefined) throw unknownWorkflow(workflow);
     const state = streamFromJson(snapshot.state, snapshot.tasks);
-    const { tenant, user = null, raised = { tokens: 0, costMicros: 0 } } = state;
-    return ok({ workflow, tenant, user, spent: spendJson(spentByWorkflow(state)), raised: spendJson(raised) });
+    const { tenant, user = null, raised = NO_SPEND } = state;
+    const added = { tokens: raised.tokens, cost_micros: raised.costMicros };
+    return ok({ workflow, tenant, user, spent: spendJson(spentByWorkflow(state)), raised: added });
   },
 });
 
@@ -71,7 +68,8 @@ export const listBudgets = route({
   method: 'GET',
   path: '/v1/budgets',
   summary: 'Budgets of a tenant and of one of its users, with what was spent of them',
-  description: 'Those that are set. `reserved` is what calls under way may cost at most.',
+  description:
+    'Those that are set. `reserved` is what calls under way may cost at most; what is `unknown` is held as well.',
   right: 'read',
   problems: ['tenant-unknown'],
   query: whose,

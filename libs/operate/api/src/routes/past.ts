@@ -24,6 +24,7 @@ import {
   limitSchema,
   nextCursorSchema,
   sequenceSchema,
+  spendShape,
   timeSchema,
   workflowIdSchema,
   workflowParams,
@@ -81,8 +82,7 @@ export const getWorkflowAt = route({
         newest_sequence_number: z.int(),
         at: timeSchema,
         opened_at: timeSchema,
-        tokens: z.number(),
-        cost_micros: z.number(),
+        ...spendShape,
         last_action: words(),
         input: content(jsonSchema),
         belief: content(jsonSchema),
@@ -204,7 +204,7 @@ export const listCallPlaces = route({
   },
 });
 
-const totalsSchema = z.object({ checkpoints: z.int(), tokens: z.number(), cost_micros: z.number() });
+const totalsSchema = z.object({ checkpoints: z.int(), ...spendShape });
 const comparedSchema = totalsSchema
   .extend({
     workflow: z.string(),

@@ -93,3 +93,18 @@ export const byWhy = {
 } as const;
 
 export const askSchema = z.strictObject({ ...byWhy }).meta({ id: 'Ask' });
+
+/** Tokens and money, as `spendJson` writes them. */
+export const spendShape = {
+  tokens: z.number(),
+  cost_micros: z
+    .number()
+    .nullable()
+    .meta({ description: 'Millionths of a US dollar; null: nothing of it has a price.' }),
+  estimated_tokens: z.number().optional().meta({ description: 'Of the tokens, those that no provider reported.' }),
+  unpriced_tokens: z.number().optional().meta({ description: 'Of the tokens, those of models without a price.' }),
+  unknown: z
+    .object({ calls: z.number(), tokens: z.number(), cost_micros: z.number() })
+    .optional()
+    .meta({ description: 'Besides: calls without an answer, and the most that they may have cost. Budgets hold it.' }),
+} as const;

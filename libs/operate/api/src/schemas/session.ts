@@ -3,7 +3,7 @@
 import { sessionSummarySchema } from '@tidemark/memory';
 import { z } from 'zod';
 import { content } from '../redaction.ts';
-import { jsonSchema, timeSchema } from './common.ts';
+import { jsonSchema, spendShape, timeSchema } from './common.ts';
 import { waitSchema } from './workflow.ts';
 
 const texts = z.array(z.string()).readonly();
@@ -46,8 +46,7 @@ const workflowSchema = z
     checkpoint_id: z.string().nullable(),
     opened_at: timeSchema,
     updated_at: timeSchema,
-    tokens: z.number(),
-    cost_micros: z.number(),
+    ...spendShape,
     holder: z.string().nullable().meta({ description: 'The worker that holds it; null: none.' }),
     recall: z.enum(['injected', 'control']).nullable().meta({
       description:

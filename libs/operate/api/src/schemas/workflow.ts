@@ -3,7 +3,7 @@
 import { WAIT_KINDS } from '@tidemark/core/timeline';
 import { z } from 'zod';
 import { content, token, words } from '../redaction.ts';
-import { digestSchema, jsonSchema, timeSchema } from './common.ts';
+import { digestSchema, jsonSchema, spendShape, timeSchema } from './common.ts';
 
 export const STATUSES = ['open', 'parked', 'compensating', 'completed', 'failed', 'compensated'] as const;
 export const statusSchema = z.enum(STATUSES);
@@ -61,8 +61,7 @@ export const workflowSchema = z
     position: z.int().meta({ description: 'Of its newest accepted event.' }),
     checkpoint_id: z.string().nullable(),
     pending_task_count: z.int(),
-    tokens: z.number(),
-    cost_micros: z.number().meta({ description: 'Millionths of a US dollar.' }),
+    ...spendShape,
     last_action: words(),
     opened_at: timeSchema,
     updated_at: timeSchema,
@@ -231,8 +230,7 @@ export const checkpointSchema = z
     memory_scope_snapshot: memoryScopesSchema,
     log: content(z.array(z.object({ at: timeSchema, action: z.string(), detail: jsonSchema.optional() })).readonly()),
     last_action: words(),
-    tokens: z.number(),
-    cost_micros: z.number(),
+    ...spendShape,
     epoch: z.int(),
     holder: z.string(),
     lamport: z.int(),

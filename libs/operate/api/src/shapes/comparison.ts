@@ -1,5 +1,6 @@
 /** Owns how every entry point shows the comparison of two workflows. Pure. */
 
+import { plusSpend, spendJson } from '@tidemark/core';
 import type { ComparedPoint, ComparedWorkflow, Comparison, Totals } from '@tidemark/runtime';
 import { forkJson } from './workflow.ts';
 
@@ -28,17 +29,15 @@ const comparedJson = (one: ComparedWorkflow) => ({
   took_ms: one.tookMs,
 });
 
-const totalsJson = ({ checkpointCount, tokens, costMicros }: Totals) => ({
+const totalsJson = ({ checkpointCount, ...spent }: Totals) => ({
   checkpoints: checkpointCount,
-  tokens,
-  cost_micros: costMicros,
+  ...spendJson(spent),
 });
 
 /** Shared history and its own together. */
 export const totalsOf = ({ own, shared }: ComparedWorkflow): Totals => ({
   checkpointCount: own.checkpointCount + shared.checkpointCount,
-  tokens: own.tokens + shared.tokens,
-  costMicros: own.costMicros + shared.costMicros,
+  ...plusSpend(own, shared),
 });
 
 const pointJson = (point: ComparedPoint | null) =>

@@ -1,6 +1,6 @@
 /** Owns how every entry point shows all workflows together: counts, lag, workers, paused queues. The caller caches costly parts. */
 
-import { isoTime, type TenantId } from '@tidemark/core';
+import { isoTime, spendJson, type TenantId } from '@tidemark/core';
 import type { LeaseRow } from '@tidemark/ports';
 import type { Client, Ports } from '@tidemark/runtime';
 
@@ -50,9 +50,7 @@ export async function fleetJson({ ports, client }: FleetSource, names: readonly 
     held_queues: held.map(({ definition, tenant: of, sinceMs }) => ({
       ...{ queue: definition, tenant: of, since: isoTime(sinceMs) },
     })),
-    spent: spentHours.map(({ hourMs, tokens, costMicros }) => ({
-      ...{ hour: isoTime(hourMs), tokens, cost_micros: costMicros },
-    })),
+    spent: spentHours.map((hour) => ({ hour: isoTime(hour.hourMs), ...spendJson(hour) })),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Owns how every entry point shows a workflow right after one of its checkpoints. Reads its history. */
 
 import { maskSecrets, maskSecretsIn } from '@tidemark/codec';
-import { isoTime, type Sequence } from '@tidemark/core';
+import { isoTime, type Sequence, spendJson } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { readsOf, workflowAt } from '@tidemark/runtime';
 import type { Backend } from '../backend.ts';
@@ -25,8 +25,7 @@ export async function pastJson(backend: Backend, row: WorkflowSummary, sequence:
     newest_sequence_number: newest,
     at: isoTime(checkpoint.atMs),
     opened_at: isoTime(state.openedAtMs),
-    tokens: state.tokens,
-    cost_micros: state.costMicros,
+    ...spendJson(state),
     last_action: state.lastAction,
     input: maskSecrets(content.input),
     belief: maskSecrets(content.belief),

@@ -1,6 +1,6 @@
 /** Owns how every entry point shows one workflow: its state, and names and units of the JSON. Pure. */
 
-import { type Fork, isoTime, type StreamStatus } from '@tidemark/core';
+import { type Fork, isoTime, type StreamStatus, spendJson } from '@tidemark/core';
 import type { WorkflowListing } from '@tidemark/ports';
 import { continuedAs, continuesFrom } from '@tidemark/runtime';
 
@@ -47,8 +47,7 @@ export const workflowJson = (row: WorkflowListing, idle: boolean) => ({
   position: row.position,
   checkpoint_id: row.checkpoint,
   pending_task_count: row.pendingCount,
-  tokens: row.tokens,
-  cost_micros: row.costMicros,
+  ...spendJson(row),
   last_action: row.lastAction,
   opened_at: isoTime(row.openedAtMs),
   updated_at: isoTime(row.updatedAtMs),

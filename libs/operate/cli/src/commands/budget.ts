@@ -7,7 +7,7 @@ import { wholeNumber } from '../arguments.ts';
 import { continuesWith } from '../place/next-holder.ts';
 import { group, type ProgramKit } from '../program/program-kit.ts';
 import { ofOwner, why } from '../program/shared-options.ts';
-import { cost, counted } from '../text/units.ts';
+import { cost, costWords, counted, tokenCell, tokenWords, unknownWords } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
 type Shared = Answer<'GET /v1/budgets'>['budgets'][number];
@@ -78,10 +78,11 @@ export function addBudget(kit: ProgramKit): void {
 
 function sharedLine({ of, tokens, cost_micros: micros, spent, period }: Shared): string {
   const parts = [
-    ...(tokens === null ? [] : [`${spent.tokens.toLocaleString('en-US')} of ${counted(tokens, 'token')}`]),
-    ...(micros === null ? [] : [`${cost(spent.cost_micros)} of ${cost(micros)}`]),
+    ...(tokens === null ? [] : [`${tokenCell(spent) || '0'} of ${counted(tokens, 'token')}`]),
+    ...(micros === null ? [] : [`${costWords(spent)} of ${cost(micros)}`]),
   ];
-  return `${printable(of)}: ${parts.join(', ')} spent ${PERIOD_WORDS[period as Period]}.`;
+  const besides = unknownWords(spent).map((words) => `; ${words}`);
+  return `${printable(of)}: ${parts.join(', ')} spent ${PERIOD_WORDS[period as Period]}${besides.join('')}.`;
 }
 
 const PERIOD_WORDS = {
@@ -95,7 +96,8 @@ type Period = keyof typeof PERIOD_WORDS;
 function ownLine({ workflow, spent, raised }: Own): string {
   const more = amounts(raised.tokens, raised.cost_micros);
   const then = more.length === 0 ? '' : `; its budgets were raised by ${more.join(' and ')}`;
-  return `${printable(workflow)}: ${counted(spent.tokens, 'token')}, ${cost(spent.cost_micros)} spent or reserved${then}.`;
+  const besides = unknownWords(spent).map((words) => `; ${words}`);
+  return `${printable(workflow)}: ${tokenWords(spent)}, ${costWords(spent)} spent or reserved${besides.join('')}${then}.`;
 }
 
 const amounts = (tokens: number, micros: number): readonly string[] => [

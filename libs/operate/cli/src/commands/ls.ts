@@ -10,7 +10,7 @@ import type { RunningOptions } from '../program/running-options.ts';
 import type { Session } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
 import { type Columns, tableOf } from '../text/table.ts';
-import { ago, cost, count, counted } from '../text/units.ts';
+import { ago, costCell, count, counted, tokenCell } from '../text/units.ts';
 import { ACTIVITY_COLOURS, lastWords } from '../views/activity.ts';
 
 type Workflow = Answer<'GET /v1/workflows'>['workflows'][number];
@@ -64,11 +64,11 @@ function workflowTable(rows: readonly Workflow[], { paint, width }: Terminal, no
     ['PENDING', (row) => count(row.pending_task_count), 'right'],
     ...optional(
       rows.some(({ tokens }) => tokens > 0),
-      ...(['TOKENS', ({ tokens }: Workflow) => (tokens === 0 ? '' : count(tokens)), 'right'] as const),
+      ...(['TOKENS', tokenCell, 'right'] as const),
     ),
     ...optional(
-      rows.some((row) => row.cost_micros > 0),
-      ...(['COST', (row: Workflow) => (row.cost_micros === 0 ? '' : cost(row.cost_micros)), 'right'] as const),
+      rows.some((row) => costCell(row) !== ''),
+      ...(['COST', costCell, 'right'] as const),
     ),
     ['CHANGED', (row) => ago(Date.parse(row.updated_at), nowMs)],
     ['LAST ACTION', lastWords, 11],

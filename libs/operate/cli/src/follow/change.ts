@@ -1,9 +1,9 @@
 /** Owns what is reported of a workflow as it happens: for people a sentence, and for programs an object, as its accepted events tell. Pure. */
 
 import type { Event, Workflow } from '@tidemark/client';
-import type { Json } from '@tidemark/core';
+import { type Json, spendJson } from '@tidemark/core';
 import { type CheckpointEntry, type Description, ENDINGS, type Entry } from '@tidemark/core/timeline';
-import { cost, counted, duration } from '../text/units.ts';
+import { duration, spentWords } from '../text/units.ts';
 import { countWords, endedWords, type UndoCounts } from '../views/undo.ts';
 
 /** The workflow of a change. */
@@ -45,16 +45,13 @@ export function changeOf(row: Of & Pick<Workflow, 'opened_at'>, { at }: Event, e
 }
 
 function checkpointOf(entry: CheckpointEntry): Pick<Change, 'facts' | 'description'> {
-  const { sequence, checkpoint, task, step, lastAction, tokens, costMicros, sinceMs } = entry;
-  const figures = [
-    ...(sinceMs === undefined ? [] : [duration(sinceMs)]),
-    ...(tokens === 0 ? [] : [counted(tokens, 'token')]),
-    ...(costMicros === 0 ? [] : [cost(costMicros)]),
-  ];
+  const { sequence, checkpoint, task, step, lastAction, spent, sinceMs } = entry;
+  const figures = [...(sinceMs === undefined ? [] : [duration(sinceMs)]), ...spentWords(spendJson(spent))];
   return {
     facts: {
       ...{ sequence_number: sequence, checkpoint_id: checkpoint, task, step, last_action: lastAction },
-      ...{ tokens, cost_micros: costMicros, took_ms: sinceMs ?? null },
+      ...(spendJson(spent) as unknown as Change['facts']),
+      took_ms: sinceMs ?? null,
     },
     // The action is the step's name where the step gave none.
     description: {

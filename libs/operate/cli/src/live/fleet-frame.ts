@@ -1,8 +1,9 @@
 /** Owns how the fleet looks on a terminal: what is live, waits, is stuck or recovers, the workers, speed and cost. Pure. */
 
 import type { Answer, Client } from '@tidemark/client';
+import { sumOfSpent } from '@tidemark/core';
 import type { Painter } from '../terminal.ts';
-import { cost, count, counted } from '../text/units.ts';
+import { costWords, count, counted, tokenWords, unknownWords } from '../text/units.ts';
 import { cut, printable } from '../text/width.ts';
 
 export interface FleetNumbers {
@@ -65,8 +66,7 @@ export function fleetLines(style: FleetView, how: FrameOptions): readonly string
   const { workflows, spent, lag, rows_ready: isReady, events_per_second: speeds } = style.fleet;
   const { live, ready, running, waiting, stuck, recovering } = numbersOf(style);
   const ended = workflows.filter(({ status }) => ['completed', 'failed', 'compensated'].includes(status));
-  const tokens = spent.reduce((sum, hour) => sum + hour.tokens, 0);
-  const micros = spent.reduce((sum, hour) => sum + hour.cost_micros, 0);
+  const day = sumOfSpent(spent);
   const red = (value: number, text: string): string => (value > 0 ? paint('red', text) : text);
   const parts = [
     paint('bold', `${count(live)} live`),
@@ -83,7 +83,11 @@ export function fleetLines(style: FleetView, how: FrameOptions): readonly string
     ...wrapped(parts, width),
     cut(`${ended.map(({ status, count: of }) => `${count(of)} ${status}`).join(', ') || 'nothing has ended'}`, width),
     cut(
-      `${isReady ? behind : 'rows are being rebuilt'}${speed}; ${cost(micros)}, ${counted(tokens, 'token')} in 24 h`,
+      `${isReady ? behind : 'rows are being rebuilt'}${speed}; ${costWords(day)}, ${tokenWords(day)} in 24 h${unknownWords(
+        day,
+      )
+        .map((words) => `, ${words}`)
+        .join('')}`,
       width,
     ),
     '',

@@ -1,4 +1,5 @@
 /** Owns how quantities read: durations, times, sizes, counts, costs. Pure; the zone is the reader's own. */
+import type { SpendJson } from '@tidemark/core';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -98,3 +99,38 @@ export function cost(micros: number): string {
   if (dollars !== 0 && dollars < 0.0001) return '<$0.0001';
   return `$${dollars.toFixed(dollars !== 0 && dollars < 1 ? 4 : 2)}`;
 }
+
+/** `1,234 tokens (all estimated)`. */
+export function tokenWords({ tokens, estimated_tokens: estimated = 0 }: SpendJson): string {
+  const which = estimated >= tokens ? 'all' : count(estimated);
+  return `${counted(tokens, 'token')}${estimated === 0 ? '' : ` (${which} estimated)`}`;
+}
+
+/** `$0.12`, `no price`, `$0.12 and 300 tokens without a price`. */
+export function costWords({ cost_micros: micros, unpriced_tokens: unpriced = 0 }: SpendJson): string {
+  if (micros === null) return 'no price';
+  return `${cost(micros)}${unpriced === 0 ? '' : ` and ${counted(unpriced, 'token')} without a price`}`;
+}
+
+/** For a column: `~1,234` where some of it is estimated; `no price`, `$0.12+` where some of it has none. */
+export const tokenCell = ({ tokens, estimated_tokens: estimated }: SpendJson): string =>
+  tokens === 0 ? '' : `${estimated === undefined ? '' : '~'}${count(tokens)}`;
+export function costCell({ cost_micros: micros, unpriced_tokens: unpriced }: SpendJson): string {
+  if (micros === null) return 'no price';
+  return micros === 0 && unpriced === undefined ? '' : `${cost(micros)}${unpriced === undefined ? '' : '+'}`;
+}
+
+/** What may have been spent besides; nothing for most. */
+export function unknownWords({ unknown }: SpendJson): readonly string[] {
+  if (unknown === undefined) return [];
+  const { calls, tokens, cost_micros: micros } = unknown;
+  const most = [counted(tokens, 'token'), ...(micros === 0 ? [] : [cost(micros)])].join(', ');
+  return [`up to ${most} more in ${counted(calls, 'call')} without an answer`];
+}
+
+/** What a line of figures says of it: nothing that is 0. */
+export const spentWords = (spent: SpendJson): readonly string[] => [
+  ...(spent.tokens === 0 ? [] : [tokenWords(spent)]),
+  ...(spent.cost_micros === 0 && spent.unpriced_tokens === undefined ? [] : [costWords(spent)]),
+  ...unknownWords(spent),
+];

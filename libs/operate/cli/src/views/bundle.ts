@@ -42,7 +42,8 @@ export function callsLines(id: string, calls: readonly ListedCall[], { paint, wi
   ];
 }
 
-const usd = (micros: number): string => `$${(micros / 1_000_000).toFixed(6).replace(/0{1,4}$/, '')}`;
+const usd = (micros: number | null): string =>
+  micros === null ? 'no price' : `$${(micros / 1_000_000).toFixed(6).replace(/0{1,4}$/, '')}`;
 
 export function bundleLines(
   call: SeenCall,
@@ -57,8 +58,9 @@ export function bundleLines(
   ];
   if (answer != null) {
     const { usage, costMicros, latencyMs, finishReason } = answer;
+    const estimated = usage.estimatedTokens === undefined ? '' : ` (${count(usage.estimatedTokens)} estimated)`;
     head.push(
-      `${paint('bold', 'answer')}   ${finishReason}, ${count(usage.inputTokens)} tokens in, ${count(usage.outputTokens)} out, ${usd(costMicros)}, ${count(latencyMs)} ms`,
+      `${paint('bold', 'answer')}   ${finishReason}, ${count(usage.inputTokens)} tokens in, ${count(usage.outputTokens)} out${estimated}, ${usd(costMicros)}, ${count(latencyMs)} ms`,
     );
   }
   if (manifest === null) return [...head, 'It was made without a bundle.', ...promptLines(prompt, style)];

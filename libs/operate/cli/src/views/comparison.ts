@@ -4,7 +4,7 @@ import type { Answer } from '@tidemark/client';
 import { canonicalJson } from '@tidemark/codec';
 import type { Json } from '@tidemark/core';
 import { type Columns, tableOf } from '../text/table.ts';
-import { cost, count, duration } from '../text/units.ts';
+import { cost, costCell, count, duration, tokenCell } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 import { forkWords } from './fork.ts';
 import { type Style, valueLines } from './sections.ts';
@@ -27,8 +27,8 @@ export function comparisonLines(comparison: Comparison, style: Style): readonly 
     ['status', ({ status, reason }) => (reason === null ? status : `${status} (${reason})`)],
     ['checkpoints', (one) => withShared(one, ({ checkpoints }) => count(checkpoints))],
     ['effects', effectWords],
-    ['tokens', (one) => withShared(one, ({ tokens }) => count(tokens))],
-    ['cost', (one) => withShared(one, ({ cost_micros: micros }) => cost(micros))],
+    ['tokens', (one) => withShared(one, (totals) => tokenCell(totals) || '0')],
+    ['cost', (one) => withShared(one, (totals) => costCell(totals) || cost(0))],
     ['took', ({ took_ms: tookMs }) => duration(tookMs)],
   ];
   const columns: Columns<Row> = [

@@ -1,6 +1,7 @@
 /** Owns the fleet at a glance: what runs, waits and is stuck, living and lost workers, the lag of rows, and the cost. */
 
 import { useQuery } from '@tanstack/react-query';
+import { sumOfSpent } from '@tidemark/core';
 import '../styles/fleet.css';
 import { Answer } from '../parts/answers.tsx';
 import { Card } from '../parts/card.tsx';
@@ -11,7 +12,7 @@ import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { INBOX_COUNTED_MAX, useInboxCount } from '../shell/inbox-count.ts';
 import { Link, WorkflowLink } from '../shell/link.tsx';
 import { addressOf } from '../shell/router.ts';
-import { count, counted, money, plain, short } from '../text/format.ts';
+import { count, counted, isFree, moneyOf, plain, short, tokensOf, unknownOf } from '../text/format.ts';
 import { useFleetChanges } from './fleet-changes.ts';
 import { SpentChart } from './spent-chart.tsx';
 
@@ -172,8 +173,7 @@ function Workers({ fleet: { workers } }: { readonly fleet: Fleet }) {
 
 function Pace({ fleet }: { readonly fleet: Fleet }) {
   const { last_minute: minute = null, last_five_minutes: five = null } = fleet.events_per_second ?? {};
-  const cost = fleet.spent.reduce((sum, { cost_micros: micros }) => sum + micros, 0);
-  const tokens = fleet.spent.reduce((sum, hour) => sum + hour.tokens, 0);
+  const day = sumOfSpent(fleet.spent);
   const rate = (value: number | null): string => (value === null ? '–' : `${short(Math.round(value * 10) / 10)}/s`);
   return (
     <Card title="Throughput and cost" note="models, last day">
@@ -185,8 +185,9 @@ function Pace({ fleet }: { readonly fleet: Fleet }) {
             {counted(fleet.lag.events, 'event')}
           </Fact>
         )}
-        <Fact name="Spent">{money(cost)}</Fact>
-        <Fact name="Tokens">{short(tokens)}</Fact>
+        <Fact name="Spent">{moneyOf(day)}</Fact>
+        <Fact name="Tokens">{tokensOf(day)}</Fact>
+        {day.unknown === undefined ? null : <Fact name="Perhaps spent">{unknownOf(day)}</Fact>}
         {fleet.rejected_count === null ? null : (
           <Fact name="Rejected events">
             <Link to="/rejected">{count(fleet.rejected_count)}</Link>
@@ -245,7 +246,7 @@ const COLUMNS: readonly Column<Awaited<ReturnType<typeof askRecent>>['workflows'
   { name: 'Last action', of: (row) => <bdi>{plain(row.last_action)}</bdi>, className: 'dim cut', isMinor: true },
   {
     name: 'Cost',
-    of: ({ cost_micros: cost }) => (cost === 0 ? <span className="dim">–</span> : money(cost)),
+    of: (row) => (isFree(row) ? <span className="dim">–</span> : moneyOf(row)),
     isNumber: true,
     isMinor: true,
   },

@@ -1,11 +1,10 @@
 /** Owns the picture of what models cost, hour by hour of the last day. */
 
-import { money, short } from '../text/format.ts';
+import { type SpendJson, sumOfSpent } from '@tidemark/core';
+import { moneyOf, tokensOf } from '../text/format.ts';
 
-interface Hour {
+interface Hour extends SpendJson {
   readonly hour: string;
-  readonly tokens: number;
-  readonly cost_micros: number;
 }
 
 const HOUR_MS = 3_600_000;
@@ -17,20 +16,19 @@ export function SpentChart({ hours }: { readonly hours: readonly Hour[] }) {
   const known = new Map(hours.map((hour) => [Date.parse(hour.hour), hour]));
   const bars = Array.from({ length: HOURS }, (_, at) => known.get(last - (HOURS - 1 - at) * HOUR_MS));
   const most = Math.max(...bars.map((bar) => bar?.cost_micros ?? 0), 1);
-  const total = hours.reduce((sum, hour) => sum + hour.cost_micros, 0);
   return (
     <svg
       className="spent"
       viewBox={`0 0 ${HOURS * WIDE} ${HIGH + 12}`}
       role="img"
-      aria-label={`${money(total)} in the last day, by the hour`}
+      aria-label={`${moneyOf(sumOfSpent(hours))} in the last day, by the hour`}
     >
       {bars.map((bar, at) => {
         const high = ((bar?.cost_micros ?? 0) / most) * HIGH;
         const hour = new Date(last - (HOURS - 1 - at) * HOUR_MS);
         return (
           <g key={at}>
-            <title>{`${String(hour.getHours()).padStart(2, '0')}:00  ${money(bar?.cost_micros ?? 0)}, ${short(bar?.tokens ?? 0)} tokens`}</title>
+            <title>{`${String(hour.getHours()).padStart(2, '0')}:00  ${bar === undefined ? 'nothing' : `${moneyOf(bar)}, ${tokensOf(bar)} tokens`}`}</title>
             <rect className="ground" x={at * WIDE + 1.5} y={0} width={WIDE - 3} height={HIGH} rx={1.5} />
             <rect
               className="bar"

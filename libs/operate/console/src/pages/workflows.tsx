@@ -12,7 +12,7 @@ import { usePages } from '../shell/pages.ts';
 import { useMay } from '../shell/rights.ts';
 import { addressOf, go, workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
-import { money, plain, short } from '../text/format.ts';
+import { isFree, moneyOf, plain, short } from '../text/format.ts';
 import { useFleetChanges } from './fleet-changes.ts';
 import { filterOf, searchOf } from './search-text.ts';
 import { Filters } from './workflow-filters.tsx';
@@ -194,7 +194,7 @@ function Row({
         {row.tokens === 0 ? <span className="dim">–</span> : short(row.tokens)}
       </span>
       <span role="cell" className="num">
-        {row.cost_micros === 0 ? <span className="dim">–</span> : money(row.cost_micros)}
+        {isFree(row) ? <span className="dim">–</span> : moneyOf(row)}
       </span>
       <span role="cell" className="num dim">
         <Ago at={row.updated_at} />

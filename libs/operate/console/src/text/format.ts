@@ -1,4 +1,5 @@
 /** Owns how numbers, times and names read. Pure. */
+import type { SpendJson } from '@tidemark/core';
 
 const counts = new Intl.NumberFormat('en');
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
@@ -15,6 +16,18 @@ export function money(micros: number): string {
   if (usd >= 100) return `$${usd.toFixed(0)}`;
   return `$${usd.toFixed(usd >= 1 ? 2 : usd >= 0.01 ? 3 : 5).replace(/(\.\d\d\d{0,3}?)0{1,3}$/, '$1')}`;
 }
+
+/** `~` before tokens of which some are estimated; `+` after money that has nothing of some tokens, which have no price. */
+export const tokensOf = ({ tokens, estimated_tokens: estimated }: SpendJson): string =>
+  `${estimated === undefined ? '' : '~'}${short(tokens)}`;
+export const moneyOf = ({ cost_micros: micros, unpriced_tokens: unpriced }: SpendJson): string =>
+  micros === null ? 'no price' : `${money(micros)}${unpriced === undefined ? '' : '+'}`;
+/** Where nothing was spent, nothing is shown. */
+export const isFree = ({ cost_micros: micros, unpriced_tokens: unpriced }: SpendJson): boolean =>
+  micros === 0 && unpriced === undefined;
+/** What calls without an answer may have cost; undefined for most. */
+export const unknownOf = ({ unknown }: SpendJson): string | undefined =>
+  unknown && `up to ${short(unknown.tokens)} tokens, ${money(unknown.cost_micros)} (${count(unknown.calls)} calls)`;
 
 const UNITS = [
   ['d', 86_400_000],

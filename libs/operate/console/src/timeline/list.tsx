@@ -2,6 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
+import { spendJson } from '@tidemark/core';
 import type { EffectEntry, Entry, NoteEntry } from '@tidemark/core/timeline';
 import { memo, useEffect, useRef } from 'react';
 import '../styles/timeline.css';
@@ -10,7 +11,7 @@ import { api } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
 import { workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
-import { duration, money, plain, short } from '../text/format.ts';
+import { duration, isFree, moneyOf, plain, tokensOf } from '../text/format.ts';
 import type { Timeline } from './rows.ts';
 
 const ROW_PX = 28;
@@ -114,8 +115,12 @@ const Line = memo(function Line({ row, before, index, top, lanes, sinceMs, isSel
       <Gutter row={row} before={before} lanes={lanes} />
       <What row={row} />
       <span className="line-took">{took(row)}</span>
-      <span className="line-tokens">{row.kind === 'note' || row.tokens === 0 ? '' : short(row.tokens)}</span>
-      <span className="line-cost">{row.kind === 'note' || row.costMicros === 0 ? '' : money(row.costMicros)}</span>
+      <span className="line-tokens">
+        {row.kind === 'note' || row.spent.tokens === 0 ? '' : tokensOf(spendJson(row.spent))}
+      </span>
+      <span className="line-cost">
+        {row.kind === 'note' || isFree(spendJson(row.spent)) ? '' : moneyOf(spendJson(row.spent))}
+      </span>
     </div>
   );
 });

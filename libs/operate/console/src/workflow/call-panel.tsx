@@ -19,11 +19,12 @@ interface Answered {
   readonly toolCalls?: readonly { readonly name: string; readonly input: unknown }[];
   readonly finishReason?: string;
   readonly latencyMs?: number;
-  readonly costMicros?: number;
+  readonly costMicros?: number | null;
   readonly usage?: {
     readonly inputTokens?: number;
     readonly outputTokens?: number;
     readonly cachedInputTokens?: number;
+    readonly estimatedTokens?: number;
   };
 }
 
@@ -72,7 +73,12 @@ export function CallPanel({ workflow, effectKey, sequence }: PanelProps) {
         <Fact name="Model">{plain(`${call.provider} ${call.model}`)}</Fact>
         <Fact name="Tokens in">{count(answer?.usage?.inputTokens ?? 0)}</Fact>
         <Fact name="Tokens out">{count(answer?.usage?.outputTokens ?? 0)}</Fact>
-        {answer?.costMicros === undefined ? null : <Fact name="Cost">{money(answer.costMicros)}</Fact>}
+        {answer?.usage?.estimatedTokens === undefined ? null : (
+          <Fact name="Estimated of these">{count(answer.usage.estimatedTokens)}</Fact>
+        )}
+        {answer?.costMicros === undefined ? null : (
+          <Fact name="Cost">{answer.costMicros === null ? 'no price' : money(answer.costMicros)}</Fact>
+        )}
         {answer?.latencyMs === undefined ? null : <Fact name="Model took">{duration(answer.latencyMs)}</Fact>}
         {answer?.finishReason === undefined ? null : (
           <Fact name="Finish reason">{plain(words(answer.finishReason))}</Fact>

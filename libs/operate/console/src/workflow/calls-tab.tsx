@@ -1,5 +1,6 @@
 /** Owns the model calls of a workflow: what each cost, how long it took, and what it saw. */
 
+import { spendJson, sumOfSpent } from '@tidemark/core';
 import type { EffectEntry } from '@tidemark/core/timeline';
 import { useState } from 'react';
 import { Empty } from '../parts/answers.tsx';
@@ -7,7 +8,7 @@ import { Card } from '../parts/card.tsx';
 import { type Column, DataTable } from '../parts/table.tsx';
 import { Worker } from '../parts/words.tsx';
 import { useMay } from '../shell/rights.ts';
-import { count, duration, money, short } from '../text/format.ts';
+import { count, duration, moneyOf, tokensOf } from '../text/format.ts';
 import type { WatchedTimeline } from '../timeline/use-timeline.ts';
 import { CallPanel } from './call-panel.tsx';
 import type { WorkflowView } from './workflow-view.ts';
@@ -31,12 +32,11 @@ export function CallsTab({
   const asked = Number(query.get('call') ?? Number.NaN);
   const picked = clicked ?? calls.find(({ task }) => timeline.sequenceOf(task) === asked) ?? null;
   if (calls.length === 0) return <Empty title="It has called no model." />;
-  const most = Math.max(...calls.map(({ tokens }) => tokens), 1);
-  const total = calls.reduce((sum, { tokens }) => sum + tokens, 0);
-  const cost = calls.reduce((sum, { costMicros }) => sum + costMicros, 0);
+  const most = Math.max(...calls.map(({ spent }) => spent.tokens), 1);
+  const total = sumOfSpent(calls.map(({ spent }) => spendJson(spent)));
   return (
     <div className="split">
-      <Card title="Model calls" note={`${count(calls.length)} calls, ${count(total)} tokens, ${money(cost)}`}>
+      <Card title="Model calls" note={`${count(calls.length)} calls, ${tokensOf(total)} tokens, ${moneyOf(total)}`}>
         <DataTable
           label="Model calls"
           columns={columnsOf(timeline, most, setPicked)}
@@ -85,15 +85,15 @@ const columnsOf = (
     of: ({ endedAtMs, atMs, status }) => (endedAtMs === undefined ? status : duration(endedAtMs - atMs)),
     isNumber: true,
   },
-  { name: 'Tokens', of: ({ tokens }) => short(tokens), isNumber: true },
+  { name: 'Tokens', of: ({ spent }) => tokensOf(spendJson(spent)), isNumber: true },
   {
     name: '',
-    of: ({ tokens }) => (
+    of: ({ spent }) => (
       <svg className="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-        <rect className="fill-model" width={(100 * tokens) / most} height={6} />
+        <rect className="fill-model" width={(100 * spent.tokens) / most} height={6} />
       </svg>
     ),
     className: 'bar-cell',
   },
-  { name: 'Cost', of: ({ costMicros }) => money(costMicros), isNumber: true },
+  { name: 'Cost', of: ({ spent }) => moneyOf(spendJson(spent)), isNumber: true },
 ];

@@ -7,7 +7,7 @@ import { Ago, State } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { WorkflowLink } from '../shell/link.tsx';
 import { type PageAt, usePages } from '../shell/pages.ts';
-import { money, plain, short } from '../text/format.ts';
+import { isFree, moneyOf, plain, short } from '../text/format.ts';
 import type { WorkflowView } from './workflow-view.ts';
 
 const PAGE_COUNT = 100;
@@ -115,7 +115,7 @@ function ChildRow({ row, depth }: { readonly row: Child; readonly depth: number 
           <bdi>{plain(row.last_action)}</bdi>
         </td>
         <td className="num minor">{short(row.sequence_number)}</td>
-        <td className="num">{row.cost_micros === 0 ? <span className="dim">–</span> : money(row.cost_micros)}</td>
+        <td className="num">{isFree(row) ? <span className="dim">–</span> : moneyOf(row)}</td>
         <td className="num dim minor">
           <Ago at={row.updated_at} />
         </td>

@@ -12,7 +12,7 @@ import { api } from '../shell/client.ts';
 import { WorkflowLink } from '../shell/link.tsx';
 import { useMay } from '../shell/rights.ts';
 import { go, workflowAddress } from '../shell/router.ts';
-import { count, duration, money, plain } from '../text/format.ts';
+import { count, duration, moneyOf, plain, tokensOf } from '../text/format.ts';
 import { ForkDialog } from './fork-dialog.tsx';
 import type { WorkflowView } from './workflow-view.ts';
 
@@ -102,8 +102,8 @@ function Comparison({ workflow, other }: { readonly workflow: string; readonly o
                       `${count(one.checkpoints)}${one.shared.checkpoints > 0 ? `, ${count(one.shared.checkpoints)} shared` : ''}`,
                   )}
                 </Line>
-                <Line name="Tokens">{workflows.map((one) => count(one.tokens))}</Line>
-                <Line name="Cost">{workflows.map((one) => money(one.cost_micros))}</Line>
+                <Line name="Tokens">{workflows.map(tokensOf)}</Line>
+                <Line name="Cost">{workflows.map(moneyOf)}</Line>
                 <Line name="Effects called">
                   {workflows.map(
                     (one) =>

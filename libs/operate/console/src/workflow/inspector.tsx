@@ -1,6 +1,7 @@
 /** Owns the panel beside the timeline for the selected thing: a checkpoint, an effect, or another event. */
 
 import { useQuery } from '@tanstack/react-query';
+import { type SpendJson, spendJson } from '@tidemark/core';
 import type { EffectEntry, Entry, NoteEntry } from '@tidemark/core/timeline';
 import { lazy, Suspense } from 'react';
 import type { Json } from '../belief/changes.ts';
@@ -10,7 +11,7 @@ import { api } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
 import { workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
-import { count, duration, moment, money, plain } from '../text/format.ts';
+import { count, duration, isFree, moment, moneyOf, plain, tokensOf, unknownOf } from '../text/format.ts';
 import type { Timeline } from '../timeline/rows.ts';
 import { CheckpointPanel } from './checkpoint-panel.tsx';
 import { Part } from './part.tsx';
@@ -57,6 +58,16 @@ function titleOf(row: Entry): string {
   return row.description.title;
 }
 
+function SpentFacts({ spent }: { readonly spent: SpendJson }) {
+  return (
+    <>
+      {spent.tokens === 0 ? null : <Fact name="Tokens">{tokensOf(spent)}</Fact>}
+      {isFree(spent) ? null : <Fact name="Cost">{moneyOf(spent)}</Fact>}
+      {spent.unknown === undefined ? null : <Fact name="Perhaps spent">{unknownOf(spent)}</Fact>}
+    </>
+  );
+}
+
 function Where({ row, timeline }: { readonly row: Entry; readonly timeline: Timeline }) {
   const holder = timeline.holders[row.lane];
   return (
@@ -70,8 +81,7 @@ function Where({ row, timeline }: { readonly row: Entry; readonly timeline: Time
       )}
       {row.epoch === 0 ? null : <Fact name="Epoch">{row.epoch}</Fact>}
       <Fact name="Position">{count(row.position)}</Fact>
-      {row.kind === 'note' || row.tokens === 0 ? null : <Fact name="Tokens">{count(row.tokens)}</Fact>}
-      {row.kind === 'note' || row.costMicros === 0 ? null : <Fact name="Cost">{money(row.costMicros)}</Fact>}
+      {row.kind === 'note' ? null : <SpentFacts spent={spendJson(row.spent)} />}
     </dl>
   );
 }

@@ -10,7 +10,7 @@ import { useContent } from '../shell/content.ts';
 import { Link } from '../shell/link.tsx';
 import { addressOf, go, workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
-import { count, duration, money, plain } from '../text/format.ts';
+import { count, duration, moneyOf, plain, tokensOf, unknownOf } from '../text/format.ts';
 import { useTimeline, type WatchedTimeline } from '../timeline/use-timeline.ts';
 import { Actions } from './actions.tsx';
 import { QuestionCard } from './question.tsx';
@@ -222,8 +222,9 @@ function Facts({ view, watched: { timeline } }: { readonly view: WorkflowView; r
     <dl className="facts">
       <Fact name="Checkpoints">{count(view.sequence_number)}</Fact>
       <Fact name={isOver ? 'Took' : 'Open for'}>{duration(tookMs)}</Fact>
-      <Fact name="Tokens">{count(view.tokens)}</Fact>
-      <Fact name="Cost">{money(view.cost_micros)}</Fact>
+      <Fact name="Tokens">{tokensOf(view)}</Fact>
+      <Fact name="Cost">{moneyOf(view)}</Fact>
+      {view.unknown === undefined ? null : <Fact name="Perhaps spent">{unknownOf(view)}</Fact>}
       <Fact name="Worker">
         <Worker holder={view.holder} lane={laneOf(timeline.holders, view.holder)} />
       </Fact>

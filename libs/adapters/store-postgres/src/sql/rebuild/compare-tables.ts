@@ -6,6 +6,7 @@
 
 import type { ClosedTexts, RowComparison, RowDifference } from '@tidemark/ports';
 import { nullableText, numberAt, type Row, textAt } from '../../sql-client.ts';
+import { SPEND_COLUMNS } from '../spend-columns.ts';
 import { inSchemas, type Schemas } from './switch-tables.ts';
 
 interface Compared {
@@ -128,7 +129,7 @@ const COMPARED: readonly Compared[] = [
   {
     table: 'spend_hours',
     key: ['tenant', 'user_key', 'hour'],
-    from: `select tenant, user_key, hour, round(sum(tokens)::numeric, 3) as tokens, round(sum(cost_micros)::numeric, 3) as cost_micros
+    from: `select tenant, user_key, hour, ${SPEND_COLUMNS.map((name) => `round(sum(${name})::numeric, 3) as ${name}`).join(', ')}
       from HERE.spend_hours group by tenant, user_key, hour`,
   },
   { table: 'sessions', key: ['workflow'] },

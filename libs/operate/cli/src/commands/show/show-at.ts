@@ -2,7 +2,7 @@
 
 import type { Answer } from '@tidemark/client';
 import type { Columns } from '../../text/table.ts';
-import { cost, counted, dateTime } from '../../text/units.ts';
+import { counted, dateTime, spentWords } from '../../text/units.ts';
 import { printable } from '../../text/width.ts';
 import { forkWords } from '../../views/fork.ts';
 import { taskWords } from '../../views/frontier.ts';
@@ -16,13 +16,9 @@ type Past = Answer<'GET /v1/workflows/{workflow}/at/{sequence}'>;
 
 export function pastLines(past: Past, style: Style, nowMs: number): readonly string[] {
   const { paint } = style;
-  const { sequence_number: sequence, newest_sequence_number: newest, tokens, cost_micros: micros } = past;
+  const { sequence_number: sequence, newest_sequence_number: newest } = past;
   const where = sequence === 0 ? 'when it was opened' : `after checkpoint #${sequence} of ${newest}`;
-  const spent = [
-    counted(sequence, 'checkpoint'),
-    ...(tokens > 0 ? [counted(tokens, 'token')] : []),
-    ...(micros > 0 ? [cost(micros)] : []),
-  ];
+  const spent = [counted(sequence, 'checkpoint'), ...spentWords(past)];
   const times = `opened ${dateTime(Date.parse(past.opened_at))}, then ${dateTime(Date.parse(past.at))}`;
   const sections = [
     [

@@ -7,7 +7,7 @@ import { TASKS_SHOWN_COUNT } from '../../limits.ts';
 import type { RunningOptions } from '../../program/running-options.ts';
 import { atWords, commandLine, showCommand } from '../../text/shell.ts';
 import type { Columns } from '../../text/table.ts';
-import { ago, clockTime, cost, count, counted, dateTime, duration, localTimes } from '../../text/units.ts';
+import { ago, clockTime, count, counted, dateTime, duration, localTimes, spentWords } from '../../text/units.ts';
 import { printable } from '../../text/width.ts';
 import { ACTIVITY_COLOURS } from '../../views/activity.ts';
 import { answersOf } from '../../views/answers.ts';
@@ -66,14 +66,10 @@ export function showLines(found: Found, options: ShowOptions, style: Style, nowM
 }
 
 function headLines({ view }: Found, { paint }: Style, nowMs: number): readonly string[] {
-  const { activity, holder: by, tokens, cost_micros: micros } = view;
+  const { activity, holder: by } = view;
   const holder = activity !== 'running' || by === null ? '' : ` by ${printable(by)} (epoch ${view.epoch})`;
   const reason = view.reason === null ? '' : ` (${printable(view.reason)})`;
-  const spent = [
-    counted(view.sequence_number, 'checkpoint'),
-    ...(tokens > 0 ? [counted(tokens, 'token')] : []),
-    ...(micros > 0 ? [cost(micros)] : []),
-  ];
+  const spent = [counted(view.sequence_number, 'checkpoint'), ...spentWords(view)];
   const times = `opened ${dateTime(Date.parse(view.opened_at))}, changed ${ago(Date.parse(view.updated_at), nowMs)}`;
   const chain = view.continues === undefined ? [] : [`continues ${printable(view.continues)}, as a new run`];
   return [
