@@ -9,7 +9,7 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt,
 } from '@ai-sdk/provider';
-import type { BundleMessage } from '@tidemark/core';
+import type { BundleMessage, Json } from '@tidemark/core';
 import type { ModelPrompt, ToolSpec } from '@tidemark/runtime';
 import { z } from 'zod';
 import { checked, invalid } from './checked.ts';
@@ -61,6 +61,7 @@ export function callOptions(asking: Asking, prompt: ModelPrompt): LanguageModelV
   return {
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(plain as Partial<LanguageModelV4CallOptions>),
+    ...(prompt.responseSchema !== null && lenient(languageModel, prompt.responseSchema, settings.providerOptions)),
     prompt: (prompt.raw as LanguageModelV4Prompt | undefined) ?? prompt.messages.map(messageOf),
     ...(prompt.tools.length > 0 && { tools: prompt.tools.map(toolOf) }),
     ...(toolChoice !== undefined && { toolChoice: choiceOf(toolChoice) }),
@@ -73,6 +74,36 @@ export function callOptions(asking: Asking, prompt: ModelPrompt): LanguageModelV
       },
     }),
   };
+}
+
+/**
+ * Providers with OpenAI's interface are asked by their packages to hold an answer to its schema strictly, which they refuse where a member
+ * may be left out, or members have any name.
+ */
+function lenient(
+  { provider }: SupportedModel,
+  schema: Json,
+  given: LanguageModelV4CallOptions['providerOptions'] = {},
+): Pick<LanguageModelV4CallOptions, 'providerOptions'> | undefined {
+  const name = provider.split('.')[0]!;
+  if (isStrict(schema) || given[name]?.strictJsonSchema !== undefined) return undefined;
+  return { providerOptions: { ...given, [name]: { ...given[name], strictJsonSchema: false } } };
+}
+
+function isStrict(schema: Json): boolean {
+  const {
+    type,
+    properties = {},
+    required = [],
+    additionalProperties,
+    items,
+    anyOf = [],
+  } = schema as Record<string, never>;
+  if (type === undefined && (anyOf as Json[]).length === 0) return false;
+  const names = Object.keys(properties);
+  const isWhole = names.every((name) => (required as string[]).includes(name)) && additionalProperties === false;
+  const inner: Json[] = [...Object.values(properties), ...(items === undefined ? [] : [items]), ...anyOf];
+  return (type !== 'object' || isWhole) && inner.every(isStrict);
 }
 
 function settingsOf(languageModel: SupportedModel, { settings, tools }: ModelPrompt): z.output<typeof settingsSchema> {

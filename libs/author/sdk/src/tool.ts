@@ -4,7 +4,7 @@
  * returns to the model as an error (C5a).
  */
 
-import { toJson } from '@tidemark/codec';
+import { type PortableSchema, publishedSchema, toJson } from '@tidemark/codec';
 import { canonicalJson, InvalidError, type Json } from '@tidemark/core';
 import {
   type EffectDefinition,
@@ -13,7 +13,7 @@ import {
   sha256Digest,
   type ToolSpec,
 } from '@tidemark/runtime';
-import { toJSONSchema, type ZodType, z } from 'zod';
+import { z } from 'zod';
 import { safeParse } from 'zod/v4/core';
 import { defineEffect, type Effect } from './effect.ts';
 import { pathText } from './parse.ts';
@@ -92,7 +92,8 @@ export function toolProblems(tools: Tools): readonly DefinitionProblem[] {
       problems.push(problem('.description must say what it does.'));
     if ((effect === undefined) === (run === undefined)) problems.push(problem(' must have either an effect or run.'));
     try {
-      inputSchema(input);
+      if (inputSchema(input).type !== 'object')
+        problems.push(problem('.input must be an object: models name their arguments.'));
     } catch (error) {
       problems.push(problem(`.input has no JSON schema: ${(error as Error).message}.`));
     }
@@ -103,13 +104,10 @@ export function toolProblems(tools: Tools): readonly DefinitionProblem[] {
 const toolSpec = (name: string, { description, input }: Tool): ToolSpec => ({
   name,
   description,
-  inputSchema: inputSchema(input),
+  inputSchema: inputSchema(input) as Json,
 });
 
-function inputSchema(schema: Schema): Json {
-  const { $schema: _, ...rest } = toJSONSchema(schema as ZodType, { target: 'draft-7', io: 'input', reused: 'inline' });
-  return rest as Json;
-}
+const inputSchema = (schema: Schema): PortableSchema => publishedSchema(schema, { io: 'input' });
 
 /** Makes the call. Throws what the effect or the closure throws; a call that doesn't fit is an outcome. */
 export async function callTool(tools: Tools, context: StepContext, call: ModelToolCall): Promise<ToolOutcome> {

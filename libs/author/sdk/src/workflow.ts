@@ -3,7 +3,7 @@
  * runtime never sees a schema. Must hold no state beyond the definition.
  */
 
-import { toJson } from '@tidemark/codec';
+import { dropFlagged, toJson, withPortablePatterns } from '@tidemark/codec';
 import { InvalidError, type Json } from '@tidemark/core';
 import type {
   Beginning,
@@ -276,8 +276,9 @@ const formsOf = (approvals: Schemas): ReadonlyMap<string, Json> =>
 
 /** `unrepresentable`: how to treat a type without an equivalent in JSON Schema. */
 export function formJson(schema: Schema, unrepresentable: 'throw' | 'any' = 'throw'): Json {
-  const { $schema: _, ...rest } = toJSONSchema(schema as ZodType, { io: 'input', reused: 'inline', unrepresentable });
-  return rest as Json;
+  const options = { io: 'input', reused: 'inline', unrepresentable, override: dropFlagged } as const;
+  const { $schema: _, ...rest } = toJSONSchema(schema as ZodType, options);
+  return withPortablePatterns(rest) as Json;
 }
 
 const schemasOf = ({ input, belief, output, tasks, outputs = {}, signals = {} }: CheckedSpec): readonly Schema[] => [

@@ -1,5 +1,6 @@
 /** Owns the OpenAPI 3.1 document of the routes, generated from their declarations alone. Pure. */
 
+import { dropFlagged, withPortablePatterns } from '@tidemark/codec';
 import { z } from 'zod';
 import type { ApiOperation, ApiParameter, ApiResponse, ApiSchema, OpenApiDocument } from './document.ts';
 import { PROBLEM_TYPE, problemSchema } from './problem.ts';
@@ -21,7 +22,7 @@ class Components {
   readonly schemas: Record<string, ApiSchema> = {};
 
   of(schema: z.ZodType, io: 'input' | 'output'): ApiSchema {
-    const { $schema: _, $defs = {}, ...own } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Written;
+    const { $schema: _, $defs = {}, ...own } = written(schema, io);
     for (const [name, found] of Object.entries($defs)) this.#add(name, found);
     const name = own.id;
     if (name === undefined) return referring(own);
@@ -38,6 +39,10 @@ class Components {
     this.schemas[name] = found;
   }
 }
+
+/** Whoever generates a client compiles the patterns in its own language. */
+const written = (schema: z.ZodType, io: 'input' | 'output'): Written =>
+  withPortablePatterns(z.toJSONSchema(schema, { io, unrepresentable: 'any', override: dropFlagged }) as Written);
 
 /** Named ones are in the document's components. */
 const referring = (schema: ApiSchema): ApiSchema =>
@@ -133,10 +138,7 @@ const ANSWERS: Readonly<Record<string, string>> = {
 
 function parametersOf(place: 'path' | 'query', schema: z.ZodType | undefined): readonly ApiParameter[] {
   if (schema === undefined) return [];
-  const { properties = {}, required = [] } = z.toJSONSchema(schema, {
-    io: 'input',
-    unrepresentable: 'any',
-  }) as ApiSchema;
+  const { properties = {}, required = [] } = written(schema, 'input');
   return Object.entries(properties).map(([name, { description, ...own }]) => ({
     name,
     in: place,
