@@ -102,7 +102,7 @@ function isStrict(schema: Json): boolean {
   if (type === undefined && (anyOf as Json[]).length === 0) return false;
   const names = Object.keys(properties);
   const isWhole = names.every((name) => (required as string[]).includes(name)) && additionalProperties === false;
-  const inner: Json[] = [...Object.values(properties), ...(items === undefined ? [] : [items]), ...anyOf];
+  const inner: Json[] = [...Object.values<Json>(properties), ...(items === undefined ? [] : [items]), ...anyOf];
   return (type !== 'object' || isWhole) && inner.every(isStrict);
 }
 

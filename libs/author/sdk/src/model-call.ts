@@ -114,8 +114,11 @@ function answerSchema(schema: Schema, where: string): { readonly schema: Json; r
   try {
     const own = publishedSchema(schema, { io: 'input', isClosed: true });
     if (own.type === 'object') return { schema: own as Json, isWrapped: false };
-    const members = { properties: { [WRAPPER]: own }, required: [WRAPPER], additionalProperties: false };
-    return { schema: { type: 'object', ...members } as Json, isWrapped: true };
+    const properties = { [WRAPPER]: own as Json };
+    return {
+      schema: { type: 'object', properties, required: [WRAPPER], additionalProperties: false },
+      isWrapped: true,
+    };
   } catch (error) {
     if (!(error instanceof InvalidError)) throw error;
     throw new InvalidError(error.code, `${where}: the schema of the answer, ${error.message}.`, error.details);

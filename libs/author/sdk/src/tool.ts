@@ -55,6 +55,10 @@ export interface Tool {
   readonly effect?: Effect | undefined;
   readonly request?: ((input: never) => unknown) | undefined;
   readonly run?: ((input: never, signal: AbortSignal) => unknown) | undefined;
+  /** What models are told of the input, where that isn't made from `input`. */
+  readonly inputSchema?: Json | undefined;
+  /** How a response reads to the model; by default as a text or JSON. */
+  readonly outcome?: ((response: Json) => Pick<ToolOutcome, 'text' | 'isError'>) | undefined;
 }
 
 /** The schema of a tool call, for a task that makes it: `tasks: { act: toolCallSchema }`. */
@@ -68,7 +72,7 @@ export interface ToolOutcome {
   readonly text: string;
   /** The tool's result; null where the call could not be made. */
   readonly result: Json;
-  /** The model named an unknown tool or gave an input that doesn't fit: the text says so. */
+  /** The model named an unknown tool, gave an input that doesn't fit, or the tool says that it failed: the text says so. */
   readonly isError: boolean;
 }
 
@@ -101,10 +105,10 @@ export function toolProblems(tools: Tools): readonly DefinitionProblem[] {
   });
 }
 
-const toolSpec = (name: string, { description, input }: Tool): ToolSpec => ({
+const toolSpec = (name: string, { description, input, inputSchema: given }: Tool): ToolSpec => ({
   name,
   description,
-  inputSchema: inputSchema(input) as Json,
+  inputSchema: given ?? (inputSchema(input) as Json),
 });
 
 const inputSchema = (schema: Schema): PortableSchema => publishedSchema(schema, { io: 'input' });
@@ -125,8 +129,11 @@ export async function callTool(tools: Tools, context: StepContext, call: ModelTo
     return refused(`The input of ${name} doesn't fit: ${problems.join('; ')}. Call it again with an input that does.`);
   }
   const result = await perform(name, found, context, call, parsed.data as never);
-  const text = typeof result === 'string' ? result : JSON.stringify(result);
-  return { call: id, tool: name, text, result, isError: false };
+  const { text, isError } = found.outcome?.(result) ?? {
+    text: typeof result === 'string' ? result : JSON.stringify(result),
+    isError: false,
+  };
+  return { call: id, tool: name, text, result, isError };
 }
 
 /** Models reuse their call ids: a call is identified by its request as well, and the same call twice is one. */
