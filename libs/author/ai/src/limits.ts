@@ -8,3 +8,6 @@ export const OUTPUT_TOKENS_MAX_COUNT = 10_000_000;
  * recorded, and workers have small heaps. Without large payloads an event holds 1 MiB, and the runtime says so.
  */
 export const ANSWER_MAX_BYTES = 8 * 1_024 * 1_024;
+
+/** Embeddings of one recorded call: with 4,096 numbers each they fit an event of 1 MiB. embedMany makes several calls of more. */
+export const EMBEDDINGS_PER_CALL_MAX_COUNT = 40;

@@ -160,7 +160,8 @@ const answering = (name: string, run: NonNullable<Tool['run']>): EffectDefinitio
 
 /** Throws `InvalidError` (`tool-unknown`) for names that aren't declared. */
 export function toolSpecs(tools: Tools, names: readonly string[] | undefined, where: string): readonly ToolSpec[] {
-  return (names ?? Object.keys(tools)).map((name) => {
+  // Providers refuse a tool that is offered twice.
+  return [...new Set(names ?? Object.keys(tools))].map((name) => {
     const found = Object.hasOwn(tools, name) ? tools[name] : undefined;
     if (found !== undefined) return toolSpec(name, found);
     throw new InvalidError(
