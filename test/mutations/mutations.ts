@@ -12,6 +12,7 @@ import { FOLD_MUTATIONS } from './fold.ts';
 import { LEASE_MUTATIONS } from './lease.ts';
 import { type Mutation, type Mutations, merged } from './mutation.ts';
 import { ROWS_MUTATIONS } from './rows.ts';
+import { SCHEMA_MUTATIONS } from './schemas.ts';
 import { SEALING_MUTATIONS } from './sealing.ts';
 import { STREAMS_MUTATIONS } from './streams.ts';
 
@@ -38,6 +39,7 @@ export const MUTATIONS: Mutations = merged(
   CALLS_MUTATIONS,
   ROWS_MUTATIONS,
   ADAPTERS_MUTATIONS,
+  SCHEMA_MUTATIONS,
   SEALING_MUTATIONS,
   ARCHIVE_MUTATIONS,
   DISPATCH_MUTATIONS,

@@ -63,7 +63,10 @@ function asLanguageModel(model: EmbeddingModelV4, params: EmbeddingModelV4CallOp
     modelId: model.modelId,
     supportedUrls: {},
     doGenerate: async ({ abortSignal }) =>
-      answerOf(await model.doEmbed({ ...params, abortSignal }), params.values.length),
+      answerOf(
+        await model.doEmbed({ ...params, ...(abortSignal !== undefined && { abortSignal }) }),
+        params.values.length,
+      ),
     doStream: () => Promise.reject(new Error('Embeddings come whole.')),
     // Where the SDK's providers keep their headers, which are masked.
     ...('config' in model && { config: model.config }),

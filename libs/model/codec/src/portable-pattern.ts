@@ -105,7 +105,6 @@ class Reader {
     const char = this.#next();
     const set = SETS[char.toLowerCase()];
     if (set !== undefined) return char === char.toLowerCase() ? `[${set}]` : `[^${set}]`;
-    if (char === 'b' || char === 'B') throw new Unportable();
     return literal(this.#escaped(char));
   }
 

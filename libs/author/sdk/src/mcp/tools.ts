@@ -57,6 +57,7 @@ export interface McpToolsOptions {
 }
 
 const callSchema = z.object({ tool: z.string(), arguments: z.json() });
+type McpCall = z.infer<typeof callSchema>;
 
 /**
  * The tools of a connected server, for `tools` of a definition. A tool that the server marks as read-only or idempotent is an idempotent
@@ -107,12 +108,8 @@ function toolOf(client: McpClient, listed: ListedTool, operation: string, option
     response: outcomeSchema,
     timeoutMs,
     call: (request, context) => call(client, request, context, { timeoutMs, isRepeatable: kind === 'idempotent' }),
-    ...(probe !== undefined && {
-      probe: async (key, { request, signal }) => {
-        const found = await probe(key, { arguments: request.arguments as Json, signal });
-        return found.status === 'done' ? { status: 'done', response: { text: found.response, isError: false } } : found;
-      },
-    }),
+    probe:
+      probe && (async (key, { request, signal }) => found(await probe(key, { arguments: request.arguments, signal }))),
   });
   return {
     description,
@@ -124,9 +121,12 @@ function toolOf(client: McpClient, listed: ListedTool, operation: string, option
   };
 }
 
+const found = (answer: ProbeResult<string>): ProbeResult<McpOutcome> =>
+  answer.status === 'done' ? { status: 'done', response: { text: answer.response, isError: false } } : answer;
+
 async function call(
   client: McpClient,
-  { tool, arguments: given }: z.infer<typeof callSchema>,
+  { tool, arguments: given }: McpCall,
   { key, signal }: EffectContext,
   { timeoutMs, isRepeatable }: { readonly timeoutMs: number; readonly isRepeatable: boolean },
 ): Promise<McpOutcome> {
