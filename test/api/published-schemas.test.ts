@@ -19,11 +19,17 @@ for place, pattern in json.load(sys.stdin):
     except re.error as error: print(f"{place}: {pattern}: {error}")
 `;
 
-it('compile in Python, and what does not is found (control)', () => {
+it('compile in Python, and what does not is found (control)', (context) => {
   const patterns = patternsOf(all);
   expect(patterns.length).toBeGreaterThan(100);
   const input = JSON.stringify([...patterns, ['control', '\\p{L}']]);
-  const said = execFileSync('python3', ['-c', PYTHON], { encoding: 'utf8', input });
+  let said = '';
+  try {
+    said = execFileSync('python3', ['-c', PYTHON], { encoding: 'utf8', input });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || process.env.CI === 'true') throw error;
+    return context.skip('python3 is not installed');
+  }
   expect(said).toBe('control: \\p{L}: bad escape \\p at position 0\n');
 });
 

@@ -30,7 +30,7 @@ export type {
 } from './payloads.ts';
 export { portablePattern } from './portable-pattern.ts';
 export { type PortableSchema, portableSchema } from './portable-schema.ts';
-export { dropFlagged, publishedSchema, withPortablePatterns } from './published-schema.ts';
+export { publishedSchema, wholeSchema } from './published-schema.ts';
 export { foldFor, keepJson, keepValue, parsedBytes, type Reading, readFor, readingNow } from './reading.ts';
 export {
   checkHeader,

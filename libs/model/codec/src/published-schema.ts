@@ -2,7 +2,7 @@
 
 import { InvalidError, type Json } from '@tidemark/core';
 import { toJSONSchema, type ZodType } from 'zod';
-import type { $ZodType } from 'zod/v4/core';
+import type { $ZodType, ToJSONSchemaParams } from 'zod/v4/core';
 import { portablePattern } from './portable-pattern.ts';
 import { type PortableOptions, type PortableSchema, portableSchema } from './portable-schema.ts';
 
@@ -16,24 +16,33 @@ export interface PublishedOptions extends PortableOptions {
  * JSON doesn't have.
  */
 export function publishedSchema(schema: $ZodType, { io, ...options }: PublishedOptions): PortableSchema {
-  const whole = toJSONSchema(schema as ZodType, {
-    ...{ target: 'draft-7', io, reused: 'inline' },
+  return portableSchema(written(schema, { target: 'draft-7', io }), options);
+}
+
+/**
+ * The schema with all that it says, but for patterns that other engines than JavaScript's don't read: for forms, and whoever generates a
+ * client. Throws as `publishedSchema`, unless a type that JSON doesn't have is to be any.
+ */
+export const wholeSchema = (
+  schema: $ZodType,
+  io: PublishedOptions['io'],
+  unrepresentable: 'throw' | 'any' = 'throw',
+): Json => portablePatterns(written(schema, { io, ...(unrepresentable === 'any' && { unrepresentable }) }));
+
+function written(schema: $ZodType, options: ToJSONSchemaParams): Json {
+  const { $schema: _, ...rest } = toJSONSchema(schema as ZodType, {
+    reused: 'inline',
     override: dropFlagged,
     unrepresentable: ({ path, message }) => {
       const place = path.filter((part) => part !== 'properties').join('.');
-      throw new InvalidError(
-        'schema-unrepresentable',
-        `${place === '' ? '' : `at ${place}: `}${message.charAt(0).toLowerCase()}${message.slice(1)}`,
-        { field: place },
-      );
+      const said = `${message.charAt(0).toLowerCase()}${message.slice(1)}`;
+      throw new InvalidError('schema-unrepresentable', `${place === '' ? '' : `at ${place}: `}${said}`, {
+        field: place,
+      });
     },
+    ...options,
   });
-  return portableSchema(whole, options);
-}
-
-/** The schema with all that it says, but for patterns that other engines than JavaScript's don't read. For readers of whole schemas. */
-export function withPortablePatterns<Schema>(schema: Schema): Schema {
-  return portablePatterns(schema as Json) as Schema;
+  return rest as Json;
 }
 
 interface CheckDefinition {
@@ -41,14 +50,8 @@ interface CheckDefinition {
   readonly pattern?: RegExp;
 }
 
-/** For `override` of zod's `toJSONSchema`: it writes patterns without their flags, and `i` makes a pattern match more. */
-export function dropFlagged({
-  zodSchema,
-  jsonSchema,
-}: {
-  readonly zodSchema: $ZodType;
-  readonly jsonSchema: object;
-}): void {
+/** zod writes patterns without their flags, and `i` makes a pattern match more. */
+function dropFlagged({ zodSchema, jsonSchema }: { readonly zodSchema: $ZodType; readonly jsonSchema: object }): void {
   const { checks = [], pattern } = zodSchema._zod.def as CheckDefinition;
   const patterns = [pattern, ...checks.map(({ _zod }) => (_zod.def as CheckDefinition).pattern)];
   if (!patterns.some((one) => /[imsv]/.test(one?.flags ?? ''))) return;
