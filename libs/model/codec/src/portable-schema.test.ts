@@ -149,7 +149,7 @@ describe('a published schema', () => {
         return z.array(tree);
       },
     });
-    const again = { type: 'object', description: 'The same form again.' };
+    const again = { type: 'object', description: 'The same form again.', properties: {} };
     const kids = (items: object) => ({ type: 'array', items });
     const whole = (items: object) => ({
       type: 'object',
@@ -229,6 +229,63 @@ describe('a published schema', () => {
         const judge = z.fromJSONSchema(portable as never);
         expect(judge.safeParse(value), JSON.stringify({ portable, value })).toMatchObject({ success: true });
       }),
+    );
+  });
+
+  it('is portable already where it is, and takes whatever it is given', () => {
+    const words = fc.constantFrom<unknown>(
+      'string',
+      'object',
+      'array',
+      ['string', 'null'],
+      7,
+      null,
+      'x',
+      '#',
+      '#/properties/a',
+      true,
+    );
+    const schema = fc.letrec<{ any: unknown }>((tie) => ({
+      any: fc.oneof(
+        { depthSize: 'small', withCrossShrink: true },
+        words,
+        fc.dictionary(
+          fc.constantFrom(
+            'type',
+            '$ref',
+            'items',
+            'additionalProperties',
+            'not',
+            'const',
+            'pattern',
+            'format',
+            'minimum',
+            'propertyNames',
+          ),
+          tie('any'),
+        ),
+        fc.record(
+          {
+            type: words,
+            properties: fc.dictionary(fc.constantFrom('a', 'ü', '__proto__', 'x y'), tie('any')),
+            required: fc.array(words),
+            anyOf: fc.array(tie('any')),
+            allOf: fc.array(tie('any')),
+            enum: fc.array(words),
+            prefixItems: fc.array(tie('any')),
+            description: words,
+            default: words,
+          },
+          { requiredKeys: [] },
+        ),
+      ),
+    }));
+    fc.assert(
+      fc.property(schema.any, fc.boolean(), (given, isClosed) => {
+        const portable = portableSchema(given as object, { isClosed });
+        expect(portableSchema(portable)).toEqual(portable);
+      }),
+      { numRuns: 500 },
     );
   });
 

@@ -313,6 +313,7 @@ function both(one: PortableSchema, other: PortableSchema): PortableSchema {
 /** Of what is too deep, too much or recursive. */
 function bare(given: Given): PortableSchema {
   const type = typeOf(given);
+  if (type === 'object') return { type, ...described(given), properties: {} };
   return { ...(type !== undefined && type !== 'array' && { type }), ...described(given) };
 }
 

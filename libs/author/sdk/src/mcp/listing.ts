@@ -106,12 +106,11 @@ function listed(given: unknown, server: string): ListedTool {
  * The tool's name for models: its own where every provider takes that, else one with a digest of its own. It depends on nothing but the
  * tool, so a listing that changes never gives it to another.
  */
-export function nameForModels(prefix: string, name: string): string {
-  const own = `${prefix}${name}`;
-  const fit = own.replaceAll(/[^A-Za-z0-9_-]+/g, '_').slice(0, NAME_MAX_CHARS);
+export function nameForModels(own: string, maxChars = NAME_MAX_CHARS): string {
+  const fit = own.replaceAll(/[^A-Za-z0-9_-]+/g, '_').slice(0, maxChars);
   if (fit === own && own !== '__proto__') return own;
   const digest = sha256Digest.sha256(own).slice(0, NAME_DIGEST_CHARS);
-  return `${fit.slice(0, NAME_MAX_CHARS - NAME_DIGEST_CHARS - 1)}-${digest}`;
+  return `${fit.slice(0, maxChars - NAME_DIGEST_CHARS - 1)}-${digest}`;
 }
 
 /** What a model gives, checked before the server sees it. Patterns are left to the server: its own may take for ever here. */

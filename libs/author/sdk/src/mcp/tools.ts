@@ -16,6 +16,8 @@ import { type McpOutcome, outcomeOf, outcomeSchema } from './result.ts';
 export const MCP_KEY = 'tidemark/idempotency-key';
 /** Time-out of one call by default, in milliseconds. */
 const CALL_TIMEOUT_DEFAULT_MS = 60_000;
+/** Characters of a server's name: with that of a tool it fits the name of an operation. */
+const SERVER_NAME_MAX_CHARS = 32;
 /** By how much the client's own time-out is longer than the effect's, which decides. */
 const CLIENT_GRACE_MS = 1_000;
 /** Codes of JSON-RPC: there is no such method, and the parameters are refused. */
@@ -67,7 +69,9 @@ export async function durableTools(
   client: McpClient,
   options: McpToolsOptions = {},
 ): Promise<Readonly<Record<string, Tool>>> {
-  const server = options.server ?? client.getServerVersion?.()?.name ?? 'server';
+  // Its name is its own claim as well: it stands in operations and errors.
+  const said = options.server ?? client.getServerVersion?.()?.name ?? '';
+  const server = nameForModels(said, SERVER_NAME_MAX_CHARS) || 'server';
   const listed = await listTools(client, server, options.only);
   const unknown = Object.keys(options.tools ?? {}).find((name) => !listed.some((tool) => tool.name === name));
   if (unknown !== undefined) {
@@ -80,7 +84,7 @@ export async function durableTools(
   const tools: Record<string, Tool> = {};
   const names = new Map<string, string>();
   for (const tool of listed) {
-    const name = nameForModels(options.prefix ?? '', tool.name);
+    const name = nameForModels(`${options.prefix ?? ''}${tool.name}`);
     const other = names.get(name);
     if (other !== undefined) {
       throw new InvalidError(
@@ -90,7 +94,7 @@ export async function durableTools(
       );
     }
     names.set(name, tool.name);
-    tools[name] = toolOf(client, tool, `mcp.${nameForModels('', server)}.${name}`, options);
+    tools[name] = toolOf(client, tool, `mcp.${server}.${name}`, options);
   }
   return tools;
 }
