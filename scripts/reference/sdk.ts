@@ -89,6 +89,8 @@ const SECTIONS: readonly (readonly [title: string, about: string, names: readonl
       'tool',
       'ToolOptions',
       'toolCallSchema',
+      'durableTools',
+      'MCP_KEY',
       'taskGoal',
       'constraint',
       'checkpointNote',

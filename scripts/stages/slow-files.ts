@@ -140,6 +140,7 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
   'libs/operate/traces/src/live-traces.test.ts': { seconds: 6, why: 'Spans leave once a second.' },
   'test/api/access-matrix.test.ts': { seconds: 7, why: 'Every route by every role of every tenant.' },
   'test/api/follow.test.ts': { seconds: 12, why: 'A follower that reads nothing is cut off after a time.' },
+  'test/api/published-patterns.test.ts': { seconds: 12, why: 'Go compiles its own library where it has not before.' },
   'test/api/queues.test.ts': { seconds: 6, why: 'Rows that are dropped below a host that is opened again.' },
   'test/bench/tiers/tiers.test.ts': { seconds: 7, why: 'A benchmark in small.' },
   'test/chaos/chaos.cluster.test.ts': { seconds: 43, why: 'Half a minute of random faults.' },

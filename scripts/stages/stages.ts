@@ -93,6 +93,7 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
       'libs/adapters/store-postgres/src/pglite-faults.test.ts',
       'libs/adapters/store-postgres/src/schema-rebuild.postgres.test.ts',
       'libs/testkit/src/servers/servers.cluster.test.ts',
+      'test/api/published-patterns.test.ts',
     ],
   },
   simulation: {

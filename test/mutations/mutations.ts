@@ -14,6 +14,7 @@ import { LEASE_MUTATIONS } from './lease.ts';
 import { type Mutation, type Mutations, merged } from './mutation.ts';
 import { PROMPTS_MUTATIONS } from './prompts.ts';
 import { ROWS_MUTATIONS } from './rows.ts';
+import { SCHEMA_MUTATIONS } from './schemas.ts';
 import { SEALING_MUTATIONS } from './sealing.ts';
 import { STREAMS_MUTATIONS } from './streams.ts';
 
@@ -40,6 +41,7 @@ export const MUTATIONS: Mutations = merged(
   CALLS_MUTATIONS,
   ROWS_MUTATIONS,
   ADAPTERS_MUTATIONS,
+  SCHEMA_MUTATIONS,
   SEALING_MUTATIONS,
   ARCHIVE_MUTATIONS,
   DISPATCH_MUTATIONS,

@@ -291,6 +291,47 @@ describe('what is asked outside of a bundle', () => {
   });
 });
 
+describe('an answer of any schema', () => {
+  const asks = <Answer extends z.ZodType>(model: TestModel, schema: Answer) =>
+    defineWorkflow({
+      ...{ name: 'asks', version: 1, input: z.object({}), belief: z.object({}), output: z.object({ found: z.json() }) },
+      tasks: { ask: z.object({}) },
+      flow: { ask: [] },
+      models: { default: model },
+      begin: () => ({ belief: {}, next: [task('ask', {})] }),
+      steps: {
+        async ask(ctx) {
+          return { done: { found: (await ctx.model({ prompt: 'Which?', schema })).object as never } };
+        },
+      },
+    });
+
+  it.each<[z.ZodType, string, unknown]>([
+    [z.array(z.int()), '{"answer":[1,2]}', [1, 2]],
+    [z.array(z.int()), '[1,2]', [1, 2]],
+    [z.enum(['good', 'bad']), '{"answer":"bad"}', 'bad'],
+    [z.union([z.object({ a: z.int() }), z.null()]), '{"a":1}', { a: 1 }],
+    [z.object({ answer: z.object({ answer: z.int() }) }), '{"answer":{"answer":1}}', { answer: { answer: 1 } }],
+  ])('%# is asked for as an object, and read as it is', async (schema, text, object) => {
+    const model = testModel(() => text);
+    const definition = asks(model, schema);
+    const world = await open({ workflows: [definition] });
+    expect(await (await world.start(definition, {})).result()).toEqual({ found: object });
+    expect(model.prompts).toHaveLength(1);
+    expect(model.prompts[0]!.responseSchema).toMatchObject({ type: 'object', additionalProperties: false });
+  });
+
+  it('with a type that JSON does not have is refused by its place, before anything is paid', async () => {
+    const model = testModel(() => '{}');
+    const definition = asks(model, z.object({ order: z.object({ cents: z.bigint() }) }));
+    const world = await open({ workflows: [definition] });
+    await expect((await world.start(definition, {})).result()).rejects.toThrow(
+      'the schema of the answer, at order.cents: ',
+    );
+    expect(model.prompts).toEqual([]);
+  });
+});
+
 describe('a step that has ended', () => {
   it('can ask no model any more, nor can a compensation that kept its context', async () => {
     const model = testModel(() => 'yes');

@@ -9,7 +9,7 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt,
 } from '@ai-sdk/provider';
-import type { BundleMessage } from '@tidemark/core';
+import type { BundleMessage, Json } from '@tidemark/core';
 import type { ModelPrompt, ToolSpec } from '@tidemark/runtime';
 import { z } from 'zod';
 import { checked, invalid } from './checked.ts';
@@ -62,6 +62,7 @@ export function callOptions(asking: Asking, prompt: ModelPrompt): LanguageModelV
   return {
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(plain as Partial<LanguageModelV4CallOptions>),
+    ...(prompt.responseSchema !== null && lenient(languageModel, prompt.responseSchema, settings.providerOptions)),
     prompt: (prompt.raw as LanguageModelV4Prompt | undefined) ?? messagesFor(languageModel, prompt).map(messageOf),
     ...(prompt.tools.length > 0 && { tools: prompt.tools.map(toolOf) }),
     ...(toolChoice !== undefined && { toolChoice: choiceOf(toolChoice) }),
@@ -79,6 +80,35 @@ export function callOptions(asking: Asking, prompt: ModelPrompt): LanguageModelV
 /** Bedrock takes calls and results only beside tools: without any its SDK would leave both out, and the model never see a result. */
 const messagesFor = ({ provider }: SupportedModel, { messages, tools }: ModelPrompt): readonly BundleMessage[] =>
   tools.length === 0 && provider.startsWith('amazon-bedrock') ? toldCalls(messages) : messages;
+/**
+ * Providers with OpenAI's interface are asked by their packages to hold an answer to its schema strictly, which they refuse where a member
+ * may be left out, or members have any name.
+ */
+function lenient(
+  { provider }: SupportedModel,
+  schema: Json,
+  given: LanguageModelV4CallOptions['providerOptions'] = {},
+): Pick<LanguageModelV4CallOptions, 'providerOptions'> | undefined {
+  const name = provider.split('.')[0]!;
+  if (isStrict(schema) || given[name]?.strictJsonSchema !== undefined) return undefined;
+  return { providerOptions: { ...given, [name]: { ...given[name], strictJsonSchema: false } } };
+}
+
+function isStrict(schema: Json): boolean {
+  const {
+    type,
+    properties = {},
+    required = [],
+    additionalProperties,
+    items,
+    anyOf = [],
+  } = schema as Record<string, never>;
+  if (type === undefined && (anyOf as Json[]).length === 0) return false;
+  const names = Object.keys(properties);
+  const isWhole = names.every((name) => (required as string[]).includes(name)) && additionalProperties === false;
+  const inner: Json[] = [...Object.values<Json>(properties), ...(items === undefined ? [] : [items]), ...anyOf];
+  return (type !== 'object' || isWhole) && inner.every(isStrict);
+}
 
 function settingsOf(languageModel: SupportedModel, { settings, tools }: ModelPrompt): z.output<typeof settingsSchema> {
   const place = {

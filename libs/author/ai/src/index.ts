@@ -1,6 +1,7 @@
 /** Entry point of @tidemark/ai. */
 
 export type { ModelSettings } from './call-options.ts';
+export { tidemarkEmbeddings } from './embedding-middleware.ts';
 export {
   ModelAnswerTooLargeError,
   ModelBusyError,

@@ -11,3 +11,5 @@ export const ANSWER_MAX_BYTES = 8 * 1_024 * 1_024;
 
 /** Largest body of a failed call that is read for what it says: 64 Ki characters. Providers' have some hundred. */
 export const ERROR_BODY_MAX_CHARS = 64 * 1_024;
+/** Embeddings of one recorded call: with 4,096 numbers each they fit an event of 1 MiB. embedMany makes several calls of more. */
+export const EMBEDDINGS_PER_CALL_MAX_COUNT = 40;

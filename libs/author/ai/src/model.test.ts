@@ -139,6 +139,33 @@ describe('an answer', () => {
 describe('what is asked', () => {
   const sent = () => server.requests.at(-1)?.body;
 
+  test('holds an answer to its schema strictly only where the provider can', async () => {
+    const { createOpenAI } = await import('@ai-sdk/openai');
+    const bodies: { response_format: { json_schema: { strict: boolean } } }[] = [];
+    const fetch = async (_: unknown, init?: RequestInit) => {
+      bodies.push(JSON.parse(String(init?.body)));
+      return Response.json({ choices: [{ message: { content: '{}' }, finish_reason: 'stop', index: 0 }], usage: {} });
+    };
+    const openai = model(createOpenAI({ apiKey: 'none', fetch }).chat('gpt-4o-mini'));
+    const closed = {
+      type: 'object',
+      properties: { a: { type: 'string' } },
+      required: ['a'],
+      additionalProperties: false,
+    };
+    const partly = { ...closed, properties: { ...closed.properties, b: { type: 'number' } } };
+    const byName = {
+      ...closed,
+      properties: { a: { type: 'object', properties: {}, additionalProperties: { type: 'string' } } },
+    };
+    const asked = { key: 'k', signal: new AbortController().signal, onDelta: () => {} } as never;
+    for (const responseSchema of [closed, partly, byName])
+      await openai.answer({ ...prompt(), responseSchema }, asked, false);
+    const settings = { providerOptions: { openai: { strictJsonSchema: true } } };
+    await openai.answer({ ...prompt(), responseSchema: partly, settings }, asked, false);
+    expect(bodies.map(({ response_format }) => response_format.json_schema.strict)).toEqual([true, false, false, true]);
+  });
+
   test('has messages, tools, schema and settings in the provider’s own spelling', async () => {
     server.script({ kind: 'answer', answer: { text: '{}' } });
     const schema = { type: 'object', properties: { degrees: { type: 'number' } } };

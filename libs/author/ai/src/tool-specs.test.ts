@@ -20,7 +20,7 @@ test('tools with schemas of zod and of JSON schema are given with their descript
       description: 'The weather',
       inputSchema: {
         type: 'object',
-        properties: { city: { type: 'string' }, days: { type: 'number', default: 1 } },
+        properties: { city: { type: 'string' }, days: { type: 'number', description: 'Default: 1.' } },
         required: ['city'],
       },
     },
@@ -28,11 +28,17 @@ test('tools with schemas of zod and of JSON schema are given with their descript
   ]);
 });
 
+test('a name that not every provider takes is refused', async () => {
+  for (const name of ['web.search', 'a b', 'x'.repeat(65), ''])
+    await expect(aiSdkTools({ [name]: {} })).rejects.toThrow('a tool is named with 1 to 64 letters, digits, _ and -');
+});
+
 test.each([
   [{ search: { type: 'provider', inputSchema: z.object({}) } }, 'the provider runs it itself'],
   [{ search: { description: () => 'x', inputSchema: z.object({}) } }, 'its description is computed for each call'],
   [{ search: { inputSchema: 'text' } }, 'its input schema is neither'],
-  [{ search: { inputSchema: z.object({ at: z.date() }) } }, 'its input schema has no JSON schema'],
+  [{ search: { inputSchema: z.object({ at: z.date() }) } }, 'its input schema has no JSON schema (at at: '],
+  [{ search: { inputSchema: z.array(z.string()) } }, 'its input is no object'],
 ])('a tool that can not be given is refused by its name', async (tools, said) => {
   await expect(aiSdkTools(tools)).rejects.toThrow(`The tool "search" can't be given to ctx.model: ${said}`);
 });

@@ -3,9 +3,9 @@
  * all of them at once.
  */
 
+import { wholeSchema } from '@tidemark/codec';
 import { CRASH_TIMES_MAX, type RecoveryOptions } from '@tidemark/core';
 import { checkedDuration, type EffectDefinition } from '@tidemark/runtime';
-import { toJSONSchema, type ZodType } from 'zod';
 import { CONTEXT_MEMBERS, type ContextSpec, contextProblems } from './context-spec.ts';
 import { DISPATCH_MEMBERS } from './dispatch-spec.ts';
 import { type DefinitionProblem, nameProblems, schemaProblems, unknownMembers } from './problem.ts';
@@ -222,7 +222,7 @@ function formProblems(name: string, schema: unknown): DefinitionProblem[] {
     return [problem('approval-secret', message)];
   }
   try {
-    toJSONSchema(schema as ZodType, { io: 'input', reused: 'inline' });
+    wholeSchema(schema as Schema, 'input');
     return [];
   } catch (error) {
     const message = `approvals.${name} can't be shown as a form (${error instanceof Error ? error.message : error}). Use types that JSON has.`;

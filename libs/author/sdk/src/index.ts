@@ -52,6 +52,8 @@ export { CallFailedError } from './function/call-failed.ts';
 export type { Answered, FunctionContext, Waiting } from './function/context.ts';
 export { type DefinedFunction, defineFunction, type FunctionSpec } from './function/function.ts';
 export { type Gate, GateError, type GateEvidence, passGate, type Verdict } from './gate.ts';
+export type { McpClient } from './mcp/listing.ts';
+export { durableTools, MCP_KEY, type McpToolOptions, type McpToolsOptions } from './mcp/tools.ts';
 export type { ModelCallOptions, ModelReply } from './model-call.ts';
 export type { Problem } from './parse.ts';
 export { pipeline, pipelineSteps } from './pipeline.ts';

@@ -3,6 +3,7 @@
  * provider, nor count or record: the runtime does.
  */
 
+import { publishedSchema } from '@tidemark/codec';
 import {
   type BundleMessage,
   distinctCallIds,
@@ -13,13 +14,14 @@ import {
   parseJson,
 } from '@tidemark/core';
 import type { Model, ModelAnswer, StepContext } from '@tidemark/runtime';
-import { toJSONSchema, type ZodType } from 'zod';
 import { parser } from './parse.ts';
 import type { Parsed, Schema } from './schema.ts';
 import { type Tools, toolSpecs } from './tool.ts';
 
 /** How often a structured answer that doesn't fit its schema is sent back to the model. */
 const REPAIRS_MAX_COUNT = 1;
+/** The member of an object under which an answer that is none is asked for. */
+const WRAPPER = 'answer';
 
 /** A step's request to a model. `Answer`: the schema of structured output. */
 export interface ModelCallOptions<Answer extends Schema | undefined = undefined> {
@@ -74,11 +76,12 @@ export async function callModel<Answer extends Schema | undefined>(
       `${where}: the call of ctx.model is empty: give a bundle, a prompt, or both.`,
     );
   }
+  const published = schema === undefined ? undefined : answerSchema(schema, where);
   const request = {
     model: found,
     bundle: options.bundle,
     tools: toolSpecs(tools, options.tools ?? (schema === undefined ? undefined : []), where),
-    responseSchema: schema === undefined ? undefined : schemaJson(schema),
+    responseSchema: published?.schema,
     settings: settings as Json | undefined,
     placeholders: options.placeholders,
     isStreamed: options.stream,
@@ -88,7 +91,7 @@ export async function callModel<Answer extends Schema | undefined>(
     const name = repairs === 0 || options.name === undefined ? options.name : `${options.name}:repair-${repairs}`;
     const answer = withOwnIds(await context.modelCall({ ...request, messages, name }));
     if (schema === undefined) return { ...answer, object: undefined } as ModelReply<Answer>;
-    const read = readObject(schema, answer.text, `${where}, answer of ${found.modelId}`);
+    const read = readObject(schema, answer.text, published!.isWrapped, `${where}, answer of ${found.modelId}`);
     if ('object' in read) return { ...answer, object: read.object } as ModelReply<Answer>;
     if (repairs === REPAIRS_MAX_COUNT) throw read.problem;
     messages = [
@@ -120,19 +123,39 @@ function messagesOf(
 const memoryText = (keys: readonly string[], { memory }: StepContext): string =>
   ['Working memory:', ...keys.map((key) => `- ${key}: ${JSON.stringify(memory.get(key))}`)].join('\n');
 
-function schemaJson(schema: Schema): Json {
-  const { $schema: _, ...rest } = toJSONSchema(schema as ZodType, { target: 'draft-7', io: 'input', reused: 'inline' });
-  return rest as Json;
+/** Providers want an object whose members are known: anything else is asked for as the member `answer` of one. */
+function answerSchema(schema: Schema, where: string): { readonly schema: Json; readonly isWrapped: boolean } {
+  try {
+    const own = publishedSchema(schema, { io: 'input', isClosed: true });
+    if (own.type === 'object') return { schema: own as Json, isWrapped: false };
+    const properties = { [WRAPPER]: own as Json };
+    return {
+      schema: { type: 'object', properties, required: [WRAPPER], additionalProperties: false },
+      isWrapped: true,
+    };
+  } catch (error) {
+    if (!(error instanceof InvalidError)) throw error;
+    throw new InvalidError(error.code, `${where}: the schema of the answer, ${error.message}.`, error.details);
+  }
+}
+
+/** A model may answer without the wrapper all the same. */
+function unwrapped(answer: Json, isWrapped: boolean): Json {
+  if (!isWrapped || typeof answer !== 'object' || answer === null || Array.isArray(answer)) return answer;
+  const { [WRAPPER]: only, ...others } = answer as { readonly [name: string]: Json };
+  return only === undefined || Object.keys(others).length > 0 ? answer : only;
 }
 
 function readObject(
   schema: Schema,
   text: string,
+  isWrapped: boolean,
   what: string,
 ): { readonly object: Json } | { readonly problem: InvalidError } {
   const border = { code: 'answer-unfit', what, remedy: 'It must be JSON of the schema.' };
   try {
-    return { object: parser(schema, border)(parseJson(withoutFence(text), what, MODEL_BOUNDS)) };
+    const answer = unwrapped(parseJson(withoutFence(text), what, MODEL_BOUNDS), isWrapped);
+    return { object: parser(schema, border)(answer) };
   } catch (error) {
     if (error instanceof InvalidError) return { problem: error };
     return { problem: new InvalidError('answer-unfit', messageOf(error)) };

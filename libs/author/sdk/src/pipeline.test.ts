@@ -1,6 +1,6 @@
 /** A pipeline from one end to the other: order, keys, hand-overs, gates, log, crashes. */
 
-import { decodePayload } from '@tidemark/codec';
+import { decodePayload, wholeSchema } from '@tidemark/codec';
 import { DEFAULT_TENANT, type Json, localDay } from '@tidemark/core';
 import { type TestWorld, testWorld } from '@tidemark/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -20,7 +20,6 @@ import {
   stepRecordIn,
   task,
 } from './index.ts';
-import { formJson } from './workflow.ts';
 
 let world: TestWorld | undefined;
 afterEach(async () => {
@@ -243,7 +242,7 @@ it('a record whose time is no time counts from when it was written', () => {
 });
 
 it('flows that are no line have no steps in order', () => {
-  const form = { signals: { handoff: formJson(handoffSchema, 'any') }, starts: ['a'] };
+  const form = { signals: { handoff: wholeSchema(handoffSchema, 'input', 'any') }, starts: ['a'] };
   expect(pipelineSteps({ ...form, flow: { a: ['b'], b: [] } } as never)).toEqual(['a', 'b']);
   expect(pipelineSteps({ ...form, flow: { a: ['b', 'c'], b: [], c: [] } } as never)).toBeUndefined();
   expect(pipelineSteps({ ...form, flow: { a: ['b'], b: ['a'] } } as never)).toBeUndefined();

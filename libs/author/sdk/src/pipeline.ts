@@ -4,6 +4,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
+import { wholeSchema } from '@tidemark/codec';
 import { InvalidError, type Json, LimitError, messageOf, TidemarkError, UnavailableError } from '@tidemark/core';
 import { EffectError, FatalError, NotDoneError } from '@tidemark/runtime';
 import { z } from 'zod';
@@ -39,7 +40,7 @@ import type {
 } from './pipeline-types.ts';
 import { refuseProblems, unknownMembers } from './problem.ts';
 import { task } from './task.ts';
-import { defineWorkflow, formJson } from './workflow.ts';
+import { defineWorkflow } from './workflow.ts';
 import type { Workflow } from './workflow-spec.ts';
 
 const beliefSchema = z.object({
@@ -158,7 +159,7 @@ type Card = Omit<Declared, 'signals'> & { readonly signals: Readonly<Record<stri
 /** Its steps in order; undefined for what is no pipeline: nothing else takes hand-overs of this form. */
 export function pipelineSteps({ starts, flow, signals }: Declared | Card): readonly string[] | undefined {
   const form = signals instanceof Map ? signals.get('handoff')?.schema : (signals as Card['signals'])?.handoff;
-  if (starts == null || flow === undefined || !isDeepStrictEqual(form, formJson(handoffSchema, 'any')))
+  if (starts == null || flow === undefined || !isDeepStrictEqual(form, wholeSchema(handoffSchema, 'input', 'any')))
     return undefined;
   const names: string[] = [];
   for (let name = starts[0]; name !== undefined; name = flow[name]?.[0]) {

@@ -4,7 +4,7 @@
  * returns to the model as an error (C5a).
  */
 
-import { toJson } from '@tidemark/codec';
+import { type PortableSchema, publishedSchema, toJson } from '@tidemark/codec';
 import { canonicalJson, InvalidError, inexactNumber, type Json } from '@tidemark/core';
 import {
   type EffectDefinition,
@@ -13,7 +13,7 @@ import {
   sha256Digest,
   type ToolSpec,
 } from '@tidemark/runtime';
-import { toJSONSchema, type ZodType, z } from 'zod';
+import { z } from 'zod';
 import { safeParse } from 'zod/v4/core';
 import { defineEffect, type Effect } from './effect.ts';
 import { pathText } from './parse.ts';
@@ -55,6 +55,10 @@ export interface Tool {
   readonly effect?: Effect | undefined;
   readonly request?: ((input: never) => unknown) | undefined;
   readonly run?: ((input: never, signal: AbortSignal) => unknown) | undefined;
+  /** What models are told of the input, where that isn't made from `input`. */
+  readonly inputSchema?: Json | undefined;
+  /** How a response reads to the model; by default as a text or JSON. */
+  readonly outcome?: ((response: Json) => Pick<ToolOutcome, 'text' | 'isError'>) | undefined;
 }
 
 /** The schema of a tool call, for a task that makes it: `tasks: { act: toolCallSchema }`. */
@@ -68,7 +72,7 @@ export interface ToolOutcome {
   readonly text: string;
   /** The tool's result; null where the call could not be made. */
   readonly result: Json;
-  /** The model named an unknown tool or gave an input that doesn't fit: the text says so. */
+  /** The model named an unknown tool, gave an input that doesn't fit, or the tool says that it failed: the text says so. */
   readonly isError: boolean;
 }
 
@@ -92,7 +96,8 @@ export function toolProblems(tools: Tools): readonly DefinitionProblem[] {
       problems.push(problem('.description must say what it does.'));
     if ((effect === undefined) === (run === undefined)) problems.push(problem(' must have either an effect or run.'));
     try {
-      inputSchema(input);
+      if (inputSchema(input).type !== 'object')
+        problems.push(problem('.input must be an object: models name their arguments.'));
     } catch (error) {
       problems.push(problem(`.input has no JSON schema: ${(error as Error).message}.`));
     }
@@ -100,16 +105,13 @@ export function toolProblems(tools: Tools): readonly DefinitionProblem[] {
   });
 }
 
-const toolSpec = (name: string, { description, input }: Tool): ToolSpec => ({
+const toolSpec = (name: string, { description, input, inputSchema: given }: Tool): ToolSpec => ({
   name,
   description,
-  inputSchema: inputSchema(input),
+  inputSchema: given ?? (inputSchema(input) as Json),
 });
 
-function inputSchema(schema: Schema): Json {
-  const { $schema: _, ...rest } = toJSONSchema(schema as ZodType, { target: 'draft-7', io: 'input', reused: 'inline' });
-  return rest as Json;
-}
+const inputSchema = (schema: Schema): PortableSchema => publishedSchema(schema, { io: 'input' });
 
 /** Makes the call. Throws what the effect or the closure throws; a call that doesn't fit is an outcome. */
 export async function callTool(tools: Tools, context: StepContext, call: ModelToolCall): Promise<ToolOutcome> {
@@ -130,8 +132,11 @@ export async function callTool(tools: Tools, context: StepContext, call: ModelTo
     return refused(`The input of ${name} doesn't fit: ${problems.join('; ')}. Call it again with an input that does.`);
   }
   const result = await perform(name, found, context, call, parsed.data as never);
-  const text = typeof result === 'string' ? result : JSON.stringify(result);
-  return { call: id, tool: name, text, result, isError: false };
+  const { text, isError } = found.outcome?.(result) ?? {
+    text: typeof result === 'string' ? result : JSON.stringify(result),
+    isError: false,
+  };
+  return { call: id, tool: name, text, result, isError };
 }
 
 /** Models reuse their call ids: a call is identified by its request as well, and the same call twice is one. */
@@ -158,7 +163,8 @@ const answering = (name: string, run: NonNullable<Tool['run']>): EffectDefinitio
 
 /** Throws `InvalidError` (`tool-unknown`) for names that aren't declared. */
 export function toolSpecs(tools: Tools, names: readonly string[] | undefined, where: string): readonly ToolSpec[] {
-  return (names ?? Object.keys(tools)).map((name) => {
+  // Providers refuse a tool that is offered twice.
+  return [...new Set(names ?? Object.keys(tools))].map((name) => {
     const found = Object.hasOwn(tools, name) ? tools[name] : undefined;
     if (found !== undefined) return toolSpec(name, found);
     throw new InvalidError(

@@ -3,7 +3,7 @@
  * runtime never sees a schema. Must hold no state beyond the definition.
  */
 
-import { toJson } from '@tidemark/codec';
+import { toJson, wholeSchema } from '@tidemark/codec';
 import { InvalidError, type Json } from '@tidemark/core';
 import type {
   Beginning,
@@ -16,7 +16,6 @@ import type {
   StepDefinition,
 } from '@tidemark/runtime';
 import { checkedDuration, DEFAULT_RETRY, retryPolicy } from '@tidemark/runtime';
-import { toJSONSchema, type ZodType } from 'zod';
 import { type ContextSpec, contextDefinition } from './context-spec.ts';
 import { type AnySpec, checkSpec } from './definition-checks.ts';
 import { warningsOf } from './definition-warnings.ts';
@@ -266,19 +265,13 @@ const signalForms = ({ signals = {} }: CheckedSpec, title: string): ReadonlyMap<
   new Map(
     Object.entries(signals).map(([name, schema]) => [
       name,
-      { schema: formJson(schema, 'any'), parse: signalParser(name, schema, title) },
+      { schema: wholeSchema(schema, 'input', 'any'), parse: signalParser(name, schema, title) },
     ]),
   );
 
 /** The JSON Schema of answers, for programs that show and check a form without the definition. */
 const formsOf = (approvals: Schemas): ReadonlyMap<string, Json> =>
-  new Map(Object.entries(approvals).map(([name, schema]) => [name, formJson(schema)]));
-
-/** `unrepresentable`: how to treat a type without an equivalent in JSON Schema. */
-export function formJson(schema: Schema, unrepresentable: 'throw' | 'any' = 'throw'): Json {
-  const { $schema: _, ...rest } = toJSONSchema(schema as ZodType, { io: 'input', reused: 'inline', unrepresentable });
-  return rest as Json;
-}
+  new Map(Object.entries(approvals).map(([name, schema]) => [name, wholeSchema(schema, 'input')]));
 
 const schemasOf = ({ input, belief, output, tasks, outputs = {}, signals = {} }: CheckedSpec): readonly Schema[] => [
   ...[input, belief, output],

@@ -29,6 +29,9 @@ export type {
   SentPrompt,
   StoredFragment,
 } from './payloads.ts';
+export { portablePattern } from './portable-pattern.ts';
+export { type PortableSchema, portableSchema } from './portable-schema.ts';
+export { publishedSchema, wholeSchema } from './published-schema.ts';
 export { foldFor, keepJson, keepValue, parsedBytes, type Reading, readFor, readingNow } from './reading.ts';
 export {
   checkHeader,

@@ -1,6 +1,7 @@
 /** Owns the OpenAPI 3.1 document of the routes, generated from their declarations alone. Pure. */
 
-import { z } from 'zod';
+import { wholeSchema } from '@tidemark/codec';
+import type { z } from 'zod';
 import type { ApiOperation, ApiParameter, ApiResponse, ApiSchema, OpenApiDocument } from './document.ts';
 import { PROBLEM_TYPE, problemSchema } from './problem.ts';
 import type { AnyRoute } from './route.ts';
@@ -9,7 +10,6 @@ import type { AnyStream } from './stream-route.ts';
 /** As zod writes it: with its own name, and the names that it refers to. */
 type Written = ApiSchema & {
   readonly id?: string;
-  readonly $schema?: string;
   readonly $defs?: Record<string, Written>;
 };
 
@@ -21,7 +21,7 @@ class Components {
   readonly schemas: Record<string, ApiSchema> = {};
 
   of(schema: z.ZodType, io: 'input' | 'output'): ApiSchema {
-    const { $schema: _, $defs = {}, ...own } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Written;
+    const { $defs = {}, ...own } = wholeSchema(schema, io, 'any') as Written;
     for (const [name, found] of Object.entries($defs)) this.#add(name, found);
     const name = own.id;
     if (name === undefined) return referring(own);
@@ -133,10 +133,7 @@ const ANSWERS: Readonly<Record<string, string>> = {
 
 function parametersOf(place: 'path' | 'query', schema: z.ZodType | undefined): readonly ApiParameter[] {
   if (schema === undefined) return [];
-  const { properties = {}, required = [] } = z.toJSONSchema(schema, {
-    io: 'input',
-    unrepresentable: 'any',
-  }) as ApiSchema;
+  const { properties = {}, required = [] } = wholeSchema(schema, 'input', 'any') as ApiSchema;
   return Object.entries(properties).map(([name, { description, ...own }]) => ({
     name,
     in: place,

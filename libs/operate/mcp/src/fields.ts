@@ -6,12 +6,16 @@ import { z } from 'zod';
 import { NAME_MAX_CHARS } from './limits.ts';
 import type { ToolContext } from './tool.ts';
 
+const NAME_WORDS = 'give at least one visible character, and no control characters';
+
 /** Names: something visible, and no control characters. */
 export const nameField = z
   .string()
   .min(1)
   .max(NAME_MAX_CHARS)
-  .regex(/^(?!\s*$)[^\p{Cc}]*$/u, 'give at least one visible character, and no control characters');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is refused.
+  .regex(/^[^\x00-\x1f\x7f-\x9f]*$/, NAME_WORDS)
+  .refine((name) => name.trim() !== '', NAME_WORDS);
 
 export const userField = nameField
   .optional()

@@ -5,7 +5,8 @@
 
 import type { CallToolResult, Tool as ListedTool, ToolAnnotations } from '@modelcontextprotocol/sdk/types.js';
 import type { Client } from '@tidemark/client';
-import { z } from 'zod';
+import { portableSchema, publishedSchema } from '@tidemark/codec';
+import type { z } from 'zod';
 import { checkArguments } from './arguments.ts';
 import { badInput, toolError } from './tool-error.ts';
 
@@ -61,7 +62,7 @@ export interface Tool {
 
 export const defineTool = <Input extends z.ZodObject, Output extends z.ZodObject>(
   spec: ToolSpec<Input, Output>,
-): Tool => toolOf({ ...spec, output: jsonSchema(spec.output, 'output') });
+): Tool => toolOf({ ...spec, output: publishedSchema(spec.output, { io: 'output' }) });
 
 /** The tool whose answer has this JSON schema. */
 export function toolOf<Input extends z.ZodObject>(
@@ -79,8 +80,8 @@ export function toolOf<Input extends z.ZodObject>(
     listed: {
       ...{ name, title, description },
       annotations: { title, ...hints },
-      inputSchema: jsonSchema(input, 'input'),
-      outputSchema: output as ListedTool['outputSchema'],
+      inputSchema: publishedSchema(input, { io: 'input' }) as ListedTool['inputSchema'],
+      outputSchema: portableSchema(output) as ListedTool['outputSchema'],
     },
     async call(given, context, signal) {
       try {
@@ -94,12 +95,6 @@ export function toolOf<Input extends z.ZodObject>(
       }
     },
   };
-}
-
-/** Clients' validators know draft 7, and some reject the name of another one. */
-function jsonSchema(schema: z.ZodObject, io: 'input' | 'output'): ListedTool['inputSchema'] {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { target: 'draft-7', io });
-  return rest as ListedTool['inputSchema'];
 }
 
 /** A tool that changes nothing but the state that it names. */
