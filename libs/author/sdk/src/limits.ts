@@ -4,3 +4,8 @@ import type { ConfirmationPolicy } from '@tidemark/runtime';
 
 /** Follow-up of an effect that is confirmed later: probes a minute apart, a person after a day. */
 export const CONFIRM_DEFAULT: ConfirmationPolicy = { probeEveryMs: 60_000, timeoutMs: 24 * 60 * 60 * 1_000 };
+
+/** Of an agent: calls of its model by default, as in the AI SDK; calls of tools in one answer; tokens of its bundle by default. */
+export const AGENT_STEPS_DEFAULT_COUNT = 20;
+export const AGENT_CALLS_MAX_COUNT = 64;
+export const AGENT_BUNDLE_DEFAULT_TOKENS = 32_000;

@@ -111,7 +111,7 @@ function schemaJson(schema: Schema): Json {
   return rest as Json;
 }
 
-function readObject(
+export function readObject(
   schema: Schema,
   text: string,
   what: string,

@@ -49,9 +49,9 @@ interface ToolParts<Input extends Schema, Request extends Schema> {
   readonly run?: ((input: Parsed<NoInfer<Input>>, signal: AbortSignal) => unknown) | undefined;
 }
 
-export interface Tool {
+export interface Tool<Input extends Schema = Schema> {
   readonly description: string;
-  readonly input: Schema;
+  readonly input: Input;
   readonly effect?: Effect | undefined;
   readonly request?: ((input: never) => unknown) | undefined;
   readonly run?: ((input: never, signal: AbortSignal) => unknown) | undefined;
@@ -75,7 +75,7 @@ export interface ToolOutcome {
 /** Types the tool's functions by its input. */
 export const tool = <Input extends Schema, Request extends Schema = Schema>(
   options: ToolOptions<Input, Request>,
-): Tool => options as unknown as Tool;
+): Tool<Input> => options as unknown as Tool<Input>;
 
 export type Tools = Readonly<Record<string, Tool>>;
 
@@ -150,6 +150,7 @@ const answering = (name: string, run: NonNullable<Tool['run']>): EffectDefinitio
     timeoutMs: TOOL_TIMEOUT_MS,
     call: async () => null,
   }),
+  changesNothing: true,
   call: async (request, { signal }) => toJson((await run(request as never, signal)) ?? null, `result of tool ${name}`),
 });
 

@@ -338,8 +338,9 @@ export class JournaledCall implements AskedCall, UseInTurn {
   async #failed(thrown: unknown): Promise<unknown> {
     if (this.#signal.aborted || thrown instanceof FencedError) return thrown;
     const error = this.#run.hideSecrets(this.effect.operation, thrown);
-    // A failed model call has changed nothing outside, so the step may continue without it.
-    const isCertain = (error instanceof NotDoneError && this.#isClear) || this.effect.lostOf !== undefined;
+    // A failed model call has changed nothing outside either, so the step may continue without it.
+    const { changesNothing = this.effect.lostOf !== undefined } = this.effect;
+    const isCertain = (error instanceof NotDoneError && this.#isClear) || changesNothing;
     if (isCertain) await this.#recordNotDone(error);
     return this.#error(error);
   }
