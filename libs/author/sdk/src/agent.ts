@@ -38,6 +38,9 @@ const BUNDLE = 'loop';
 /** The tool by which the model gives the output of an agent that has a schema for it. */
 const ANSWER = 'answer';
 
+/** Characters of the names of what the model called, in the trace. */
+const ACTION_MAX_CHARS = 100;
+
 const OWN = [
   ...['name', 'version', 'model', 'instructions', 'tools', 'stopWhen', 'toolApproval', 'budget', 'input', 'output'],
   ...['prompt', 'settings', 'stream', 'bundle'],
@@ -150,16 +153,18 @@ async function think(ctx: AnyContext, spec: Spec, tools: Tools): Promise<Change>
   const { text, finishReason } = reply;
   const { inputTokens, outputTokens } = reply.usage;
   const step: AgentStep = { text, toolCalls: calls as never, finishReason, usage: { inputTokens, outputTokens } };
+  const answers = { output: step, lastAction: 'answers' };
   if (output !== undefined) {
     const object = await outputOf(ctx, reply, calls, output);
-    if (object !== undefined) return { done: object, output: step, fragments: [agentMessage(JSON.stringify(object))] };
+    if (object !== undefined) return { ...answers, done: object, fragments: [agentMessage(JSON.stringify(object))] };
   } else if (calls.length === 0) {
-    return { done: { text, toolCalls: [], finishReason }, output: step, fragments: said(reply) };
+    return { ...answers, done: { text, toolCalls: [], finishReason }, fragments: said(reply) };
   }
   const ways = await Promise.all(calls.map((call, at) => wayOf(call, at, spec, tools)));
   const acts = ways.filter((way) => 'step' in way);
   return {
     output: step,
+    lastAction: `calls ${toolNames(step.toolCalls).slice(0, ACTION_MAX_CHARS)}`,
     fragments: [...said({ ...reply, toolCalls: calls }), ...ways.filter((way) => 'type' in way)],
     next: [...acts, task('think', {}, { after: acts })],
   };

@@ -81,11 +81,16 @@ export type Tools = Readonly<Record<string, Tool>>;
 
 /** Returns every mistake in declared tools. */
 export function toolProblems(tools: Tools): readonly DefinitionProblem[] {
-  return Object.entries(tools).flatMap(([name, { description, input, effect, run }]) => {
+  return Object.entries(tools).flatMap(([name, { description, input, effect, run, ...others }]) => {
     const problem = (message: string): DefinitionProblem => ({
       code: 'tool-invalid',
       message: `tools.${name}${message}`,
     });
+    // Its `execute` doesn't say what a repetition does.
+    if ('inputSchema' in others)
+      return [
+        problem(' is made for the AI SDK: give input, and run where it changes nothing outside, else an effect.'),
+      ];
     const problems: DefinitionProblem[] = [];
     if (!TOOL_NAME.test(name)) problems.push(problem(': a tool is named with 1 to 64 letters, digits, _ and -.'));
     if (typeof description !== 'string' || description === '')

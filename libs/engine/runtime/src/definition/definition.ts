@@ -168,7 +168,7 @@ export interface EffectDefinition {
   /** What a call cost, by its recorded response; and what a call cost that failed with the error. */
   readonly spentOf?: ((response: Json) => Spend) | undefined;
   readonly lostOf?: ((error: unknown) => Spend) | undefined;
-  /** A call that failed is certainly not done: there was nothing to do outside. */
+  /** There is nothing to do outside: a failed call is certainly not done, and another call repeats nothing. */
   readonly changesNothing?: true | undefined;
 }
 
