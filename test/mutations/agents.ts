@@ -41,7 +41,6 @@ export const AGENTS_MUTATIONS: Mutations = {
     edits: [['if (read?.success !== true) return made;', 'if (rule === undefined) return made;']],
     caughtBy: AGENT_TEST,
     test: 'tells the model what it can not call, and what failed for good',
-    failsWith: 'not within',
     breaks: 'Nobody is asked about a call that can not be made.',
   },
   'thoughts-outrun-results': {
@@ -53,9 +52,9 @@ export const AGENTS_MUTATIONS: Mutations = {
   },
   'calls-share-an-id': {
     file: AGENT,
-    edits: [['return isFit ? calls :', "return isFit || calls[0]?.id === '' ? calls :"]],
+    edits: [['return isFit ? calls :', 'return isFit || calls.length > 9 ? calls :']],
     caughtBy: AGENT_TEST,
-    test: 'tells calls apart that have one id or none, and makes no more than its limit',
+    test: 'tells them apart by their place where their ids are one',
     breaks: 'Calls of one answer that have one id get their own results.',
   },
   'steps-without-a-bound': {
@@ -77,7 +76,6 @@ export const AGENTS_MUTATIONS: Mutations = {
     edits: [['if (others.length > 0 || call.name', 'if (call.name']],
     caughtBy: AGENT_TEST,
     test: 'gives it by a call, which must fit and come alone',
-    failsWith: 'output-invalid',
     breaks: 'An answer beside other calls is not taken: it tells of results that are not there.',
   },
   'doubt-is-told-as-failure': {
@@ -92,7 +90,7 @@ export const AGENTS_MUTATIONS: Mutations = {
     edits: [['|| spentOf !== undefined || changesNothing', '|| spentOf !== undefined || (changesNothing && false)']],
     caughtBy: AGENT_TEST,
     test: 'tells the model what it can not call, and what failed for good',
-    failsWith: 'workflow-parked',
+    failsWith: 'ended while the outcome',
     breaks: 'A tool that only answers and fails leaves nothing open.',
   },
   'forms-begin-empty': {

@@ -151,7 +151,7 @@ describe('an agent', () => {
       'I could not.',
     );
     const definition = shop(model, {
-      toolApproval: { stock: 'user-approval' },
+      toolApproval: { stock: { type: 'user-approval', within: '1m' } },
       tools: {
         ...tools,
         broken: failing('broken', () => new Error('no such shelf')),
@@ -178,41 +178,48 @@ describe('an agent', () => {
         throw new FatalError('wrong shop');
       },
     });
-    const lost = defineEffect({ ...lostSpec, retry: { attempts: 1 } });
     const ends = shop(says(calls(['final', {}])), { tools: { final } });
     const first = await open(ends);
     await expect((await first.start(ends, { prompt: 'x' })).result()).rejects.toThrow('wrong shop');
-    const parks = shop(says(calls(['lost', {}])), {
-      tools: { lost: tool({ description: 'Is lost.', input: z.object({}), effect: lost }) },
+    let callCount = 0;
+    const refused = defineEffect({
+      operation: 'shop.refused',
+      kind: 'idempotent',
+      request: z.object({}),
+      response: z.object({}),
+      call: () => {
+        callCount++;
+        throw Object.assign(new Error('Unprocessable'), { status: 422 });
+      },
+    });
+    const parks = shop(says(calls(['refused', {}])), {
+      tools: { refused: tool({ description: 'Is refused.', input: z.object({}), effect: refused }) },
     });
     const second = await open(parks);
     const run = await second.start(parks, { prompt: 'x' });
     await expect(run.result()).rejects.toMatchObject({ code: 'workflow-parked' });
+    expect(callCount).toBe(1);
   });
 
-  it('tells calls apart that have one id or none, and makes no more than its limit', async () => {
-    const many = Array.from({ length: 70 }, (_, at) => ({ id: '', name: 'stock', input: { item: `i${at}` } }));
-    const model = says({ toolCalls: many }, 'Many.');
-    const definition = shop(model);
-    const world = await open(definition);
-    await (await world.start(definition, { prompt: 'All?' })).result();
-    const said = results(model);
-    expect(said).toHaveLength(70);
-    for (const [at, text] of said.slice(0, 64).entries()) expect(text).toContain(`"i${at}"`);
-    expect(said[64]).toBe('Not called: at most 64 calls are made of one answer.');
-    expect(counted).toBe(64);
-  });
+  it.each([
+    ['none', ''],
+    ['one', 'c1'],
+  ])(
+    'makes no more calls than its limit, and tells them apart by their place where their ids are %s',
+    async (_, id) => {
+      const many = Array.from({ length: 70 }, (_, at) => ({ id, name: 'stock', input: { item: `i${at}` } }));
+      const model = says({ toolCalls: many }, 'Many.');
+      const definition = shop(model);
+      const world = await open(definition);
+      await (await world.start(definition, { prompt: 'All?' })).result();
+      const said = results(model);
+      expect(said).toHaveLength(70);
+      for (const [at, text] of said.slice(0, 64).entries()) expect(text).toContain(`"i${at}"`);
+      expect(said[64]).toBe('Not called: at most 64 calls are made of one answer.');
+      expect(counted).toBe(64);
+    },
+  );
 });
-
-const lostSpec = {
-  operation: 'shop.lost',
-  kind: 'irreversible',
-  request: z.object({}),
-  response: z.object({}),
-  call: (): never => {
-    throw new Error('cut off');
-  },
-} as const;
 
 describe('a call that a person must approve', () => {
   const twoCalls = calls(['refund', { order: 'o1', cents: 500 }], ['stock', { item: 'lamp' }]);
@@ -372,13 +379,13 @@ describe('an agent with an output of its own', () => {
 
   it('gives it by a call, which must fit and come alone', async () => {
     const model = says(
-      calls(['stock', { item: 'lamp' }], ['answer', { left: 1, item: 'lamp' }]),
+      calls(['answer', { left: 1, item: 'lamp' }], ['stock', { item: 'lamp' }]),
       calls(['answer', { left: 'two', item: 'lamp' }]),
       calls(['answer', { left: 2, item: 'lamp' }]),
     );
     expect(await result(model)).toEqual({ left: 2, item: 'lamp' });
     expect(JSON.stringify(model.prompts[0]!.messages)).toContain('How many lamps?');
-    expect(results(model)[1]).toBe('Not taken: call answer alone, once other calls have their results.');
+    expect(results(model)[0]).toBe('Not taken: call answer alone, once other calls have their results.');
     expect(results(model)[2]).toMatch(/^The input of answer doesn't fit: left/);
   });
 
