@@ -9,7 +9,7 @@ export const AGENTS_MUTATIONS: Mutations = {
   'a-rule-is-a-leave': {
     file: AGENT,
     edits: [
-      ["['not-applicable', 'approved', 'denied', 'user-approval'].includes(status.type)", 'status !== undefined'],
+      ["!['not-applicable', 'approved', 'denied', 'user-approval'].includes(status?.type)", 'status === undefined'],
     ],
     caughtBy: AGENT_TEST,
     test: 'is never made by a rule that gives something else',
@@ -29,6 +29,13 @@ export const AGENTS_MUTATIONS: Mutations = {
     test: 'is not made when nobody answers in time',
     breaks: 'A call that nobody approved in time is not made.',
   },
+  'old-plans-are-made': {
+    file: AGENT,
+    edits: [["if (type === 'denied' || type === 'user-approval')", "if (type === 'denied' && name === '')"]],
+    caughtBy: AGENT_TEST,
+    test: 'is not made where its rule has changed since it was planned',
+    breaks: 'A call that an older version planned is made by the rules of the newer one.',
+  },
   'changes-are-forgotten': {
     file: AGENT,
     edits: [['{ ...call, input: value as Json }', 'call']],
@@ -38,7 +45,7 @@ export const AGENTS_MUTATIONS: Mutations = {
   },
   'unfit-calls-ask': {
     file: AGENT,
-    edits: [['if (read?.success !== true) return made;', 'if (rule === undefined) return made;']],
+    edits: [['if (read?.success !== true) return LEAVE;', 'if (rule === undefined) return LEAVE;']],
     caughtBy: AGENT_TEST,
     test: 'tells the model what it can not call, and what failed for good',
     breaks: 'Nobody is asked about a call that can not be made.',

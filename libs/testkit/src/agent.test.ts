@@ -307,6 +307,16 @@ describe('a call that a person must approve', () => {
     expect(results(model)[0]).toBe('Not called: refunds end at 5,000 cents.');
   });
 
+  it('is not made where its rule has changed since it was planned', async () => {
+    const ways = [undefined, 'user-approval'];
+    const model = says(twoCalls, 'Thanks.');
+    const definition = shop(model, { toolApproval: { refund: () => ways.shift() } });
+    const world = await open(definition);
+    await (await world.start(definition, { prompt: 'Refund o1.' })).result();
+    expect(paid).toEqual([]);
+    expect(results(model)[0]).toBe('Not called: refund is made by other rules now. Call it again.');
+  });
+
   it('is never made by a rule that gives something else', async () => {
     const definition = shop(says(twoCalls), { toolApproval: { refund: () => true } });
     const world = await open(definition);
@@ -420,9 +430,26 @@ it('streams its answers, and each run of a session hears the ones before', async
 });
 
 it('names every mistake of a definition', () => {
-  const wrong = { name: 'shop', model: says('x'), tools: { answer: stock }, toolApproval: { pay: 'user-approval' } };
+  const wrong = {
+    name: 'shop',
+    model: 'openai/gpt',
+    tools: { answer: stock },
+    toolApproval: { pay: true, answer: { type: 'user-approval', within: 'soon' } },
+  };
   const define = agent as (spec: object) => unknown;
   expect(() => define({ ...wrong, stopWhen: 5, output: z.string(), temperature: 1 })).toThrow(
-    /temperature is not known[\s\S]*toolApproval\.pay[\s\S]*stopWhen must be[\s\S]*tools\.answer[\s\S]*schema of an object/,
+    /temperature is not known[\s\S]*model\(…\) of @tidemark\/ai[\s\S]*toolApproval\.pay: no tool[\s\S]*toolApproval\.pay is true[\s\S]*timer\("soon"\)[\s\S]*stopWhen must be[\s\S]*tools\.answer[\s\S]*schema of an object/,
   );
+  const ofTheAiSdk = { inputSchema: z.object({}), description: 'Counts.', execute: () => 1 };
+  expect(() => define({ name: 'shop', model: says('x'), tools: { ofTheAiSdk } })).toThrow(
+    /tools\.ofTheAiSdk is made for the AI SDK: give input, and run/,
+  );
+});
+
+it('fits its conversation into half of what the model is known to take', () => {
+  const model = says('x');
+  const roomOf = (definition: Agent) => definition.context?.bundles.get('loop')?.budgetTokens;
+  expect(roomOf(shop(model))).toBe(32_000);
+  expect(roomOf(shop({ ...model, contextTokens: 8_000 } as TestModel))).toBe(4_000);
+  expect(roomOf(shop(model, { bundle: { budgetTokens: 900 } }))).toBe(900);
 });

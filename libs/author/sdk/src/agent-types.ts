@@ -95,7 +95,7 @@ export interface AgentSpec<T extends Tools, Input extends Schema, Output extends
   readonly settings?: ModelCallOptions['settings'];
   /** Streams each answer to watchers of the run. */
   readonly stream?: boolean | undefined;
-  /** How the conversation is fitted into the prompt; 32,000 tokens by default. */
+  /** How the conversation is fitted into the prompt; by default half of the model's context length where that is known, else 32,000 tokens. */
   readonly bundle?: Partial<NonNullable<ContextSpec['bundles']>[string]> | undefined;
 }
 

@@ -93,7 +93,7 @@ function define(spec: Spec) {
     ),
     models: { default: model },
     tools,
-    bundles: { [BUNDLE]: { budgetTokens: AGENT_BUNDLE_DEFAULT_TOKENS, ...bundle } },
+    bundles: { [BUNDLE]: { budgetTokens: roomOf(model), ...bundle } },
     ...(bundle?.summary?.by === 'model' && { summaryModel: 'default' }),
     ...(instructions !== undefined && { system: instructions as string }),
     ...(budget !== undefined && { budget: { workflow: budget } }),
@@ -104,12 +104,18 @@ function define(spec: Spec) {
     }),
     steps: {
       think: { run: (async (ctx: AnyContext) => think(ctx, spec, tools)) as never, plans: true },
-      act: (async (ctx: ActContext, call: ModelToolCall) => act(ctx, call, tools)) as never,
+      act: (async (ctx: ActContext, call: ModelToolCall) => act(ctx, call, spec, tools)) as never,
     },
   });
 }
 
 const promptIn = ({ prompt }: { readonly prompt: string }): string => prompt;
+
+/** Half of what the model takes, where that is known: the rest is for its tools and its answer. */
+const roomOf = (model: Spec['model']): number =>
+  'contextTokens' in model && typeof model.contextTokens === 'number'
+    ? Math.floor(model.contextTokens / 2)
+    : AGENT_BUNDLE_DEFAULT_TOKENS;
 
 const toolsOf = ({ tools = {}, output }: Spec): Tools =>
   output === undefined
@@ -120,12 +126,20 @@ const toolsOf = ({ tools = {}, output }: Spec): Tools =>
       };
 
 function problemsOf(spec: Spec): readonly DefinitionProblem[] {
-  const { tools = {}, toolApproval = {}, stopWhen = [], output } = spec;
+  const { model, tools = {}, toolApproval = {}, stopWhen = [], output } = spec;
   const problem = (code: string, message: string): DefinitionProblem => ({ code, message });
   const problems = [...unknownMembers('agent', spec, [...OWN, ...PASSED_ON])];
-  for (const name of Object.keys(toolApproval)) {
+  if (typeof model?.answer !== 'function') {
+    problems.push(problem('model-invalid', 'model is not a model: make it with model(…) of @tidemark/ai.'));
+  }
+  for (const [name, rule] of Object.entries(toolApproval)) {
     if (!Object.hasOwn(tools, name))
       problems.push(problem('tool-unknown', `toolApproval.${name}: no tool is named so.`));
+    try {
+      if (typeof rule !== 'function') rulingOf(name, rule);
+    } catch (error) {
+      problems.push(problem('approval-invalid', messageOf(error)));
+    }
   }
   if ([stopWhen].flat().some((condition) => typeof condition !== 'function')) {
     problems.push(problem('stop-invalid', 'stopWhen must be isStepCount(…), hasToolCall(…), a function, or several.'));
@@ -228,6 +242,7 @@ async function wayOf(call: ModelToolCall, at: number, { output, toolApproval = {
 }
 
 type Ruling = Extract<ToolApproval, { readonly type: unknown }>;
+const LEAVE: Ruling = { type: 'approved' };
 
 /** A call that can't be made asks nobody: its result says what is wrong. */
 async function approvalOf(
@@ -235,21 +250,27 @@ async function approvalOf(
   tools: Tools,
   approvals: NonNullable<Spec['toolApproval']>,
 ): Promise<Ruling> {
-  const made: Ruling = { type: 'approved' };
   const rule = Object.hasOwn(approvals, call.name) ? approvals[call.name] : undefined;
   const read = rule === undefined ? undefined : safeParse(tools[call.name]!.input, call.input);
-  if (read?.success !== true) return made;
+  if (read?.success !== true) return LEAVE;
   const given: ToolApproval = typeof rule === 'function' ? await rule(read.data as never) : rule;
-  const status = typeof given === 'string' ? ({ type: given } as Ruling) : (given ?? made);
-  // Whatever isn't clearly a leave must not become one.
-  if (['not-applicable', 'approved', 'denied', 'user-approval'].includes(status.type)) return status;
-  const known = "Give 'user-approval', 'approved', 'denied', 'not-applicable', or an object of such a type";
-  throw new InvalidError('approval-invalid', `toolApproval.${call.name} gave ${JSON.stringify(given)}. ${known}.`);
+  return rulingOf(call.name, given);
+}
+
+/** Whatever isn't clearly a leave must not become one. Throws `InvalidError` (`approval-invalid`, `duration-invalid`). */
+function rulingOf(tool: string, given: ToolApproval): Ruling {
+  const status = typeof given === 'string' ? ({ type: given } as Ruling) : given === undefined ? LEAVE : given;
+  if (!['not-applicable', 'approved', 'denied', 'user-approval'].includes(status?.type)) {
+    const known = "Give 'user-approval', 'approved', 'denied', 'not-applicable', or an object of such a type";
+    throw new InvalidError('approval-invalid', `toolApproval.${tool} is ${JSON.stringify(given)}. ${known}.`);
+  }
+  if (status.type === 'user-approval' && status.within !== undefined) timer(status.within);
+  return status;
 }
 
 type ActContext = Context<unknown, unknown, unknown, string, { readonly [name: ApprovalName]: Schema }>;
 
-async function act(ctx: ActContext, call: ModelToolCall, tools: Tools): Promise<Change> {
+async function act(ctx: ActContext, call: ModelToolCall, spec: Spec, tools: Tools): Promise<Change> {
   const { cause } = ctx;
   const { name } = call;
   const result = (text: string, how = ''): Change => ({
@@ -257,7 +278,13 @@ async function act(ctx: ActContext, call: ModelToolCall, tools: Tools): Promise<
     lastAction: `${name}${how}`,
   });
   if (cause?.kind === 'timer') return result(`Not called: nobody approved ${name} in time.`, ', not approved in time');
-  if (cause?.kind !== 'approval') return result(await textOf(ctx, call, tools));
+  if (cause?.kind !== 'approval') {
+    // Another version, with other rules, may have planned the call.
+    const { type } = await approvalOf(call, tools, spec.toolApproval ?? {});
+    if (type === 'denied' || type === 'user-approval')
+      return result(`Not called: ${name} is made by other rules now. Call it again.`);
+    return result(await textOf(ctx, call, tools));
+  }
   const { why, value } = cause;
   const words = why === null ? '' : ` They said: ${why}`;
   if (!cause.approved) return result(`Not called: a person refused ${name}.${words}`, ', refused');

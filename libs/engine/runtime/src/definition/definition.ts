@@ -169,7 +169,7 @@ export interface EffectDefinition {
   readonly spentOf?: ((response: Json) => Spend) | undefined;
   readonly lostOf?: ((error: unknown) => Spend) | undefined;
   /** There is nothing to do outside: a failed call is certainly not done, and another call repeats nothing. */
-  readonly changesNothing?: true | undefined;
+  readonly changesNothing?: boolean | undefined;
 }
 
 export interface RunOptions {
