@@ -2,6 +2,7 @@
 
 import { GUARDS } from '../simulation/guards.ts';
 import { ADAPTERS_MUTATIONS } from './adapters.ts';
+import { AGENTS_MUTATIONS } from './agents.ts';
 import { ARCHIVE_MUTATIONS } from './archive.ts';
 import { AROUND_MUTATIONS } from './around.ts';
 import { CALLS_MUTATIONS } from './calls.ts';
@@ -50,6 +51,7 @@ export const MUTATIONS: Mutations = merged(
   STREAMS_MUTATIONS,
   FUNCTION_MUTATIONS,
   PROMPTS_MUTATIONS,
+  AGENTS_MUTATIONS,
   GUARD_MUTATIONS,
 );
 

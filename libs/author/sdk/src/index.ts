@@ -34,6 +34,16 @@ export {
   type RunOptions,
   WorkflowCancelledError,
 } from '@tidemark/runtime';
+export { agent, hasToolCall, isStepCount } from './agent.ts';
+export type {
+  Agent,
+  AgentSpec,
+  AgentStep,
+  StopCondition,
+  ToolApproval,
+  ToolApprovalStatus,
+  ToolApprovals,
+} from './agent-types.ts';
 export type { ApprovalCause, CauseOf, ChildCause, Context, Recorded, StepActions } from './context.ts';
 export type { BudgetOptions, ContextSpec, PhaseOptions } from './context-spec.ts';
 export type { Limit } from './dispatch-spec.ts';

@@ -7,3 +7,7 @@ export const CONFIRM_DEFAULT: ConfirmationPolicy = { probeEveryMs: 60_000, timeo
 
 /** Most calls of a function since its last chapter: each is given again after every hand-over. */
 export const FUNCTION_CALLS_MAX_COUNT = 100_000;
+/** Of an agent: calls of its model by default, as in the AI SDK; calls of tools in one answer; tokens of its bundle by default. */
+export const AGENT_STEPS_DEFAULT_COUNT = 20;
+export const AGENT_CALLS_MAX_COUNT = 64;
+export const AGENT_BUNDLE_DEFAULT_TOKENS = 32_000;

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import {
+  agent,
   anyOf,
   approval,
   child,
@@ -467,3 +468,18 @@ export const wrongAnswer = defineWorkflow({
     },
   },
 });
+
+declare const model: Parameters<typeof agent>[0]['model'];
+const loop = {
+  name: 'loop',
+  model,
+  tools: { pay: tool({ description: 'Pays.', input: z.object({ cents: z.int() }), run: () => 1 }) },
+} as const;
+// The control.
+export const loops = agent({ ...loop, toolApproval: { pay: 'user-approval' } });
+// @ts-expect-error no tool is named so
+export const noSuchTool = agent({ ...loop, toolApproval: { refund: 'user-approval' } });
+// @ts-expect-error true is no status: whether it asks or allows isn't said
+export const noStatus = agent({ ...loop, toolApproval: { pay: true } });
+// @ts-expect-error an input without a prompt needs prompt: (input) => …
+export const noPrompt = agent({ ...loop, input: z.object({ order: z.string() }) });

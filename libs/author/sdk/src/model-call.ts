@@ -146,7 +146,7 @@ function unwrapped(answer: Json, isWrapped: boolean): Json {
   return only === undefined || Object.keys(others).length > 0 ? answer : only;
 }
 
-function readObject(
+export function readObject(
   schema: Schema,
   text: string,
   isWrapped: boolean,

@@ -49,9 +49,9 @@ interface ToolParts<Input extends Schema, Request extends Schema> {
   readonly run?: ((input: Parsed<NoInfer<Input>>, signal: AbortSignal) => unknown) | undefined;
 }
 
-export interface Tool {
+export interface Tool<Input extends Schema = Schema> {
   readonly description: string;
-  readonly input: Schema;
+  readonly input: Input;
   readonly effect?: Effect | undefined;
   readonly request?: ((input: never) => unknown) | undefined;
   readonly run?: ((input: never, signal: AbortSignal) => unknown) | undefined;
@@ -79,17 +79,22 @@ export interface ToolOutcome {
 /** Types the tool's functions by its input. */
 export const tool = <Input extends Schema, Request extends Schema = Schema>(
   options: ToolOptions<Input, Request>,
-): Tool => options as unknown as Tool;
+): Tool<Input> => options as unknown as Tool<Input>;
 
 export type Tools = Readonly<Record<string, Tool>>;
 
 /** Returns every mistake in declared tools. */
 export function toolProblems(tools: Tools): readonly DefinitionProblem[] {
-  return Object.entries(tools).flatMap(([name, { description, input, effect, run }]) => {
+  return Object.entries(tools).flatMap(([name, { description, input, effect, run, ...others }]) => {
     const problem = (message: string): DefinitionProblem => ({
       code: 'tool-invalid',
       message: `tools.${name}${message}`,
     });
+    // Its `execute` doesn't say what a repetition does.
+    if ('inputSchema' in others)
+      return [
+        problem(' is made for the AI SDK: give input, and run where it changes nothing outside, else an effect.'),
+      ];
     const problems: DefinitionProblem[] = [];
     if (!TOOL_NAME.test(name)) problems.push(problem(': a tool is named with 1 to 64 letters, digits, _ and -.'));
     if (typeof description !== 'string' || description === '')
@@ -158,6 +163,7 @@ const answering = (name: string, run: NonNullable<Tool['run']>): EffectDefinitio
     timeoutMs: TOOL_TIMEOUT_MS,
     call: async () => null,
   }),
+  changesNothing: true,
   call: async (request, { signal }) => toJson((await run(request as never, signal)) ?? null, `result of tool ${name}`),
 });
 

@@ -9,10 +9,13 @@ import {
   type BeliefOf,
   checkTogether,
   child,
+  agent as defineAgent,
   defineEffect,
   defineWorkflow,
   done,
+  hasToolCall,
   type InputOf,
+  isStepCount,
   notDone,
   type OutputOf,
   pending,
@@ -387,3 +390,39 @@ export const turning = defineWorkflow({
     },
   },
 });
+
+// The tool loop: input, output and the rules of approvals are typed by its schemas and tools.
+declare const languageModel: Parameters<typeof defineAgent>[0]['model'];
+const refundTool = tool({
+  description: 'Refunds.',
+  input: z.object({ order: z.string(), cents: z.int() }),
+  run: ({ cents }) => cents,
+});
+export const loop = defineAgent({
+  name: 'loop',
+  model: languageModel,
+  instructions: ({ prompt }) => `Answer ${prompt}`,
+  tools: { refund: refundTool },
+  stopWhen: [isStepCount(5), hasToolCall('refund'), ({ steps }) => steps.at(-1)?.finishReason === 'length'],
+  toolApproval: {
+    refund: ({ cents }) => {
+      same<typeof cents, number>(true);
+      return cents > 5 ? { type: 'user-approval', within: '2d' } : undefined;
+    },
+  },
+  limits: ({ prompt }) => [{ key: prompt, concurrency: 1 }],
+});
+same<InputOf<typeof loop>, { readonly prompt: string }>(true);
+same<OutputOf<typeof loop>['text'], string>(true);
+
+export const typed = defineAgent({
+  name: 'typed',
+  model: languageModel,
+  input: z.object({ order: z.string() }),
+  prompt: ({ order }) => `Refund ${order}.`,
+  output: z.object({ cents: z.int() }),
+  tools: { refund: refundTool },
+  toolApproval: { refund: 'user-approval' },
+});
+same<InputOf<typeof typed>, { readonly order: string }>(true);
+same<OutputOf<typeof typed>, { cents: number }>(true);

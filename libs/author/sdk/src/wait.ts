@@ -24,7 +24,7 @@ export type ApprovalName<Name extends string = string> = `approval ${Name}`;
 
 /**
  * A person's answer to the definition's approval of this name: approved with the values of its form, or rejected. `assignee`: who is to
- * answer (`user:ana`, `group:leads`, `role:approver`); `title` and `detail`: shown with the question.
+ * answer (`user:ana`, `group:leads`, `role:approver`); `title` and `detail`: shown with the question. `preset`: what the form begins with.
  */
 export const approval = <const Name extends string>(
   name: Name,

@@ -50,7 +50,7 @@ it('is listed with its form, and answered once', async (context) => {
   expect(again.out).toMatch(/^r1: task 0\.0 was approved so before\. Nothing changed\./);
   expect((await here('reject', 'r2', '--task', '0.0', ...why)).out).toMatch(/^r2: task 0\.0 is rejected\./);
   await dev.says(/approved amount by ana: it was late/);
-  expect((await here('approve', 'r2', '--task', '0.0', ...why)).err).toMatch(/Give --task and --value/);
+  expect((await here('approve', 'r2', '--value', '1', ...why)).err).toMatch(/Give --task and --value/);
   expect((await here('watch', 'r2')).code).toBe(0);
   const late = await here('reject', 'r1', '--task', '0.0', '--by', 'bob', '--why', 'no');
   expect(late.err).toMatch(/was already approved by ana/);

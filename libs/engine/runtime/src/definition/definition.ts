@@ -40,6 +40,8 @@ export interface ApprovalOptions {
   readonly title?: string | undefined;
   /** What the person needs to know for the answer: JSON. */
   readonly detail?: unknown;
+  /** What the form begins with, and the answer of whoever changes nothing: JSON. */
+  readonly preset?: unknown;
 }
 
 /** What a task may wait for besides other tasks. */
@@ -166,6 +168,8 @@ export interface EffectDefinition {
   /** What a call cost, by its recorded response; and what a call cost that failed with the error. */
   readonly spentOf?: ((response: Json) => Spend) | undefined;
   readonly lostOf?: ((error: unknown) => Spend) | undefined;
+  /** There is nothing to do outside: a failed call is certainly not done, and another call repeats nothing. */
+  readonly changesNothing?: boolean | undefined;
 }
 
 export interface RunOptions {

@@ -33,7 +33,7 @@ import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './eff
 import { arrived, fitting, type Recovered, recoverEffect, refuseOther, sentKey } from './effect-recovery.ts';
 import type { EffectRun, EffectRunParts } from './effect-run.ts';
 import type { EffectUses, UseInTurn } from './effect-uses.ts';
-import { keptEffect } from './kept-effect.ts';
+import { isHarmless, keptEffect } from './kept-effect.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
 import { answerTooLarge, responseTooLarge } from './outcome-too-large.ts';
 import { replayedEffect } from './replayed-effect.ts';
@@ -343,8 +343,8 @@ export class JournaledCall implements AskedCall, UseInTurn {
   async #failed(thrown: unknown): Promise<unknown> {
     if (this.#signal.aborted || thrown instanceof FencedError) return thrown;
     const error = this.#run.hideSecrets(this.effect.operation, thrown);
-    // A failed model call has changed nothing outside, so the step may continue without it.
-    const isCertain = (error instanceof NotDoneError && this.#isClear) || this.effect.lostOf !== undefined;
+    // A failed call of a model, or of a tool that only answers, has changed nothing outside: the step may continue without it.
+    const isCertain = (error instanceof NotDoneError && this.#isClear) || isHarmless(this.effect);
     if (isCertain) await this.#recordNotDone(error);
     return this.#error(error);
   }

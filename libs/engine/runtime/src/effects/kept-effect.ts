@@ -50,7 +50,8 @@ export async function keptEffect(
 }
 
 /** Nobody needs to be asked: it changes nothing outside. */
-const isHarmless = ({ kind, spentOf }: EffectDefinition): boolean => kind === 'pure' || spentOf !== undefined;
+export const isHarmless = ({ kind, spentOf, changesNothing = false }: EffectDefinition): boolean =>
+  kind === 'pure' || spentOf !== undefined || changesNothing;
 
 /** It was begun, and what became of it doesn't matter. */
 const mayRepeat = (effect: EffectDefinition, { outcome }: Recorded): boolean =>

@@ -167,7 +167,7 @@ describe('a recorded failure', () => {
     const fatal = world.effect('fatal', {
       retry: QUICK,
       kind: 'idempotent',
-      lostOf: () => ({ tokens: 0, costMicros: 0 }),
+      changesNothing: true,
       call: async () => {
         world.calls.push('fatal');
         throw new FatalError('never again');

@@ -143,12 +143,15 @@ function askOf(definition: Definition, waits: readonly WaitRequest[], where: str
       other === undefined ? `names '${wait.name}', which is not an approval of the definition` : 'has two approvals';
     throw new InvalidError('task-when-invalid', `${where}: 'when' ${problem}.`, { approval: wait.name });
   }
-  const { title, detail } = wait;
+  const { title, detail, preset } = wait;
   if (title !== undefined) checkText('title', title);
   return {
     ...(title !== undefined && { title }),
     ...(detail !== undefined && { detail: toJson(detail, `${where}, detail of the approval`) }),
-    form,
+    form:
+      preset === undefined
+        ? form
+        : { ...(form as object), default: toJson(preset, `${where}, preset of the approval`) },
   };
 }
 

@@ -41,18 +41,21 @@ export function addDecisions(kit: ProgramKit): void {
       ]),
     )
     .option('--response <json>', 'what the effect in question answered: JSON, @file, or - for standard input')
-    .option('--value <json>', 'with --task: what its form asks for: JSON, @file, or - for standard input')
+    .option(
+      '--value <json>',
+      'with --task: what its form asks for: JSON, @file, or - for standard input (default: what the form begins with)',
+    )
     .action(
       asks('read', async (id, options) => {
         const { as, response, task, value } = options;
         if (id === undefined) return answerAll(kit, 'approved', { ...options, as: as ?? 'retry' });
-        if ((task === undefined) !== (value === undefined) || (task !== undefined && (as ?? response) !== undefined)) {
+        if (task === undefined ? value !== undefined : (as ?? response) !== undefined) {
           const message = 'Give --task and --value to answer an approval; --as and --response to answer a question.';
           throw new InvalidError('answer-invalid', message);
         }
         const read = (name: string, given: string | undefined) =>
           given === undefined ? undefined : readJson(name, given, kit);
-        if (task !== undefined) return answerTask(id, { ...options, task }, await read('--value', value));
+        if (task !== undefined) return answerTask(id, { ...options, task }, { value: await read('--value', value) });
         // A response implies that the call happened.
         const given = await read('--response', response);
         return answer(id, options, as ?? (given === undefined ? 'retry' : 'done'), given);
@@ -62,9 +65,7 @@ export function addDecisions(kit: ProgramKit): void {
     asks('read', (id, options) => {
       const { task } = options;
       if (id === undefined) return answerAll(kit, 'rejected', { ...options, as: 'fail' });
-      return task === undefined
-        ? answer(id, options, 'fail', undefined)
-        : answerTask(id, { ...options, task }, undefined);
+      return task === undefined ? answer(id, options, 'fail', undefined) : answerTask(id, { ...options, task });
     }),
   );
   sub('confirm', 'report the outcome of an effect that was accepted outside')
@@ -116,12 +117,17 @@ interface TaskAnswer {
   readonly why: string;
 }
 
-/** Without a value it is rejected. */
-function answerTask(workflow: string, { task, why }: TaskAnswer, value: Json | undefined): Work {
-  const input = { params: { workflow, task }, body: { approved: value !== undefined, why, value } };
+/** `approved`: with a value, or with what the form begins with. Absent: it is rejected. */
+function answerTask(
+  workflow: string,
+  { task, why }: TaskAnswer,
+  approved?: { readonly value: Json | undefined },
+): Work {
+  const body = { approved: approved !== undefined, why, value: approved?.value };
+  const input = { params: { workflow, task }, body };
   return async ({ client, place, report }) => {
     const done = await client.ask('POST /v1/workflows/{workflow}/approvals/{task}', input, { isRepeatable: true });
-    const what = value === undefined ? 'rejected' : 'approved';
+    const what = approved === undefined ? 'rejected' : 'approved';
     const said = done.changed
       ? `task ${printable(task)} is ${what}. ${continuesWith(place)}`
       : `task ${printable(task)} was ${what} so before. Nothing changed.`;
