@@ -115,9 +115,16 @@ export interface ConfirmationPolicy {
 /** What an intention records beside its request, computed just before the call. */
 export interface PreparedCall {
   readonly control: Pick<Controls['EffectIntended'], 'model' | 'question' | 'hasContext'>;
-  readonly payload: Pick<Payloads['EffectIntended'], 'bundle' | 'prompt' | 'texts' | 'sends'>;
+  readonly payload: Pick<Payloads['EffectIntended'], 'bundle' | 'prompt' | 'tools' | 'schema' | 'texts' | 'sends'>;
   /** Runs once the intention is in the log and before the call; throws if the call must not be made after all. */
   readonly confirm?: (() => Promise<void>) | undefined;
+}
+
+/** A call that sends what is recorded, with both requests in full, to be compared. */
+export interface RecordedAsk {
+  readonly effect: EffectDefinition;
+  readonly before: Json;
+  readonly now: Json;
 }
 
 /** An action on the outside world, defined once, so that recovery needs no closure of a dead process. */
@@ -144,6 +151,16 @@ export interface EffectDefinition {
    * has it all the same.
    */
   readonly sentKey?: ((key: EffectKey, request: Json) => string) | undefined;
+  /**
+   * What follows when an attempt asks something else than is recorded under the call's key: the recorded request is sent, or its outcome
+   * given. Absent: a person is asked.
+   */
+  readonly onChanged?: 'send-recorded' | undefined;
+  /**
+   * Of a call whose recorded request is not all that it sends: the same for it. `isAnswered`: nothing is sent any more. Throws
+   * `InvalidError` that says why what is recorded can't be sent.
+   */
+  readonly asRecorded?: ((intended: Payloads['EffectIntended'], isAnswered: boolean) => Promise<RecordedAsk>) | undefined;
   /** Turns an answer into what is recorded and given to the step; absent: the answer itself. */
   readonly recorded?: ((response: Json) => Json) | undefined;
   readonly call: (request: Json, context: EffectContext) => Promise<unknown>;

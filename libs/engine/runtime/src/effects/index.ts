@@ -2,7 +2,8 @@
 export { type AttemptEnds, Attempts, WorkflowCancelledError } from './attempts.ts';
 export { Drain, StepAbandonedError } from './drain.ts';
 export { EffectJournal } from './effect-journal.ts';
-export { CALLS_UNORDERED, mayStillCall, REQUEST_CHANGED, recoverEffect } from './effect-recovery.ts';
+export { REQUEST_CHANGED } from './changed-request.ts';
+export { CALLS_UNORDERED, mayStillCall, recoverEffect } from './effect-recovery.ts';
 export {
   type CallEffect,
   callEffect,

@@ -109,8 +109,8 @@ export async function attemptStep(
     abandon: (reason) => ends.abort(reason),
     isCalling: () => hasOpen(stream.speculative, task.id),
   });
-  const journal = new EffectJournal(effects, task.id, ends);
   let attempt: Attempt | undefined;
+  const journal = new EffectJournal(effects, task.id, ends, (about) => attempt?.warn(about));
   let isWhole = false;
   try {
     const memory = await phaseMemory(step.name, dependencies);
@@ -245,6 +245,11 @@ class Attempt implements StepContext {
     }
     const atMs = this.#dependencies.ports.clock.nowMs();
     this.notes.push(detail === undefined ? { atMs, action } : { atMs, action, detail: toJson(detail, 'log detail') });
+  }
+
+  /** A warning has no place where the step has filled the log. */
+  warn(about: { readonly code: string; readonly result: string }): void {
+    if (this.notes.length < LOG_NOTES_MAX) this.log('warning', about);
   }
 
   end(): void {

@@ -3,7 +3,7 @@
  * holder has folded. `context-reads.ts` reads its context.
  */
 
-import { decodePayload, type ForkOrigin } from '@tidemark/codec';
+import { decodePayload, type ForkOrigin, type Payloads } from '@tidemark/codec';
 import type { EffectKey, Fork, Json, Partition, Position, Sequence, TaskId, WorkflowId } from '@tidemark/core';
 import {
   type Applied,
@@ -64,6 +64,16 @@ export class LeasedReads {
     const { stream, fork } = this.#options;
     await this.settled();
     return outputsOf(this.#pageOf(), stream.confirmed.workflow, fork, step);
+  }
+
+  /** The intentions of the task's calls, once rows have everything that this holder has written. */
+  async recordedCalls(task: TaskId): Promise<ReadonlyMap<EffectKey, Payloads['EffectIntended']>> {
+    const { workflow, position } = this.#options.stream.confirmed;
+    await this.settled();
+    const rows = await this.#effects(workflow, { task, since: position });
+    return new Map(
+      rows.flatMap(({ key, request }) => (request === null ? [] : [[key, decodePayload('EffectIntended', request)]])),
+    );
   }
 
   /** Answers the effects of a fork that replays, or of a reset, with what was kept or the undo left; undefined for any other workflow. */
