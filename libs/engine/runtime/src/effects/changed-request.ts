@@ -5,7 +5,7 @@
  */
 
 import type { Payloads } from '@tidemark/codec';
-import { type EffectState, InvalidError, type Json } from '@tidemark/core';
+import { type EffectKey, type EffectState, InvalidError, type Json } from '@tidemark/core';
 import { type EffectDefinition, ParkError, type RecordedAsk } from '../definition/index.ts';
 import type { Ports } from '../kernel/index.ts';
 import type { AskedCall } from './effect-drafts.ts';
@@ -56,6 +56,22 @@ export async function recordedCall(
     telemetry.count('requests_changed_total', 1, { operation, outcome: 'asked' });
     throw refusal(changed, error.message);
   }
+}
+
+/** Whether what is recorded may be sent, or its outcome given, although the step asks something else now. */
+export const hasRule = ({ asRecorded, onChanged, kind }: EffectDefinition): boolean =>
+  asRecorded !== undefined || (onChanged === 'send-recorded' && kind !== 'irreversible');
+
+/** Counts, and warns of, a call that the record of another request of another run answers. */
+export function otherAnswered(
+  { key, effect: { operation } }: AskedCall,
+  record: EffectKey,
+  telemetry: Pick<Ports['telemetry'], 'count'>,
+  warn: (about: LogDetail) => void,
+): void {
+  telemetry.count('requests_changed_total', 1, { operation, outcome: 'answered' });
+  const result = `Call ${key} has another request than ${record}, which was made in its place. The recorded outcome was given.`;
+  warn({ code: REQUEST_CHANGED, result });
 }
 
 const NOT_TOLD_APART =

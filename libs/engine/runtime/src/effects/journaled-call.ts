@@ -90,7 +90,8 @@ export class JournaledCall implements AskedCall, UseInTurn {
     const { replay } = this.#parts;
     if (replay !== undefined) {
       await this.#uses.expect(() => replay.outcomes(this.recorded.task));
-      const turn = { signal: this.#signal, order: this.#uses.order };
+      const { signal, warn, uses } = this.#attempt;
+      const turn = { signal, warn, order: uses.order, isAlone: () => uses.isAlone() };
       if (replay.base.effects === 'replay') return replayedEffect(this.#run, replay, this, turn);
       const kept = await keptEffect(this.#run, replay, this, turn);
       if (kept !== undefined) return kept.response;
