@@ -167,6 +167,7 @@ class ModelCall {
       prepare: (key, recorded, isAnswered = isReplay(this.#dependencies.state())) =>
         this.#prepare(key, origin ?? recorded, isAnswered),
       asRecorded: (intended, isAnswered) => this.#asRecorded(intended, isAnswered),
+      isAnother: (recorded) => !this.#asksSameModel(recorded),
       spentOf: (response) => spentFor(response as unknown as ModelAnswer),
       lostOf: (error) => this.#reservation.lost(error),
     };
@@ -190,9 +191,8 @@ class ModelCall {
   /** What is recorded may differ from the new request in anything; all of it is in the workflow's texts. */
   async #asRecorded(intended: Payloads['EffectIntended'], isAnswered: boolean): Promise<RecordedAsk> {
     const asked = intended.request as unknown as Asked;
-    const { provider, modelId } = this.#request.model;
-    const isOther = asked.provider !== provider || asked.model !== modelId;
-    if (isOther && !isAnswered) {
+    if (!isAnswered && !this.#asksSameModel(intended.request)) {
+      const { provider, modelId } = this.#request.model;
       throw unsendable(`it was asked of ${asked.provider} ${asked.model}, and this attempt asks ${provider} ${modelId}`);
     }
     const recorded = await this.#recorded(asked, intended).catch((error: unknown) => {
@@ -207,6 +207,11 @@ class ModelCall {
     if (isAnswered) return { effect: this.effect(), ...compared };
     if (this.#digest(call.asked()) !== this.#digest(intended.request)) throw unsendable('not all of it is stored');
     return { effect: call.#sending().effect(intended.bundle), ...compared };
+  }
+
+  #asksSameModel(recorded: Json): boolean {
+    const { provider, model } = recorded as unknown as Asked;
+    return provider === this.#request.model.provider && model === this.#request.model.modelId;
   }
 
   /** The same with a raw prompt that is sent as it is recorded. */

@@ -161,6 +161,8 @@ export interface EffectDefinition {
    * `InvalidError` that says why what is recorded can't be sent.
    */
   readonly asRecorded?: ((intended: Payloads['EffectIntended'], isAnswered: boolean) => Promise<RecordedAsk>) | undefined;
+  /** Whether a recorded request that failed was one of another call, which this one was made instead of; absent: it never was. */
+  readonly isAnother?: ((recorded: Json) => boolean) | undefined;
   /** Turns an answer into what is recorded and given to the step; absent: the answer itself. */
   readonly recorded?: ((response: Json) => Json) | undefined;
   readonly call: (request: Json, context: EffectContext) => Promise<unknown>;
@@ -286,6 +288,10 @@ export interface StepContext {
   readonly signal: AbortSignal;
   /** Runs a closure whose result is journaled: a later attempt at this step gets the recorded value. Kind `pure`. */
   run(name: string, body: (signal: AbortSignal) => unknown, options?: RunOptions): Promise<Json>;
+  /** The time in milliseconds, a number from 0 to below 1, a UUID: recorded as the result of a closure is. */
+  now(options?: RunOptions): Promise<number>;
+  random(options?: RunOptions): Promise<number>;
+  uuid(options?: RunOptions): Promise<string>;
   /**
    * Calls an effect at most once for its key: the intention is recorded before and the outcome after, and a recorded outcome is not
    * repeated.

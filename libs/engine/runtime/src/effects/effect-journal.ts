@@ -3,7 +3,7 @@
  * returns; what becomes of an effect's call is that call's (see journaled-call.ts).
  */
 
-import { toJson } from '@tidemark/codec';
+import { type Payloads, toJson } from '@tidemark/codec';
 import { type EffectKey, effectKey, type Json, type TaskId } from '@tidemark/core';
 import { type EffectDefinition, errorNote, isFinalNote, type ParkError, type RunOptions } from '../definition/index.ts';
 import { digestOf } from '../kernel/index.ts';
@@ -48,7 +48,7 @@ export class EffectJournal {
         clock: this.#parts.ports.clock,
         signal: this.#signal,
         breath: this.#breath,
-        placesOf: () => this.#recordedCalls(),
+        recordedCalls: () => this.#recordedCalls(),
       },
     );
     return this.#made;
@@ -135,7 +135,7 @@ export class EffectJournal {
     const asks = { operation: effect.operation, name: options.name, requestDigest: digestOf(digest, request) };
     const way = wayTo(this, digest, { ...asks, what: asks.requestDigest, isInOrder: this.#breath.isOpen });
     const place = kind === 'pure' || asks.name !== undefined ? undefined : way.place;
-    const use: Use = { ...asks, place, isInDoubt: ({ key }) => this.#isInDoubt(effect, key) };
+    const use: Use = { ...asks, place, isInDoubt: ({ key }, intended) => this.#isInDoubt(effect, key, intended) };
     // The record doesn't have what was masked, so it can't tell two requests apart that differ in nothing else.
     if (asked !== undefined && use.name === undefined && this.#uses.isAmbiguous(use, digestOf(digest, asked))) {
       const why = 'their requests differ in secrets alone, which are masked';
@@ -159,9 +159,14 @@ export class EffectJournal {
   }
 
   /** A model may have answered a call that failed, and be paid for it, unless it will answer none that asks the same. */
-  #isInDoubt({ asRecorded, retry }: EffectDefinition, key: EffectKey): boolean {
+  #isInDoubt(
+    { asRecorded, isAnother, retry }: EffectDefinition,
+    key: EffectKey,
+    intended: Payloads['EffectIntended'] | undefined,
+  ): boolean {
     const entry = asRecorded && this.#parts.content.journalOf(key);
-    return entry?.status === 'failed' && !isFinalNote(entry.error, retry);
+    if (entry?.status !== 'failed' || isFinalNote(entry.error, retry)) return false;
+    return intended === undefined || isAnother?.(intended.request) !== true;
   }
 
   async #replayedClosure(call: EffectCall): Promise<{ readonly response: Json } | undefined> {

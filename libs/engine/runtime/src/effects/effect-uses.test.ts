@@ -26,7 +26,7 @@ const usesOf = (effects: readonly EffectState[], clock = new SimulatedClock(), s
   new EffectUses(keyOf, {
     ...{ recorded: effects, outcomes: [], clock, signal },
     breath: { begin: () => {}, ended: async () => {} },
-    placesOf: async () => new Map(effects.map(({ key }) => [key, { place: placeOf(key) }])),
+    recordedCalls: async () => new Map(effects.map(({ key }) => [key, { request: null, place: placeOf(key) }])),
   });
 
 describe('a use without a name', () => {

@@ -8,11 +8,12 @@
  *    is that of one record, and no other changed use waits. Any other is not told apart (`isToldApart`), and gets no one's outcome.
  */
 
-import { NAME_MAX_CHARS } from '@tidemark/codec';
+import { NAME_MAX_CHARS, type Payloads } from '@tidemark/codec';
 import { type EffectKey, type EffectState, InvalidError, type Json, type Sha256 } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 import { WOKEN } from '../kernel/index.ts';
 import { type Breath, isInOrder, isSamePlace } from './call-path.ts';
+import type { RecordedCalls } from './effect-run.ts';
 import { RECORD_CLAIM_PERIOD_MS } from './limits.ts';
 import { OutcomeOrder } from './outcome-order.ts';
 
@@ -30,7 +31,7 @@ export interface Use {
   /** Where it is made; absent: only what it asks counts. */
   readonly place?: string | undefined;
   /** Whether a failed call may have been done all the same: then it is sent again, and nothing else in its place. Absent: none may. */
-  readonly isInDoubt?: ((failed: EffectState) => boolean) | undefined;
+  readonly isInDoubt?: ((failed: EffectState, intended?: Payloads['EffectIntended']) => boolean) | undefined;
 }
 
 /** A use that has its key. */
@@ -68,7 +69,7 @@ export class EffectUses {
   /** What the uses asked that stand in the place of a record. */
   readonly #changed = new Map<EffectKey, Sha256>();
   readonly #breath: Pick<Breath, 'begin' | 'ended'>;
-  readonly #placesOf: () => Promise<ReadonlyMap<EffectKey, { readonly place?: string | undefined }>>;
+  readonly #recordedCalls: () => Promise<RecordedCalls>;
   readonly order: OutcomeOrder;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
@@ -81,7 +82,7 @@ export class EffectUses {
 
   /**
    * `recorded`: the task's effects before this attempt; `outcomes`: keys of the stream's recorded outcomes, in the order of the log;
-   * `placesOf`: where the task's recorded calls were made.
+   * `recordedCalls`: the intentions of the task's calls.
    */
   constructor(
     keyOf: (operation: string, end: string | number) => EffectKey,
@@ -91,12 +92,12 @@ export class EffectUses {
       clock,
       signal,
       breath,
-      placesOf,
+      recordedCalls,
     }: {
       readonly recorded: readonly EffectState[];
       readonly outcomes: readonly EffectKey[];
       readonly breath: Pick<Breath, 'begin' | 'ended'>;
-      readonly placesOf: () => Promise<ReadonlyMap<EffectKey, { readonly place?: string | undefined }>>;
+      readonly recordedCalls: () => Promise<RecordedCalls>;
       readonly clock: Clock;
       readonly signal: AbortSignal;
     },
@@ -105,7 +106,7 @@ export class EffectUses {
     this.#clock = clock;
     this.#signal = signal;
     this.#breath = breath;
-    this.#placesOf = placesOf;
+    this.#recordedCalls = recordedCalls;
     const own = new Set(recorded.map(({ key }) => key));
     this.#own = recorded.map(questionOf);
     this.order = new OutcomeOrder(
@@ -218,14 +219,14 @@ export class EffectUses {
     this.#unmatched.add(use);
     try {
       await this.#breath.ended();
-      const places = use.place === undefined ? undefined : await this.#placesOf();
+      const calls: RecordedCalls = use.place === undefined ? new Map() : await this.#recordedCalls();
       for (let quiet = 0; ; ) {
         this.#signal.throwIfAborted();
         if (this.#refusal !== undefined) throw this.#refusal;
         if (this.#isClosed) throw new InvalidError('step-ended', `The step ended before its call of ${use.operation}.`);
-        const known = [...this.#others(use), ...this.#inDoubt(use)];
-        const placed = known.filter(({ key }) => isSamePlace(places?.get(key)?.place, use.place));
-        const isSure = isInOrder(use.place) && placed.every(({ key }) => isInOrder(places?.get(key)?.place));
+        const known = [...this.#others(use), ...this.#inDoubt(use, calls)];
+        const placed = known.filter(({ key }) => isSamePlace(calls.get(key)?.place, use.place));
+        const isSure = isInOrder(use.place) && placed.every(({ key }) => isInOrder(calls.get(key)?.place));
         const isQuiet = quiet >= RECORD_CLAIM_PERIODS;
         const key = this.#keyFor(use, placed) ?? this.#instead(use, placed, { isSure, isQuiet });
         if (key !== undefined) return key;
@@ -296,14 +297,14 @@ export class EffectUses {
   }
 
   /** Recorded calls without a name that failed, and may have been done all the same. */
-  #inDoubt({ operation, isInDoubt }: Use): readonly EffectState[] {
+  #inDoubt({ operation, isInDoubt }: Use, calls?: RecordedCalls): readonly EffectState[] {
     if (isInDoubt === undefined) return [];
     return [...this.#unclaimed.values()].filter(
       (one) =>
         one.operation === operation &&
         one.status === 'failed' &&
         Number.isFinite(this.#ordinalOf(one)) &&
-        isInDoubt(one),
+        isInDoubt(one, calls?.get(one.key)),
     );
   }
 

@@ -14,6 +14,7 @@ import {
   LimitError,
   type TaskId,
   type TaskState,
+  uuidv7,
 } from '@tidemark/core';
 import { type ModelCalls, mayBringSummaries, withSummaries } from '../agent/index.ts';
 import {
@@ -52,7 +53,7 @@ import { type LeasedStream, policyOf, verdictOf } from '../lease/index.ts';
 const LOG_NOTES_MAX = 1_000;
 
 export interface AttemptDependencies {
-  readonly ports: Pick<Ports, 'clock' | 'telemetry'>;
+  readonly ports: Pick<Ports, 'clock' | 'prng' | 'telemetry'>;
   readonly definition: Definition;
   readonly stream: LeasedStream;
   readonly content: StreamContent;
@@ -214,6 +215,23 @@ class Attempt implements StepContext {
 
   async run(name: string, body: (signal: AbortSignal) => unknown, options: RunOptions = {}): Promise<Json> {
     return this.#heeding(this.#open.run(name, body, options));
+  }
+
+  async now(options?: RunOptions): Promise<number> {
+    const { clock } = this.#dependencies.ports;
+    return (await this.run('ctx.now', () => clock.nowMs(), options)) as number;
+  }
+
+  async random(options?: RunOptions): Promise<number> {
+    const { prng } = this.#dependencies.ports;
+    // As many bits as a number between 0 and 1 has.
+    const draw = () => Number(Buffer.from(prng.bytes(8)).readBigUInt64BE() >> 11n) / 2 ** 53;
+    return (await this.run('ctx.random', draw, options)) as number;
+  }
+
+  async uuid(options?: RunOptions): Promise<string> {
+    const { clock, prng } = this.#dependencies.ports;
+    return (await this.run('ctx.uuid', () => uuidv7(clock.nowMs(), prng.bytes(10)), options)) as string;
   }
 
   async effect(effect: EffectDefinition, request: unknown, options: RunOptions = {}): Promise<Json> {
