@@ -3,12 +3,12 @@
  * and byte for byte, and an effect asks a person unless it says otherwise. Nothing is paid twice, and no answer goes to another call.
  */
 
-import { type Payloads, decodePayload } from '@tidemark/codec';
+import { decodePayload, type Payloads } from '@tidemark/codec';
+import { noTelemetry, type WorkflowSummary } from '@tidemark/ports';
+import { parkedQuestion } from '@tidemark/runtime';
 import { defineEffect, defineWorkflow, FatalError, type StepActions, task, tool, userMessage } from '@tidemark/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { noTelemetry, type WorkflowSummary } from '@tidemark/ports';
-import { parkedQuestion } from '@tidemark/runtime';
 import { testModel } from './test-model.ts';
 import { type TestWorld, testWorld } from './test-world.ts';
 
@@ -27,7 +27,11 @@ const model = testModel((_, call) => {
 const other = testModel(() => 'another model', { modelId: 'other' });
 const sent = () => model.prompts.map((prompt) => JSON.stringify(prompt));
 
-const effectOf = <const Kind extends 'idempotent' | 'irreversible'>(name: string, kind: Kind, onChanged?: 'send-recorded') =>
+const effectOf = <const Kind extends 'idempotent' | 'irreversible'>(
+  name: string,
+  kind: Kind,
+  onChanged?: 'send-recorded',
+) =>
   defineEffect({
     operation: `receiver.${name}`,
     kind,
@@ -99,7 +103,9 @@ const asker = defineWorkflow({
   tasks: { one: z.object({}) },
   flow: { one: [] },
   models: { default: model, other },
-  tools: { look: tool({ description: 'Looks.', input: z.object({ z: z.string(), a: z.string() }), run: () => 'seen' }) },
+  tools: {
+    look: tool({ description: 'Looks.', input: z.object({ z: z.string(), a: z.string() }), run: () => 'seen' }),
+  },
   bundles: { known: { budgetTokens: 4_000 } },
   retry: { attempts: 3, firstDelayMs: 0, factor: 1 },
   begin: () => ({ belief: {}, next: [task('one', {})], fragments: [userMessage('Look.')] }),
@@ -141,7 +147,10 @@ async function warningsOf(workflow: string): Promise<readonly string[]> {
   });
 }
 
-async function questionOf(run: { readonly id: string; summary(): Promise<WorkflowSummary | undefined> }): Promise<string> {
+async function questionOf(run: {
+  readonly id: string;
+  summary(): Promise<WorkflowSummary | undefined>;
+}): Promise<string> {
   const { question } = (await run.summary())!;
   return JSON.stringify(await parkedQuestion(world.ports.store, run.id as never, question!.id));
 }
@@ -158,7 +167,9 @@ describe('a model call', () => {
     expect(intended).toEqual([`${run.id}:0.0:model:0`]);
     expect(counts.get('requests_changed_total model sent')).toBe(1);
     expect(await warningsOf(run.id)).toEqual([
-      expect.stringMatching(/^Call .*:model:0 .* \([0-9a-f]{12}… is recorded, [0-9a-f]{12}… was asked\)\. .* messages\[0\]\.content\[0\]\.text\. What is recorded was sent\.$/),
+      expect.stringMatching(
+        /^Call .*:model:0 .* \([0-9a-f]{12}… is recorded, [0-9a-f]{12}… was asked\)\. .* messages\[0\]\.content\[0\]\.text\. What is recorded was sent\.$/,
+      ),
     ]);
   });
 
@@ -195,13 +206,16 @@ describe('a model call', () => {
     expect(Date.now() - began).toBeLessThan(4_000);
   });
 
-  it.each(['besides', 'besides, elsewhere'] as const)('that another may be taken for asks a person: %s', async (shape) => {
-    const run = await start(shape);
-    const parked = expect.poll(async () => (await run.summary())?.reason).toBe('request-changed');
-    await world.fastForward(parked as unknown as Promise<void>);
-    expect(await questionOf(run)).toContain('Give each a name of its own');
-    expect(model.prompts).toHaveLength(2);
-  });
+  it.each(['besides', 'besides, elsewhere'] as const)(
+    'that another may be taken for asks a person: %s',
+    async (shape) => {
+      const run = await start(shape);
+      const parked = expect.poll(async () => (await run.summary())?.reason).toBe('request-changed');
+      await world.fastForward(parked as unknown as Promise<void>);
+      expect(await questionOf(run)).toContain('Give each a name of its own');
+      expect(model.prompts).toHaveLength(2);
+    },
+  );
 
   it('that failed for good is over: what the step asks now is sent', async () => {
     faults.push(() => new FatalError('refused for what it asks'));
@@ -234,6 +248,13 @@ describe('an effect', () => {
     expect(world.calls(asking)).toHaveLength(1);
   });
 
+  it('takes the answer of the person who was asked, and asks no further', async () => {
+    const run = await start('an effect that asks');
+    await expect.poll(async () => (await run.summary())?.reason).toBe('request-changed');
+    await world.client.decide(run.id, { resolution: 'done', response: 'so be it', by: 'ann', why: 'seen' });
+    expect((await world.fastForward(run.result())).texts).toEqual(['so be it']);
+  });
+
   it('that declares it is given what was recorded', async () => {
     const run = await start('an effect that sends');
     expect((await world.fastForward(run.result())).texts).toEqual(['now is 1']);
@@ -246,7 +267,9 @@ describe('an effect', () => {
     world.crash({ after: 'EffectIntended', operation: sending.operation });
     const run = await start('an effect that sends', false);
     expect((await world.fastForward(run.result())).texts).toEqual(['now is 1']);
-    expect(world.calls(sending).slice(before)).toEqual([{ request: orderOf('now is 1'), key: `${run.id}:0.0:receiver.send:0` }]);
+    expect(world.calls(sending).slice(before)).toEqual([
+      { request: orderOf('now is 1'), key: `${run.id}:0.0:receiver.send:0` },
+    ]);
   });
 
   it('that is irreversible or pure has no such choice', () => {

@@ -3,7 +3,7 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ModelContext } from '@tidemark/runtime';
 import { type Answer, answerOf, type Parts, textOf } from './answer.ts';
-import { ModelAnswerTooLargeError } from './errors.ts';
+import { ModelAnswerTooLargeError, ModelContentRefusedError } from './errors.ts';
 import { type Hidden, hiddenOf } from './hidden.ts';
 import { callError, streamError } from './provider-error.ts';
 import { sound, soundPart } from './sound-text.ts';
@@ -17,7 +17,7 @@ export interface Asker {
   readonly onPart?: ((part: LanguageModelV4StreamPart) => void) | undefined;
 }
 
-/** Throws the signal's reason when it was aborted, else `ModelRefusedError`, `ModelBusyError`, `ModelUnavailableError`, `ModelStreamError`, `ModelAnswerTooLargeError`. */
+/** Throws the signal's reason when it was aborted, else `ModelRefusedError`, `ModelBusyError`, `ModelUnavailableError`, `ModelStreamError`, `ModelContentRefusedError`, `ModelAnswerTooLargeError`. */
 export async function ask(
   { languageModel, secrets, onPart = () => {} }: Asker,
   options: LanguageModelV4CallOptions,
@@ -31,10 +31,15 @@ export async function ask(
     const parts = isStreamed
       ? await readStream((await languageModel.doStream(sent)).stream, signal, { onDelta, onPart })
       : whole(await languageModel.doGenerate(sent));
-    return answerOf(parts, await hidden());
+    const answer = answerOf(parts, await hidden());
+    if (answer.finishReason === 'content-filter' && answer.text === '' && answer.toolCalls.length === 0) {
+      const { provider, modelId } = languageModel;
+      throw new ModelContentRefusedError(`${provider} ${modelId}: it answered nothing.`, { usage: answer.usage });
+    }
+    return answer;
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof ModelAnswerTooLargeError) throw error;
+    if (error instanceof ModelAnswerTooLargeError || error instanceof ModelContentRefusedError) throw error;
     if (error instanceof BrokenStream) throw streamError(languageModel, error.reason, error.received, await hidden());
     throw callError(languageModel, error, await hidden());
   }

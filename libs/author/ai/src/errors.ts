@@ -3,13 +3,28 @@
  * header and no request: they contain a provider's words only as an excerpt, and never the provider's own error as their cause.
  */
 
-import { LimitError, UnavailableError } from '@tidemark/core';
+import { InvalidError, LimitError, UnavailableError } from '@tidemark/core';
 import { type ModelToolCall, NotDoneError, type Usage } from '@tidemark/runtime';
 import { ANSWER_MAX_BYTES } from './limits.ts';
 
 /** It certainly was not answered, and would be refused again: a wrong key, a wrong request, a policy. */
 export class ModelRefusedError extends NotDoneError {
   override readonly code = 'model-refused';
+}
+
+/**
+ * It is refused for its content, before the answer or in its place, and would be again: a person has to see what is asked. It is an error of
+ * the input, so the run waits for that person.
+ */
+export class ModelContentRefusedError extends InvalidError {
+  readonly received: Pick<Received, 'usage'>;
+
+  /** `received`: with what it cost; undefined usage: that is unknown. */
+  constructor(said: string, received: Pick<Received, 'usage'>, details: Readonly<Record<string, unknown>> = {}) {
+    const remedy = 'Change what is asked: the prompt, or what the agent has heard. It is not asked again by itself.';
+    super('model-content-refused', `${said} The provider refuses this prompt for its content. ${remedy}`, details);
+    this.received = received;
+  }
 }
 
 /** It certainly was not answered, and may be later: too many calls. `details.retryAfterMs`, where the provider says. */

@@ -4,6 +4,7 @@ export type { ModelSettings } from './call-options.ts';
 export {
   ModelAnswerTooLargeError,
   ModelBusyError,
+  ModelContentRefusedError,
   ModelRefusedError,
   ModelStreamError,
   ModelUnavailableError,

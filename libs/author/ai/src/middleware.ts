@@ -79,7 +79,12 @@ function sentAgain(
   { raw = [], tools, responseSchema, settings }: Parameters<NonNullable<ModelRequest['answerRecorded']>>[0],
   { prompt, headers, includeRawChunks }: LanguageModelV4CallOptions,
 ): LanguageModelV4CallOptions {
-  const { responseName, responseDescription, toolDetails = [], ...rest } = (settings ?? {}) as Readonly<Record<string, Json>>;
+  const {
+    responseName,
+    responseDescription,
+    toolDetails = [],
+    ...rest
+  } = (settings ?? {}) as Readonly<Record<string, Json>>;
   const details = toolDetails as unknown as readonly Partial<Tool>[];
   const functions = tools.map((tool) => {
     const more = details.find(({ type, name }) => type === undefined && name === tool.name);

@@ -47,7 +47,17 @@ export interface EffectSettings {
 const KINDS: readonly unknown[] = ['pure', 'idempotent', 'irreversible'] satisfies EffectKind[];
 const KNOWN = [
   ...['operation', 'kind', 'request', 'response', 'key', 'keyFormat', 'call', 'probe', 'probeFences', 'compensate'],
-  ...['compensateUnknown', 'confirm', 'retry', 'timeoutMs', 'heartbeatTimeoutMs', 'afterSilence', 'onChanged', 'limits', 'receiver'],
+  ...[
+    'compensateUnknown',
+    'confirm',
+    'retry',
+    'timeoutMs',
+    'heartbeatTimeoutMs',
+    'afterSilence',
+    'onChanged',
+    'limits',
+    'receiver',
+  ],
 ];
 const CONFIRM_KNOWN = ['probeEveryMs', 'timeoutMs'];
 

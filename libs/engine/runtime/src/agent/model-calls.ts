@@ -193,7 +193,9 @@ class ModelCall {
     const asked = intended.request as unknown as Asked;
     if (!isAnswered && !this.#asksSameModel(intended.request)) {
       const { provider, modelId } = this.#request.model;
-      throw unsendable(`it was asked of ${asked.provider} ${asked.model}, and this attempt asks ${provider} ${modelId}`);
+      throw unsendable(
+        `it was asked of ${asked.provider} ${asked.model}, and this attempt asks ${provider} ${modelId}`,
+      );
     }
     const recorded = await this.#recorded(asked, intended).catch((error: unknown) => {
       if (!(error instanceof CorruptError)) throw error;

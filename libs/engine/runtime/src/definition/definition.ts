@@ -160,7 +160,9 @@ export interface EffectDefinition {
    * Of a call whose recorded request is not all that it sends: the same for it. `isAnswered`: nothing is sent any more. Throws
    * `InvalidError` that says why what is recorded can't be sent.
    */
-  readonly asRecorded?: ((intended: Payloads['EffectIntended'], isAnswered: boolean) => Promise<RecordedAsk>) | undefined;
+  readonly asRecorded?:
+    | ((intended: Payloads['EffectIntended'], isAnswered: boolean) => Promise<RecordedAsk>)
+    | undefined;
   /** Whether a recorded request that failed was one of another call, which this one was made instead of; absent: it never was. */
   readonly isAnother?: ((recorded: Json) => boolean) | undefined;
   /** Turns an answer into what is recorded and given to the step; absent: the answer itself. */

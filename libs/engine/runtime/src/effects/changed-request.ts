@@ -4,12 +4,11 @@
  * new request is never sent under the key, and never answered in silence.
  */
 
-import type { Payloads } from '@tidemark/codec';
 import { type EffectKey, type EffectState, InvalidError, type Json } from '@tidemark/core';
 import { type EffectDefinition, ParkError, type RecordedAsk } from '../definition/index.ts';
 import type { Ports } from '../kernel/index.ts';
 import type { AskedCall } from './effect-drafts.ts';
-import type { LogDetail } from './effect-run.ts';
+import type { LogDetail, RecordedCalls } from './effect-run.ts';
 
 /** Code: a repeated call has another request than the recorded one. */
 export const REQUEST_CHANGED = 'request-changed';
@@ -33,8 +32,10 @@ export interface ChangedCall {
   /** Whether no other call of the step can be the one that is recorded. */
   readonly isToldApart: boolean;
   /** Undefined: the rows don't have it. */
-  readonly intended: Payloads['EffectIntended'] | undefined;
+  readonly intended: Recorded | undefined;
 }
+
+type Recorded = RecordedCalls extends ReadonlyMap<EffectKey, infer Intended> ? Intended : never;
 
 /** The call as it is recorded, and the warning about it. Throws `ParkError` (`request-changed`) where a person must be asked. */
 export async function recordedCall(
@@ -47,7 +48,7 @@ export async function recordedCall(
   try {
     if (!isToldApart) throw new InvalidError('call-not-told-apart', NOT_TOLD_APART);
     if (intended === undefined) throw new InvalidError('request-unknown', 'What is recorded of it could not be read.');
-    const { effect, before, now } = await asRecorded(asked, intended, known.status === 'done');
+    const { effect, before, now } = await asRecorded(asked, intended, known);
     telemetry.count('requests_changed_total', 1, { operation, outcome });
     const result = `${words(changed, differenceOf(before, now), false)} ${outcome === 'answered' ? 'The recorded outcome was given.' : 'What is recorded was sent.'}`;
     return { effect, request: intended.request, warning: { code: REQUEST_CHANGED, result } };
@@ -75,22 +76,25 @@ export function otherAnswered(
 }
 
 const NOT_TOLD_APART =
-  'Which of the calls that the step makes side by side this one is can\'t be told. Give each a name of its own: { name: … }.';
-const REMEDY =
-  'Answer done with its response, or fail; not-done lets the step ask what it asks now. To keep requests the same, make them of ctx.now, ctx.random and ctx.uuid; to have what is recorded sent, declare onChanged: \'send-recorded\'.';
-
+  "Which of the calls that the step makes side by side this one is can't be told. Give each a name of its own: { name: … }.";
 async function asRecorded(
   { effect, request }: AskedCall,
-  intended: Payloads['EffectIntended'],
-  isAnswered: boolean,
+  intended: Recorded,
+  known: EffectState,
 ): Promise<RecordedAsk> {
+  const isAnswered = known.status === 'done';
+  const plain = { effect, before: intended.request, now: request };
+  if (isAnswered && intended.isDecided === true) return plain;
   if (effect.asRecorded !== undefined) return effect.asRecorded(intended, isAnswered);
-  if (effect.onChanged === undefined) throw new InvalidError(REQUEST_CHANGED, REMEDY);
-  if (effect.kind === 'irreversible') throw new InvalidError(REQUEST_CHANGED, 'It can\'t be undone, so a person decides.');
-  if (effect.asked !== undefined) {
-    throw new InvalidError(REQUEST_CHANGED, 'Its secret fields are masked in the record, so that can\'t be sent again.');
-  }
-  return { effect, before: intended.request, now: request };
+  if (!hasRule(effect)) throw new InvalidError(REQUEST_CHANGED, remedyOf(effect, isAnswered));
+  if (isAnswered || effect.asked === undefined) return plain;
+  throw new InvalidError(REQUEST_CHANGED, "Its secret fields are masked in the record, so that can't be sent again.");
+}
+
+function remedyOf({ kind }: EffectDefinition, isAnswered: boolean): string {
+  const otherwise = isAnswered ? '' : ', not-done to have the step ask what it asks now';
+  const declared = kind === 'idempotent' ? "; to have what is recorded sent, declare onChanged: 'send-recorded'" : '';
+  return `Answer done with the response that counts${otherwise}, or fail. To keep requests the same, make them of ctx.now, ctx.random and ctx.uuid${declared}.`;
 }
 
 function refusal(changed: ChangedCall, why: string): ParkError {
@@ -108,7 +112,8 @@ function refusal(changed: ChangedCall, why: string): ParkError {
 function words({ asked, known }: ChangedCall, found: Difference | undefined, hasValues: boolean): string {
   const { key, recorded } = asked;
   const digests = `${known.requestDigest.slice(0, DIGEST_CHARS)}… is recorded, ${recorded.requestDigest.slice(0, DIGEST_CHARS)}… was asked`;
-  const values = (of: Difference): string => (hasValues ? `: ${shown(of.before)} is recorded, ${shown(of.now)} was asked` : '');
+  const values = (of: Difference): string =>
+    hasValues ? `: ${shown(of.before)} is recorded, ${shown(of.now)} was asked` : '';
   const where = found === undefined ? '' : ` It differs first in ${found.field}${values(found)}.`;
   return `Call ${key} has another request than at an earlier attempt (${digests}).${where}`;
 }

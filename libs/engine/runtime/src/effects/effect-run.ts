@@ -24,8 +24,8 @@ export type CallEffect = (effect: EffectDefinition, request: Json, context: Effe
 
 export const callEffect: CallEffect = (effect, request, context) => effect.call(request, context);
 
-/** The intentions of a task's calls. */
-export type RecordedCalls = ReadonlyMap<EffectKey, Payloads['EffectIntended']>;
+/** The intentions of a task's calls. `isDecided`: a person has given the outcome. */
+export type RecordedCalls = ReadonlyMap<EffectKey, Payloads['EffectIntended'] & { readonly isDecided?: boolean }>;
 
 /** What a warning in the execution log says. */
 export interface LogDetail {

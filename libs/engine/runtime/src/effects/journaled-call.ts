@@ -64,11 +64,7 @@ export class JournaledCall implements AskedCall, UseInTurn {
   #isClear = true;
   #sends: EffectKey | undefined;
 
-  constructor(
-    run: EffectRun,
-    attempt: CallAttempt,
-    { effect, request, recorded, place }: Omit<AskedCall, 'key'>,
-  ) {
+  constructor(run: EffectRun, attempt: CallAttempt, { effect, request, recorded, place }: Omit<AskedCall, 'key'>) {
     this.#run = run;
     this.#parts = run.parts;
     this.#attempt = attempt;
@@ -86,7 +82,8 @@ export class JournaledCall implements AskedCall, UseInTurn {
 
   async answer(): Promise<Json> {
     const recorded = this.#state;
-    if (recorded !== undefined && recorded.requestDigest !== this.recorded.requestDigest) await this.#takeRecorded(recorded);
+    if (recorded !== undefined && recorded.requestDigest !== this.recorded.requestDigest)
+      await this.#takeRecorded(recorded);
     const { replay } = this.#parts;
     if (replay !== undefined) {
       await this.#uses.expect(() => replay.outcomes(this.recorded.task));

@@ -53,12 +53,7 @@ export async function recordOf(replay: Replay, call: AskedCall, turn: ReplayTurn
  * Returns the recorded response. Throws `EffectError` if the base recorded a failure, and `ParkError` (`effect-not-recorded`,
  * `response-unfit`).
  */
-export async function replayedEffect(
-  run: EffectRun,
-  replay: Replay,
-  call: AskedCall,
-  turn: ReplayTurn,
-): Promise<Json> {
+export async function replayedEffect(run: EffectRun, replay: Replay, call: AskedCall, turn: ReplayTurn): Promise<Json> {
   const { signal, order } = turn;
   const { content, flushing } = run.parts;
   const { effect, key, request } = call;
