@@ -34,6 +34,10 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   effect_validation_failures_total: counter('Recorded effect outcomes that their validator refused, by operation.', [
     'operation',
   ]),
+  requests_changed_total: counter(
+    'Calls whose request differed from the recorded one at a later attempt, by operation and by what followed: what is recorded was sent, answered, or a person asked.',
+    ['operation', 'outcome'],
+  ),
   compensation_depth_current: gauge('Greatest nesting depth of the compensations in progress.', '1'),
   events_rejected_total: counter('Events that the fold rejected, by reason.', ['reason']),
   records_malformed_total: counter('Records of the log that are not events.'),

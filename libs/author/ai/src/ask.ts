@@ -5,7 +5,7 @@ import type { Tokenizer } from '@tidemark/core';
 import type { ModelContext } from '@tidemark/runtime';
 import { type Answer, answerOf, type Counts, isReported, type Parts, textOf, toolCallOf, usageOf } from './answer.ts';
 import { noAnswerIn } from './answered.ts';
-import { ModelAnswerTooLargeError, ModelNoAnswerError, type Received } from './errors.ts';
+import { ModelAnswerTooLargeError, ModelContentRefusedError, ModelNoAnswerError, type Received } from './errors.ts';
 import { isOwnCall } from './folded-content.ts';
 import { type Hidden, hiddenOf } from './hidden.ts';
 import { bodyError, callError, streamError } from './provider-error.ts';
@@ -24,7 +24,7 @@ export interface Asker {
 
 /**
  * Throws the signal's reason when it was aborted, else `ModelRefusedError`, `ModelBusyError`, `ModelUnavailableError`, `ModelStreamError`,
- * `ModelNoAnswerError`, `ModelAnswerTooLargeError`.
+ * `ModelContentRefusedError`, `ModelNoAnswerError`, `ModelAnswerTooLargeError`.
  */
 export async function ask(
   { languageModel, tokenizer, secrets, onPart = () => {} }: Asker,
@@ -43,12 +43,14 @@ export async function ask(
     return answerOf(requireAnswer(parts, languageModel, counts), await hidden(), counts);
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof ModelAnswerTooLargeError || error instanceof ModelNoAnswerError) throw error;
+    if (OWN_ERRORS.some((own) => error instanceof own)) throw error;
     if (error instanceof BrokenAnswer)
       throw streamError(languageModel, error.reason, receivedOf(error.come, counts), await hidden());
     throw callError(languageModel, error, await hidden());
   }
 }
+
+const OWN_ERRORS = [ModelAnswerTooLargeError, ModelContentRefusedError, ModelNoAnswerError];
 
 function whole(given: Parts & { readonly response?: { readonly body?: unknown } | undefined }): Parts {
   const { content, structuredOutputText } = given;
@@ -57,7 +59,7 @@ function whole(given: Parts & { readonly response?: { readonly body?: unknown } 
   return { ...given, content: content.map(soundPart), structuredOutputText: sound(structuredOutputText) };
 }
 
-/** Throws `BrokenAnswer`, `ModelNoAnswerError`. */
+/** Throws `BrokenAnswer`, `ModelContentRefusedError`, `ModelNoAnswerError`. */
 function requireAnswer(parts: Parts, { provider, modelId }: LanguageModelV4, counts: Counts): Parts {
   const none = noAnswerIn(parts);
   if (none === undefined) return parts;
@@ -68,6 +70,9 @@ function requireAnswer(parts: Parts, { provider, modelId }: LanguageModelV4, cou
     throw new BrokenAnswer(new Error(`The answer ended ${reason}.`), { content, usage, responseId: response?.id });
   }
   const spent = isReported(usage) ? usageOf(usage, content, counts) : undefined;
+  if (none === 'filtered') {
+    throw new ModelContentRefusedError(`${provider} ${modelId}: it answered nothing.`, { usage: spent });
+  }
   throw new ModelNoAnswerError(none, `${provider} ${modelId}`, spent, finishReason.unified);
 }
 

@@ -3,13 +3,28 @@
  * header and no request: they contain a provider's words only as an excerpt, and never the provider's own error as their cause.
  */
 
-import { LimitError, UnavailableError } from '@tidemark/core';
+import { InvalidError, LimitError, UnavailableError } from '@tidemark/core';
 import { type ModelToolCall, NotDoneError, type Usage } from '@tidemark/runtime';
 import { ANSWER_MAX_BYTES } from './limits.ts';
 
 /** It certainly was not answered, and would be refused again: a wrong key, a wrong request, a policy. */
 export class ModelRefusedError extends NotDoneError {
   override readonly code = 'model-refused';
+}
+
+/**
+ * It is refused for its content, before the answer or in its place, and would be again: a person has to see what is asked. It is an error of
+ * the input, so the run waits for that person.
+ */
+export class ModelContentRefusedError extends InvalidError {
+  readonly received: Pick<Received, 'usage'>;
+
+  /** `received`: with what it cost; undefined usage: that is unknown. */
+  constructor(said: string, received: Pick<Received, 'usage'>, details: Readonly<Record<string, unknown>> = {}) {
+    const remedy = 'Change what is asked: the prompt, or what the agent has heard. It is not asked again by itself.';
+    super('model-content-refused', `${said} The provider refuses this prompt for its content. ${remedy}`, details);
+    this.received = received;
+  }
 }
 
 /** It certainly was not answered, and may be later: too many calls. `details.retryAfterMs`, where the provider says. */
@@ -82,12 +97,11 @@ export class ModelPromptTooLongError extends LimitError {
 const NO_ANSWER_WORDS = {
   empty:
     ' answered nothing: no text and no call of a tool. It is asked again by the policy of its retries. If that stays so, change the prompt, or give more maxOutputTokens to a model that reasons',
-  filtered: "'s provider took its whole answer away for what it says. The same prompt would end so again: change it",
   inexact:
     ' answered with a number that JSON in JavaScript would round, and whoever asked reads JSON. Declare numbers beyond 2^53 as texts in its schema',
 } as const;
 
-/** It was answered, and maybe paid for, with nothing that can be used: `answer-empty`, `answer-filtered`, `answer-inexact`. */
+/** It was answered, and maybe paid for, with nothing that can be used: `answer-empty`, `answer-inexact`. */
 export class ModelNoAnswerError extends UnavailableError {
   /** `usage`: undefined where the provider reports none. */
   readonly received: Pick<Received, 'usage'>;
@@ -105,4 +119,4 @@ export const STREAM_BROKEN = 'model-stream-broken';
 export const STREAM_REFUSED = 'model-stream-refused';
 
 /** Codes after which no further attempt is made. A `LimitError` ends the attempts as well: the workflow then needs a person. */
-export const FINAL_CODES: readonly string[] = ['model-refused', STREAM_REFUSED, 'answer-filtered'];
+export const FINAL_CODES: readonly string[] = ['model-refused', STREAM_REFUSED];

@@ -5,7 +5,7 @@ import { defineWorkflow, task } from '@tidemark/sdk';
 import { type TestWorld, testWorld } from '@tidemark/testkit';
 import { type Behaviour, type ChatServer, startChatServer } from '@tidemark/testkit/chat-server';
 import { generateText, isStepCount, streamText, tool, wrapLanguageModel } from 'ai';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { tidemark } from './middleware.ts';
 import { model } from './model.ts';
@@ -88,8 +88,31 @@ function agents(url: string) {
       },
     },
   });
-  return { direct, wrapped, streamed };
+  const changing = defineWorkflow({
+    name: 'changing',
+    ...rules,
+    steps: {
+      async think(ctx) {
+        const attempt = ++attempts;
+        const { text } = await generateText({
+          model: wrapLanguageModel({ model: languageModel, middleware: tidemark(ctx) }),
+          maxRetries: 0,
+          temperature: attempt / 10,
+          tools:
+            attempt === 1
+              ? { weather: tool({ description: 'Of a city.', inputSchema: z.object({ z: z.string() }) }) }
+              : {},
+          messages: [{ role: 'user', content: [{ type: 'text', text: `Attempt ${attempt}` }, ...files.map(fileOf)] }],
+        });
+        return { done: { text, costMicros: 0 } };
+      },
+    },
+  });
+  return { direct, wrapped, streamed, changing };
 }
+let attempts = 0;
+let files: readonly string[] = [];
+const fileOf = (content: string) => ({ type: 'file', mediaType: 'image/png', data: Buffer.from(content) }) as const;
 
 const say = (text: string): Behaviour => ({ kind: 'answer', answer: { text } });
 const CALL: Behaviour = {
@@ -98,7 +121,7 @@ const CALL: Behaviour = {
 };
 
 async function run(
-  name: 'direct' | 'wrapped' | 'streamed',
+  name: 'direct' | 'wrapped' | 'streamed' | 'changing',
   behaviours: readonly Behaviour[],
   crashAfter?: 'EffectResolved' | 'call',
 ) {
@@ -192,3 +215,54 @@ test.each(['direct', 'wrapped', 'streamed'] as const)(
     expect(`${error.message} ${error.stack} ${JSON.stringify(error)}`).not.toContain(KEY);
   },
 );
+
+describe.each(['direct', 'wrapped', 'streamed'] as const)('%s: what is refused for its content', (name) => {
+  const body = (code: string, message: string) => JSON.stringify({ error: { code, message } });
+  const filtered = { text: '', finishReason: 'content_filter' };
+  test.each<readonly [string, Behaviour]>([
+    ['by its code', { kind: 'status', status: 400, body: body('content_filter', 'filtered') }],
+    [
+      'by its words',
+      {
+        kind: 'status',
+        status: 400,
+        body: body('invalid_request_error', 'Output blocked by content filtering policy'),
+      },
+    ],
+    ['in an answer that says nothing', { kind: 'answer', answer: filtered }],
+  ])('%s: waits for a person, who is told why, and is not asked again', async (_, refusal) => {
+    const { asked, ...rest } = await run(name, [refusal, say('never')]);
+    const { error } = rest as { error: Error };
+    expect(error.message).toContain('waits for a person (step-failed)');
+    expect(error.message).toContain('refuses this prompt for its content');
+    expect(asked).toBe(1);
+  });
+});
+
+describe('a request that has changed', () => {
+  const bodies = () => server.requests.slice(-2).map((request) => JSON.stringify(request.body));
+  const down: Behaviour = { kind: 'status', status: 503, body: '{"error":{"message":"overloaded"}}' };
+
+  test('is sent as it is recorded, with its files, byte for byte', async () => {
+    [attempts, files] = [0, ['picture']];
+    const { asked, ...rest } = await run('changing', [down, say('fine')]);
+    expect(rest).toMatchObject({ output: { text: 'fine' } });
+    expect(asked).toBe(2);
+    const [first, second] = bodies();
+    expect(second).toBe(first);
+    expect(first).toContain('Attempt 1');
+  });
+
+  test('asks a person when its files are gone: their content is not recorded', async () => {
+    [attempts, files] = [0, ['picture']];
+    server.script(down, say('never'));
+    const before = server.requests.length;
+    const started = await world.start(workflows.changing, {});
+    await expect.poll(() => server.requests.length).toBe(before + 1);
+    files = [];
+    const error = await world.fastForward(started.result().catch((thrown: Error) => thrown));
+    expect((error as Error).message).toContain('request-changed');
+    expect((error as Error).message).toContain('its content is not recorded');
+    expect(server.requests.length).toBe(before + 1);
+  });
+});

@@ -5,6 +5,7 @@ export { tidemarkEmbeddings } from './embedding-middleware.ts';
 export {
   ModelAnswerTooLargeError,
   ModelBusyError,
+  ModelContentRefusedError,
   ModelNoAnswerError,
   ModelPromptTooLongError,
   ModelRefusedError,

@@ -13,14 +13,14 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
-import { inexactNumber, PROMPT_FORMS, UnavailableError } from '@tidemark/core';
+import { inexactNumber, type Json, PROMPT_FORMS, UnavailableError } from '@tidemark/core';
 import type { ModelAnswer, ModelRequest } from '@tidemark/runtime';
 import { type Answer, partsOf } from './answer.ts';
 import { ask } from './ask.ts';
 import { ModelNoAnswerError } from './errors.ts';
 import { fitPrompt, withOwnCallIds } from './fit-prompt.ts';
 import { type ModelOptions, traitsOf } from './model.ts';
-import { plain, withFileDigests } from './plain-json.ts';
+import { filesIn, plain, withFileContents, withFileDigests } from './plain-json.ts';
 import { replayed } from './replay.ts';
 
 /** What the middleware needs of a step's context. */
@@ -69,6 +69,13 @@ function requestOf(
       },
     },
     ...recorded(sent),
+    answerRecorded: (asked) => {
+      const again = sentAgain(asked, sent);
+      return (_prompt, { signal, onDelta }, streams) => {
+        const either = abortSignal === undefined ? signal : AbortSignal.any([signal, abortSignal]);
+        return ask({ languageModel, secrets, onPart: listen() }, again, { signal: either, onDelta }, streams);
+      };
+    },
     isStreamed,
   };
 }
@@ -84,6 +91,43 @@ function toldExactly<P extends LanguageModelV4Content | LanguageModelV4StreamPar
   if (part.type !== 'tool-call') return part;
   const why = inexactNumber(part.input, 'The input');
   return why === undefined ? part : { ...part, input: `The tool was not run. ${why} Input: ${part.input}` };
+}
+
+/**
+ * What `recorded` made JSON of, from that JSON: with the headers of this attempt, and the content of its files, which the record has by
+ * their digests alone.
+ */
+function sentAgain(
+  { raw = [], tools, responseSchema, settings }: Parameters<NonNullable<ModelRequest['answerRecorded']>>[0],
+  { prompt, headers, includeRawChunks }: LanguageModelV4CallOptions,
+): LanguageModelV4CallOptions {
+  const {
+    responseName,
+    responseDescription,
+    toolDetails = [],
+    ...rest
+  } = (settings ?? {}) as Readonly<Record<string, Json>>;
+  const details = toolDetails as unknown as readonly Partial<Tool>[];
+  const functions = tools.map((tool) => {
+    const more = details.find(({ type, name }) => type === undefined && name === tool.name);
+    return { type: 'function', ...tool, ...more };
+  });
+  const all = [...functions, ...details.filter(({ type }) => type !== undefined)] as unknown as Tool[];
+  return {
+    ...rest,
+    ...(headers !== undefined && { headers }),
+    ...(includeRawChunks !== undefined && { includeRawChunks }),
+    prompt: withFileContents(raw, filesIn(prompt)) as LanguageModelV4CallOptions['prompt'],
+    ...(all.length > 0 && { tools: all }),
+    ...(responseSchema !== null && {
+      responseFormat: {
+        type: 'json',
+        schema: responseSchema as object,
+        ...(responseName !== undefined && { name: responseName as string }),
+        ...(responseDescription !== undefined && { description: responseDescription as string }),
+      },
+    }),
+  };
 }
 
 /** All that identifies the request, as JSON: without headers and signals, and with files as their digests. */

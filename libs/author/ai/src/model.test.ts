@@ -5,7 +5,13 @@ import type { EffectKey, Json } from '@tidemark/core';
 import type { ModelDelta, ModelPrompt } from '@tidemark/runtime';
 import { type Behaviour, type ChatAnswer, type ChatServer, startChatServer } from '@tidemark/testkit/chat-server';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { ModelBusyError, ModelRefusedError, ModelStreamError, ModelUnavailableError } from './errors.ts';
+import {
+  ModelBusyError,
+  ModelContentRefusedError,
+  ModelRefusedError,
+  ModelStreamError,
+  ModelUnavailableError,
+} from './errors.ts';
 import { model } from './model.ts';
 
 const KEY = 'not-a-known-form-of-key';
@@ -267,8 +273,9 @@ describe('a provider that refuses', () => {
     const body = JSON.stringify({ error: { message, type: 'invalid_request_error', param: null, code } });
     for (const isStreamed of [false, true]) {
       const error = await failure(isStreamed, { kind: 'status', status, body });
-      expect(error).toBeInstanceOf(ModelRefusedError);
-      expect(chat().retry.nonRetryable).toContain(error.code);
+      const isOfContent = code === 'content_policy_violation';
+      expect(error).toBeInstanceOf(isOfContent ? ModelContentRefusedError : ModelRefusedError);
+      expect(chat().retry.nonRetryable.includes(error.code)).toBe(!isOfContent);
       expect(error.message).toContain(`openai.chat gpt-4o-mini: status ${status}, ${code}: ${message}`);
       expect(error.details).toEqual({ provider: 'openai.chat', modelId: 'gpt-4o-mini', status, reason: code });
     }
@@ -390,8 +397,7 @@ describe('a stream that breaks', () => {
       pieces: 6,
       error: { message: 'Filtered', type: 'content_filter', code: null },
     });
-    expect(error).toMatchObject({ code: 'model-stream-refused', received });
-    expect(chat().retry.nonRetryable).toContain(error.code);
+    expect(error).toMatchObject({ name: 'InvalidError', code: 'model-content-refused', received });
   });
 
   test('with a piece that is no JSON is told', async () => {

@@ -1,7 +1,7 @@
 /** Owns turning the SDK's values into JSON: dates and addresses become texts, bytes base64 or a digest. Pure. */
 
 import { createHash } from 'node:crypto';
-import type { Json } from '@tidemark/core';
+import { InvalidError, type Json } from '@tidemark/core';
 
 /** The value as JSON has it; undefined for what JSON can't hold at all. */
 export function plain(value: unknown): Json | undefined {
@@ -25,6 +25,49 @@ export function withFileDigests(value: unknown): unknown {
       name,
       isFile && name === 'data' && holdsContent(member) ? digestOf(member.data) : withFileDigests(member),
     ]),
+  );
+}
+
+type Content = string | Uint8Array;
+
+/** The contents of all files in the value, by their digests. */
+export function filesIn(value: unknown, found = new Map<string, Content>()): ReadonlyMap<string, Content> {
+  if (typeof value !== 'object' || value === null) return found;
+  for (const member of Object.values(value)) {
+    if (holdsContent(member)) found.set(digestOf(member.data).sha256, member.data);
+    else if (!(member instanceof Uint8Array)) filesIn(member, found);
+  }
+  return found;
+}
+
+/**
+ * The reverse of `withFileDigests` and `plain`, of a prompt: files with their contents, and addresses as such. Throws `InvalidError`
+ * (`file-missing`) for a file that `files` lacks.
+ */
+export function withFileContents(value: Json, files: ReadonlyMap<string, Content>): unknown {
+  if (Array.isArray(value)) return value.map((member) => withFileContents(member, files));
+  if (typeof value !== 'object' || value === null) return value;
+  const { type } = value as { readonly type?: Json };
+  const isFile = type === 'file' || type === 'reasoning-file';
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      isFile && name === 'data' ? fileData(member as never, files) : withFileContents(member, files),
+    ]),
+  );
+}
+
+function fileData(
+  data: { readonly type?: Json; readonly sha256?: string; readonly url?: string },
+  files: ReadonlyMap<string, Content>,
+): unknown {
+  if (data?.type === 'url' && data.url !== undefined) return { ...data, url: new URL(data.url) };
+  if (data?.sha256 === undefined) return data;
+  const content = files.get(data.sha256);
+  if (content !== undefined) return { type: 'data', data: content };
+  throw new InvalidError(
+    'file-missing',
+    `What is recorded has a file (SHA-256 ${data.sha256}) that this attempt doesn't have, and its content is not recorded, so it can't be sent again.`,
   );
 }
 

@@ -4,8 +4,10 @@
  */
 
 import { REFUSED_STATUSES, retryAfterMs } from '@tidemark/core';
+import type { Usage } from '@tidemark/runtime';
 import {
   ModelBusyError,
+  ModelContentRefusedError,
   ModelPromptTooLongError,
   ModelRefusedError,
   ModelStreamError,
@@ -81,13 +83,26 @@ const TOO_LARGE = 413;
 const FINAL_REASON =
   /content[_-]?(?:filter|policy)|insufficient_quota|invalid_request|invalid_api_key|authentication|permission|model_not_found|context_length_exceeded|billing/;
 
+/** Providers' words for a prompt that is refused for what it says, as their code or in their text. */
+const CONTENT_REASON = /^(?:content[_-]?(?:filter|policy)\w*|moderation\w*|invalid_prompt)$/;
+const CONTENT_WORDS =
+  /content (?:filter|policy|management polic)|safety system|flagged as potentially violating|violates? (?:our|the) (?:usage|content) polic/i;
+const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 };
+
+const isOfContent = ({ reason = '', message }: Facts): boolean =>
+  CONTENT_REASON.test(reason) || CONTENT_WORDS.test(message);
+
 /** The error of a call without an answer. */
 export function callError(model: CalledModel, error: unknown, hidden: Hidden): Error {
   const facts = factsOf(error);
   const text = textOf(model, facts, hidden);
   const details = hidden.clean(detailsOf(model, facts));
-  if (isRefused(facts))
-    return isTooLong(facts) ? new ModelPromptTooLongError(text, details) : new ModelRefusedError(text, details);
+  if (isRefused(facts)) {
+    if (isTooLong(facts)) return new ModelPromptTooLongError(text, details);
+    return isOfContent(facts)
+      ? new ModelContentRefusedError(text, { usage: NO_USAGE }, details)
+      : new ModelRefusedError(text, details);
+  }
   if (isBusy(facts)) return new ModelBusyError(text, details);
   const isMalformed = !facts.isSaid && (MALFORMED_NAMES.has(facts.name) || isSuccess(facts.status));
   return isMalformed
@@ -103,10 +118,13 @@ export function callError(model: CalledModel, error: unknown, hidden: Hidden): E
 export function streamError(model: CalledModel, error: unknown, received: Received, hidden: Hidden): Error {
   const facts = factsOf(error);
   if (facts.isSaid && isNothing(received)) return callError(model, error, hidden);
+  const text = textOf(model, facts, hidden);
+  if (isOfContent(facts))
+    return new ModelContentRefusedError(text, hidden.clean(received), hidden.clean(detailsOf(model, facts)));
   const isFinal = isRefused(facts) || (facts.reason !== undefined && FINAL_REASON.test(facts.reason));
   return new ModelStreamError(
     isFinal ? STREAM_REFUSED : STREAM_BROKEN,
-    textOf(model, facts, hidden),
+    text,
     hidden.clean(received),
     hidden.clean(detailsOf(model, facts)),
   );

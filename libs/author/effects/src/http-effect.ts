@@ -58,6 +58,7 @@ export interface HttpEffectSpec<Request extends Schema, Response extends Schema>
     | 'confirm'
     | 'probeFences'
     | 'afterSilence'
+    | 'onChanged'
     | 'limits'
     | 'receiver'
   > {
@@ -105,6 +106,7 @@ export function httpEffect<Request extends Schema, Response extends Schema>(
     confirm: spec.confirm,
     probeFences: spec.probeFences,
     afterSilence: spec.afterSilence,
+    onChanged: spec.onChanged,
     limits: spec.limits,
     receiver: spec.receiver,
     call: async (request, context) => receive(await exchange.call(() => spec.send(request), context)),

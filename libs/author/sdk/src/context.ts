@@ -50,10 +50,18 @@ export interface StepActions {
    */
   run<T>(name: string, body: (signal: AbortSignal) => T | Promise<T>, options?: RunOptions): Promise<Recorded<T>>;
   /**
+   * The time in milliseconds since 1970, a number from 0 to below 1, and a random UUID: each is recorded as the result of `run` is, so a later
+   * attempt gets the same, and what a request is made of doesn't change. They go to the log with what follows, and are told apart as
+   * closures are.
+   */
+  now(options?: RunOptions): Promise<number>;
+  random(options?: RunOptions): Promise<number>;
+  uuid(options?: RunOptions): Promise<string>;
+  /**
    * Calls an effect at most once for its key, which derives from the workflow, the task, the operation and the effect's order in the step,
    * or `options.name`. A recorded outcome is not repeated, whichever worker continues the step. Calls that overlap may arrive in any order:
-   * each is matched to what is recorded by its request. If a later attempt doesn't repeat a call that was made, the step's request counts
-   * as changed.
+   * each is matched to what is recorded by its request. If a later attempt asks something else, a person is asked, unless the effect
+   * declares `onChanged`.
    */
   effect<Request extends Schema, Response extends Schema>(
     effect: Effect<Request, Response>,
@@ -67,9 +75,9 @@ export interface StepActions {
   readonly memory: PhaseMemory;
   /**
    * Calls a model with what the agent knows (a bundle of the definition's), a prompt, or both. The request is recorded before the call and
-   * the answer after it, so that it is paid once, and can be rebuilt byte for byte. Throws `InvalidError` (`model-unknown`,
-   * `bundle-unknown`, `tool-unknown`, `memory-out-of-scope`, `answer-unfit`, `prompt-invalid`), `LimitError`
-   * (`bundle-directives-too-large`, `bundle-newest-too-large`, `prompt-too-long`).
+   * the answer after it, so that it is paid once, and can be rebuilt byte for byte. A later attempt that asks something else gets what was
+   * recorded, with a warning. Throws `InvalidError` (`model-unknown`, `bundle-unknown`, `tool-unknown`, `memory-out-of-scope`,
+   * `answer-unfit`, `prompt-invalid`), `LimitError` (`bundle-directives-too-large`, `bundle-newest-too-large`, `prompt-too-long`).
    */
   model<Answer extends Schema | undefined = undefined>(options: ModelCallOptions<Answer>): Promise<ModelReply<Answer>>;
   /** Makes a call that a model requested; one that names no tool, or doesn't fit its input, returns an error for the model. */
@@ -172,6 +180,9 @@ export function typedContext(context: StepContext, rules: ContextRules): AnyCont
     cause: causeOf(context, rules),
     run: async <T>(name: string, body: (signal: AbortSignal) => T | Promise<T>, options?: RunOptions) =>
       (await context.run(name, async (signal) => (await body(signal)) ?? null, options)) as Recorded<T>,
+    now: (options) => context.now(options),
+    random: (options) => context.random(options),
+    uuid: (options) => context.uuid(options),
     effect: async (effect, request, options) => {
       if (!isCallable(effect, rules)) refuseEffect(effect, context, rules);
       return (await context.effect(effect, request, options)) as never;

@@ -29,6 +29,7 @@ export interface AnyEffectSpec {
   readonly compensateUnknown?: unknown;
   readonly probeFences?: unknown;
   readonly afterSilence?: unknown;
+  readonly onChanged?: unknown;
   readonly confirm?: object | undefined;
   readonly retry?: RetryOptions | undefined;
   readonly limits?: unknown;
@@ -46,7 +47,17 @@ export interface EffectSettings {
 const KINDS: readonly unknown[] = ['pure', 'idempotent', 'irreversible'] satisfies EffectKind[];
 const KNOWN = [
   ...['operation', 'kind', 'request', 'response', 'key', 'keyFormat', 'call', 'probe', 'probeFences', 'compensate'],
-  ...['compensateUnknown', 'confirm', 'retry', 'timeoutMs', 'heartbeatTimeoutMs', 'afterSilence', 'limits', 'receiver'],
+  ...[
+    'compensateUnknown',
+    'confirm',
+    'retry',
+    'timeoutMs',
+    'heartbeatTimeoutMs',
+    'afterSilence',
+    'onChanged',
+    'limits',
+    'receiver',
+  ],
 ];
 const CONFIRM_KNOWN = ['probeEveryMs', 'timeoutMs'];
 
@@ -83,6 +94,11 @@ function functionProblems(spec: AnyEffectSpec): readonly DefinitionProblem[] {
   }
   if (spec.afterSilence !== undefined && (spec.afterSilence !== 'call' || spec.kind !== 'irreversible')) {
     const message = "afterSilence must be 'call' or left out, and says something only of an irreversible effect.";
+    problems.push(problem('option-invalid', message));
+  }
+  if (spec.onChanged !== undefined && (spec.onChanged !== 'send-recorded' || spec.kind !== 'idempotent')) {
+    const message =
+      "onChanged must be 'send-recorded' or left out, and says something only of an idempotent effect: of an irreversible one a person is always asked, and a pure one is called anew.";
     problems.push(problem('option-invalid', message));
   }
   if (spec.kind === 'pure' && (spec.compensate !== undefined || spec.compensateUnknown !== undefined)) {

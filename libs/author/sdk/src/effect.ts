@@ -106,6 +106,11 @@ export interface EffectSpec<Request extends Schema, Response extends Schema> {
    * keeps no other waiting, and slows none. Stored as a digest. Default: they are one.
    */
   readonly receiver?: ((request: Parsed<NoInfer<Request>>) => string | Promise<string>) | undefined;
+  /**
+   * What follows when a later attempt asks something else than was recorded: `'send-recorded'` sends that under its key, or gives its outcome,
+   * with a warning. For an idempotent effect whose call doesn't depend on what differs, such as a time. By default a person is asked.
+   */
+  readonly onChanged?: 'send-recorded' | undefined;
   /** Time-out of one call; default 30 s, at most an hour. */
   readonly timeoutMs?: number | undefined;
   /**
@@ -172,6 +177,7 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
     ...(heartbeatTimeoutMs !== undefined && { heartbeatTimeoutMs }),
     ...(probeFences !== undefined && { probeFences }),
     ...(afterSilence !== undefined && { afterSilence }),
+    ...(spec.onChanged !== undefined && { onChanged: spec.onChanged }),
     ...((spec.key ?? spec.keyFormat) !== undefined && { sentKey: keyMaker(spec) }),
     ...((spec.limits ?? spec.receiver) !== undefined && { scopesOf: scopesOf(spec) }),
     request: spec.request,

@@ -56,6 +56,9 @@ const context = (belief: Json = { notes: [] }): StepContext => ({
   cause: null,
   signal: new AbortController().signal,
   run: async (_name, body) => (await body(new AbortController().signal)) as Json,
+  now: async () => 0,
+  random: async () => 0,
+  uuid: async () => '',
   effect: async (effect, request) =>
     effect.parseResponse(
       await effect.call(effect.parseRequest(request), {

@@ -230,6 +230,11 @@ export interface Payloads {
     /** Names the messages that the step itself sends (see the engine's prompt chain). */
     readonly prompt?: Sha256;
     readonly sent?: SentPrompt;
+    /** Of a model call: name the texts of its tools and of its answer's schema. */
+    readonly tools?: Sha256;
+    readonly schema?: Sha256;
+    /** Where the step made the call, if it has no name (see the engine's call path). */
+    readonly place?: string;
     /** Set in a fork: the effect of its base whose recorded outcome answers this one. */
     readonly replays?: EffectKey;
     /** Set in a reset where the call is made again under the key of an outcome that was discarded. */

@@ -12,6 +12,7 @@ export type MetricName =
   | 'recovery_attempts_total'
   | 'recovery_duration_seconds'
   | 'effect_validation_failures_total'
+  | 'requests_changed_total'
   | 'compensation_depth_current'
   | 'events_rejected_total'
   | 'records_malformed_total'

@@ -3,6 +3,7 @@
  * Must not be used outside tests.
  */
 
+import { decodePayload } from '@tidemark/codec';
 import { type HolderId, isClosed, type Offset, type RecoveryPolicy } from '@tidemark/core';
 import type { EffectRow, EventLog } from '@tidemark/ports';
 import type { CallEffect, Definition } from '@tidemark/runtime';
@@ -70,6 +71,16 @@ export async function claimedRun(
     content,
     stop: stop.signal,
     abandon: abandon.signal,
+    recordedCalls: async () => {
+      const entries = await entriesOf(log);
+      return new Map(
+        entries.flatMap((entry) =>
+          entry.kind === 'event' && entry.envelope.type === 'EffectIntended'
+            ? [[entry.envelope.control.key, decodePayload('EffectIntended', entry.payload)] as const]
+            : [],
+        ),
+      );
+    },
     readOutputs: async () => [],
     readMemories: async () => [],
     recall: async () => ({ entries: [], by: 'words', warning: null }),

@@ -4,8 +4,9 @@
  * It knows no provider.
  */
 
-import { type BundleOrigin, canonicalJson, type SentPrompt, toJson } from '@tidemark/codec';
+import { type BundleOrigin, canonicalJson, type Payloads, parseContent, type SentPrompt, toJson } from '@tidemark/codec';
 import {
+  CorruptError,
   type EffectKey,
   FRAGMENT_TYPES,
   type Fragment,
@@ -33,15 +34,16 @@ import type {
   ModelPrompt,
   ModelRequest,
   PreparedCall,
+  RecordedAsk,
 } from '../definition/index.ts';
 import { callScopes } from '../definition/index.ts';
 import { isIntended, refuseRepeats } from '../effects/index.ts';
 import { SHARED_TEXT_MIN_CHARS } from '../history/index.ts';
 import { digestOf, storableText } from '../kernel/index.ts';
-import { bundleOf, earlierRun, type Origin, type PhasedBundle, textsOf } from './bundle-origin.ts';
+import { bundleOf, earlierRun, type Origin, type PhasedBundle, readTexts, textsOf } from './bundle-origin.ts';
 import { parseAnswer, spentFor } from './model-answer.ts';
 import { type ModelDependencies, ModelReservation } from './model-reservation.ts';
-import { PromptChain } from './prompt-chain.ts';
+import { PromptChain, promptMessages } from './prompt-chain.ts';
 import { SessionContext } from './session-context.ts';
 
 /** Operation of every model call: `--call N` counts these within a step. */
@@ -130,6 +132,7 @@ class ModelCall {
   readonly #request: ModelRequest;
   readonly #rules: Pick<ContextDefinition, 'bundles' | 'system' | 'firstPhase' | 'budgets' | 'repeatsMax'>;
   readonly #reservation: ModelReservation;
+  readonly #signal: AbortSignal;
   /** The bundle that `prepare` assembled, and what is sent, for the `call` that follows. */
   #bundle: PhasedBundle | undefined;
   #sent: PortablePrompt | undefined;
@@ -143,6 +146,7 @@ class ModelCall {
     signal: AbortSignal,
   ) {
     this.#reservation = new ModelReservation(dependencies, task, request, signal);
+    this.#signal = signal;
     this.#dependencies = dependencies;
     this.#session = session;
     this.#chain = chain;
@@ -159,7 +163,8 @@ class ModelCall {
     }
   }
 
-  effect(): EffectDefinition {
+  /** `origin`: of the bundle that the call sends, whatever the journal has of it. */
+  effect(origin?: BundleOrigin): EffectDefinition {
     const { model } = this.#request;
     return {
       operation: MODEL_OPERATION,
@@ -173,7 +178,9 @@ class ModelCall {
       parseResponse: (value) => parseAnswer(value),
       call: (_request, context) => this.#call(context),
       prepare: (key, recorded, isAnswered = isReplay(this.#dependencies.state())) =>
-        this.#prepare(key, recorded, isAnswered),
+        this.#prepare(key, origin ?? recorded, isAnswered),
+      asRecorded: (intended, isAnswered) => this.#asRecorded(intended, isAnswered),
+      isAnother: (recorded) => !this.#asksSameModel(recorded),
       spentOf: (response) => spentFor(response as unknown as ModelAnswer),
       lostOf: (error) => this.#reservation.lost(error),
     };
@@ -192,6 +199,67 @@ class ModelCall {
       settings: settings ?? null,
       ...(placeholders !== undefined && { placeholders: this.#digest(placeholders) }),
     };
+  }
+
+  /** What is recorded may differ from the new request in anything; all of it is in the workflow's texts. */
+  async #asRecorded(intended: Payloads['EffectIntended'], isAnswered: boolean): Promise<RecordedAsk> {
+    const asked = intended.request as unknown as Asked;
+    if (!isAnswered && !this.#asksSameModel(intended.request)) {
+      const { provider, modelId } = this.#request.model;
+      throw unsendable(
+        `it was asked of ${asked.provider} ${asked.model}, and this attempt asks ${provider} ${modelId}`,
+      );
+    }
+    const recorded = await this.#recorded(asked, intended).catch((error: unknown) => {
+      if (!(error instanceof CorruptError)) throw error;
+      if (isAnswered) return undefined;
+      throw unsendable(error.message);
+    });
+    const own = this.asked() as unknown as Asked;
+    if (recorded === undefined) return { effect: this.effect(), before: intended.request, now: this.asked() };
+    const call = new ModelCall(this.#dependencies, this.#session, this.#chain, this.#task, recorded, this.#signal);
+    const compared = { before: call.#inFull(asked), now: this.#inFull(own) };
+    if (isAnswered) return { effect: this.effect(), ...compared };
+    if (this.#digest(call.asked()) !== this.#digest(intended.request)) throw unsendable('not all of it is stored');
+    return { effect: call.#sending().effect(intended.bundle), ...compared };
+  }
+
+  #asksSameModel(recorded: Json): boolean {
+    const { provider, model } = recorded as unknown as Asked;
+    return provider === this.#request.model.provider && model === this.#request.model.modelId;
+  }
+
+  /** The same with a raw prompt that is sent as it is recorded. */
+  #sending(): ModelCall {
+    const { rawPrompt, model, answerRecorded, tools = [], responseSchema = null, settings = null } = this.#request;
+    if (rawPrompt === undefined) return this;
+    if (answerRecorded === undefined) throw unsendable('its prompt has the form of another library');
+    const answer = answerRecorded({ raw: rawPrompt, tools, responseSchema, settings });
+    const request = { ...this.#request, model: { ...model, answer } };
+    return new ModelCall(this.#dependencies, this.#session, this.#chain, this.#task, request, this.#signal);
+  }
+
+  async #recorded(asked: Asked, { bundle, prompt, tools, schema }: Payloads['EffectIntended']): Promise<ModelRequest> {
+    const { ports, state, applied } = this.#dependencies;
+    const { model, rawPrompt, answerRecorded, isStreamed, name } = this.#request;
+    await applied();
+    const read = (digests: readonly Sha256[]) => readTexts(ports.store, state().workflow, digests);
+    const messages = await promptMessages(prompt ?? null, read);
+    const text = await read([tools, schema].flatMap((digest) => digest ?? []));
+    const parsed = (digest: Sha256 | undefined) => (digest === undefined ? undefined : parseContent(text(digest)));
+    const request = {
+      ...{ model, isStreamed, name, placeholders: bundle?.placeholders, responseSchema: parsed(schema) },
+      ...{ bundle: asked.bundle ?? undefined, settings: asked.settings ?? undefined },
+      tools: parsed(tools) as unknown as ModelRequest['tools'],
+    };
+    if (rawPrompt !== undefined) return { ...request, rawPrompt: messages, answerRecorded };
+    return { ...request, messages: messages as unknown as ModelRequest['messages'] };
+  }
+
+  /** What it asks, with messages, tools and schema themselves, to name the field in which it differs. */
+  #inFull(asked: Asked): Json {
+    const { responseSchema } = this.#request;
+    return { ...asked, messages: this.#messages(), tools: this.#tools(), schema: responseSchema ?? null } as Json;
   }
 
   #messages(): readonly Json[] {
@@ -216,7 +284,11 @@ class ModelCall {
     const sent = this.#fit(form);
     const { prompt, texts: said, stored } = this.#chain.add(this.#messages());
     for (const [digest, text] of said) texts.set(digest, text);
-    this.#addText(texts, canonicalJson(this.#tools()));
+    const { tools = [], responseSchema = null } = this.#request;
+    const named = {
+      ...(tools.length > 0 && { tools: this.#addText(texts, JSON.stringify(tools), true) }),
+      ...(responseSchema !== null && { schema: this.#addText(texts, JSON.stringify(responseSchema), true) }),
+    };
     await this.#dependencies.context.learn(this.#dependencies.ports.store, this.#dependencies.state().workflow, [
       ...texts.keys(),
     ]);
@@ -234,6 +306,7 @@ class ModelCall {
         ...(origin !== undefined && { bundle: { ...origin, form, messages: bundle!.manifest.messages } }),
         ...(prompt !== null && { prompt }),
         ...(sent !== undefined && { sent }),
+        ...named,
         ...(fresh.length > 0 && { texts: Object.fromEntries(fresh) }),
       },
       confirm: () => {
@@ -439,6 +512,17 @@ const scopesOf = ({ provider, modelId, limits }: Model): readonly CallScope[] =>
   callScopes([`provider ${provider.split('.')[0]}`, `model ${provider} ${modelId}`], limits);
 
 const describe = ({ provider, modelId }: Model): string => `${provider} ${modelId}`;
+
+/** What identifies a model's question, as `asked` gives it. */
+interface Asked {
+  readonly provider: string;
+  readonly model: string;
+  readonly bundle: string | null;
+  readonly settings: Json;
+}
+
+const unsendable = (why: string): InvalidError =>
+  new InvalidError('request-unsendable', `What is recorded can't be sent again: ${why}.`);
 
 const inUndo = (definition: string): InvalidError =>
   new InvalidError(

@@ -36,7 +36,8 @@ export class PromptChain {
     if (messages.length === 0) return { prompt: null, texts: new Map(), stored: () => {} };
     const texts = new Map<Sha256, string>();
     const digests = messages.map((message) => {
-      const text = canonicalJson(message);
+      // Its members stay in their order, so that what is sent again is the same byte for byte.
+      const text = JSON.stringify(message);
       const digest = this.#digest.sha256(text);
       texts.set(digest, text);
       return digest;

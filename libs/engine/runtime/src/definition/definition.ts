@@ -117,9 +117,19 @@ export interface ConfirmationPolicy {
 /** What an intention records beside its request, computed just before the call. */
 export interface PreparedCall {
   readonly control: Pick<Controls['EffectIntended'], 'model' | 'question' | 'hasContext'>;
-  readonly payload: Pick<Payloads['EffectIntended'], 'bundle' | 'prompt' | 'sent' | 'texts' | 'sends'>;
+  readonly payload: Pick<
+    Payloads['EffectIntended'],
+    'bundle' | 'prompt' | 'tools' | 'schema' | 'sent' | 'texts' | 'sends'
+  >;
   /** Runs once the intention is in the log and before the call; throws if the call must not be made after all. */
   readonly confirm?: (() => Promise<void>) | undefined;
+}
+
+/** A call that sends what is recorded, with both requests in full, to be compared. */
+export interface RecordedAsk {
+  readonly effect: EffectDefinition;
+  readonly before: Json;
+  readonly now: Json;
 }
 
 /** An action on the outside world, defined once, so that recovery needs no closure of a dead process. */
@@ -146,6 +156,20 @@ export interface EffectDefinition {
    * has it all the same.
    */
   readonly sentKey?: ((key: EffectKey, request: Json) => string) | undefined;
+  /**
+   * What follows when an attempt asks something else than is recorded under the call's key: the recorded request is sent, or its outcome
+   * given. Absent: a person is asked.
+   */
+  readonly onChanged?: 'send-recorded' | undefined;
+  /**
+   * Of a call whose recorded request is not all that it sends: the same for it. `isAnswered`: nothing is sent any more. Throws
+   * `InvalidError` that says why what is recorded can't be sent.
+   */
+  readonly asRecorded?:
+    | ((intended: Payloads['EffectIntended'], isAnswered: boolean) => Promise<RecordedAsk>)
+    | undefined;
+  /** Whether a recorded request that failed was one of another call, which this one was made instead of; absent: it never was. */
+  readonly isAnother?: ((recorded: Json) => boolean) | undefined;
   /** Turns an answer into what is recorded and given to the step; absent: the answer itself. */
   readonly recorded?: ((response: Json) => Json) | undefined;
   readonly call: (request: Json, context: EffectContext) => Promise<unknown>;
@@ -277,6 +301,10 @@ export interface StepContext {
   readonly signal: AbortSignal;
   /** Runs a closure whose result is journaled: a later attempt at this step gets the recorded value. Kind `pure`. */
   run(name: string, body: (signal: AbortSignal) => unknown, options?: RunOptions): Promise<Json>;
+  /** The time in milliseconds, a number from 0 to below 1, a UUID: recorded as the result of a closure is. */
+  now(options?: RunOptions): Promise<number>;
+  random(options?: RunOptions): Promise<number>;
+  uuid(options?: RunOptions): Promise<string>;
   /**
    * Calls an effect at most once for its key: the intention is recorded before and the outcome after, and a recorded outcome is not
    * repeated.

@@ -120,6 +120,11 @@ export interface ModelRequest {
   readonly settings?: Json | undefined;
   readonly placeholders?: Readonly<Record<string, string>> | undefined;
   readonly isStreamed?: boolean | undefined;
+  /**
+   * Of a raw prompt: how the model is asked again what is recorded, which lacks the content of files. Throws `InvalidError` that says what is
+   * missing.
+   */
+  readonly answerRecorded?: ((recorded: Omit<ModelPrompt, 'messages'>) => Model['answer']) | undefined;
   /** Distinguishes the step's calls; by default they are numbered. */
   readonly name?: string | undefined;
 }

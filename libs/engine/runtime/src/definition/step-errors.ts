@@ -133,6 +133,16 @@ export function errorNote(error: unknown): ErrorNote {
   };
 }
 
+/** Names of errors after which the same call would fail again, whatever its policy says. */
+const FINAL_NAMES: readonly string[] = ['FatalError', 'InvalidError', 'LimitError'];
+
+/** Whether the recorded failure of a call is final: what was asked is not asked again. A person's `not-done` has no code. */
+export const isFinalNote = (
+  { name, code }: ErrorNote,
+  { nonRetryable = [] }: Pick<RetryPolicy, 'nonRetryable'>,
+): boolean =>
+  FINAL_NAMES.includes(name) || nonRetryable.includes(code ?? name) || (name === 'NotDoneError' && code === undefined);
+
 /** The code of an error for `control`: its own code, or its name, without characters that an event's header can't hold. */
 export function errorCode(error: unknown): string {
   if (!(error instanceof Error)) return 'error';

@@ -23,15 +23,17 @@ export interface AskedCall {
   readonly request: Json;
   /** The call as its events name it, whether or not any of them is recorded yet. */
   readonly recorded: EffectCall;
+  /** Where the step makes it, of a call without a name. */
+  readonly place?: string | undefined;
 }
 
 export const intendedDraft = (
-  { effect: { timeoutMs }, request, recorded }: AskedCall,
+  { effect: { timeoutMs }, request, recorded, place }: AskedCall,
   prepared: PreparedCall | undefined,
 ): Draft => ({
   type: 'EffectIntended',
   control: { ...recorded, timeoutMs, ...prepared?.control },
-  payload: { request, ...prepared?.payload },
+  payload: { request, ...(place !== undefined && { place }), ...prepared?.payload },
 });
 
 export function resolvedDraft(

@@ -3,15 +3,15 @@
  * returns; what becomes of an effect's call is that call's (see journaled-call.ts).
  */
 
-import { toJson } from '@tidemark/codec';
-import { type EffectKey, effectKey, type Json, type Sha256, type TaskId } from '@tidemark/core';
-import { type EffectDefinition, errorNote, type ParkError, type RunOptions } from '../definition/index.ts';
+import { type Payloads, toJson } from '@tidemark/codec';
+import { type EffectKey, effectKey, type Json, type TaskId } from '@tidemark/core';
+import { type EffectDefinition, errorNote, isFinalNote, type ParkError, type RunOptions } from '../definition/index.ts';
 import { digestOf } from '../kernel/index.ts';
 import type { AttemptEnds } from './attempts.ts';
-import { enterBody, markedFrom, pathOf } from './call-path.ts';
+import { Breath, enterBody, markedFrom, type Way, wayTo } from './call-path.ts';
 import { type EffectCall, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import { unordered } from './effect-recovery.ts';
-import type { EffectRun, EffectRunParts } from './effect-run.ts';
+import type { EffectRun, EffectRunParts, LogDetail, RecordedCalls } from './effect-run.ts';
 import { EffectUses, type Use } from './effect-uses.ts';
 import { JournaledCall } from './journaled-call.ts';
 
@@ -20,11 +20,16 @@ export class EffectJournal {
   readonly #parts: EffectRunParts;
   readonly #task: TaskId;
   readonly #ends: Pick<AttemptEnds, 'over'>;
+  readonly #breath = new Breath();
+  /** Receives what people should know of the attempt. */
+  readonly #warn: (about: LogDetail) => void;
+  #intentions: Promise<RecordedCalls> | undefined;
   /** Created on first use, since most steps call nothing. */
   #made: EffectUses | undefined;
 
-  constructor(run: EffectRun, task: TaskId, ends: Pick<AttemptEnds, 'over'>) {
+  constructor(run: EffectRun, task: TaskId, ends: Pick<AttemptEnds, 'over'>, warn: (about: LogDetail) => void) {
     this.#run = run;
+    this.#warn = warn;
     this.#parts = run.parts;
     this.#task = task;
     this.#ends = ends;
@@ -42,13 +47,27 @@ export class EffectJournal {
         outcomes: this.#parts.content.outcomes(),
         clock: this.#parts.ports.clock,
         signal: this.#signal,
+        breath: this.#breath,
+        recordedCalls: () => this.#recordedCalls(),
       },
     );
     return this.#made;
   }
 
+  /** The intentions of this task's calls; only a call whose request has changed needs them. */
+  async #recordedCalls(): Promise<RecordedCalls> {
+    this.#intentions ??= this.#parts.recordedCalls(this.#task);
+    try {
+      return await this.#intentions;
+    } catch (error) {
+      this.#intentions = undefined;
+      throw error;
+    }
+  }
+
   /** Runs the step. The order of its calls is known only of those that are made within. */
   within<T>(step: () => T): T {
+    this.#breath.begin();
     return markedFrom(this, step);
   }
 
@@ -66,22 +85,22 @@ export class EffectJournal {
     const { digest } = this.#parts.ports;
     const operation = `run.${name}`;
     const asked = request === undefined ? undefined : digestOf(digest, request);
-    const path = pathOf(this, digest, operation, options.name, asked);
-    const inPlace: Use = { operation, name: options.name, requestDigest: asked ?? path };
+    const way = wayTo(this, digest, { operation, name: options.name, what: asked });
+    const inPlace: Use = { operation, name: options.name, requestDigest: asked ?? way.path };
     const isPlaced = asked === undefined && options.name === undefined;
     if (isPlaced && this.#isUnordered(inPlace)) throw this.#uses.refuse(await this.#unordered(name, inPlace));
     const use = isPlaced ? this.#closureIn(inPlace) : inPlace;
-    const found = await this.#closure(name, body, use, path, asked === undefined);
+    const found = await this.#closure(name, body, use, way, asked === undefined);
     // While this call waited its turn, the step took another path, so the recorded place no longer applies.
     if (!isPlaced || !found.isRecorded || !this.#uses.order.isLost) return found.value;
-    return (await this.#closure(name, body, this.#closureIn(inPlace), path, false)).value;
+    return (await this.#closure(name, body, this.#closureIn(inPlace), way, false)).value;
   }
 
   async #closure(
     name: string,
     body: (signal: AbortSignal) => unknown,
     use: Use,
-    path: Sha256,
+    way: Way,
     isOnce: boolean,
   ): Promise<{ readonly value: Json; readonly isRecorded: boolean }> {
     const { digest, clock } = this.#parts.ports;
@@ -96,7 +115,7 @@ export class EffectJournal {
       const replayed = await this.#replayedClosure(call);
       isRecorded = replayed !== undefined;
       const startedAtMs = clock.nowMs();
-      enterBody(this, path);
+      enterBody(this, way);
       const response = await this.#result(name, key, () =>
         replayed === undefined ? body(this.#signal) : replayed.response,
       );
@@ -112,9 +131,11 @@ export class EffectJournal {
     this.#signal.throwIfAborted();
     const { digest } = this.#parts.ports;
     const request = effect.parseRequest(input);
-    const use: Use = { operation: effect.operation, name: options.name, requestDigest: digestOf(digest, request) };
-    pathOf(this, digest, use.operation, use.name, use.requestDigest);
-    const { asked } = effect;
+    const { asked, kind } = effect;
+    const asks = { operation: effect.operation, name: options.name, requestDigest: digestOf(digest, request) };
+    const way = wayTo(this, digest, { ...asks, what: asks.requestDigest, isInOrder: this.#breath.isOpen });
+    const place = kind === 'pure' || asks.name !== undefined ? undefined : way.place;
+    const use: Use = { ...asks, place, isInDoubt: ({ key }, intended) => this.#isInDoubt(effect, key, intended) };
     // The record doesn't have what was masked, so it can't tell two requests apart that differ in nothing else.
     if (asked !== undefined && use.name === undefined && this.#uses.isAmbiguous(use, digestOf(digest, asked))) {
       const why = 'their requests differ in secrets alone, which are masked';
@@ -125,13 +146,27 @@ export class EffectJournal {
     const recorded = { task: this.#task, key, operation, kind: effect.kind, requestDigest };
     const call = new JournaledCall(
       this.#run,
-      { uses: this.#uses, signal: this.#signal },
-      { effect, request, recorded },
+      {
+        ...{ uses: this.#uses, signal: this.#signal, way, warn: this.#warn },
+        recordedCalls: () => this.#recordedCalls(),
+      },
+      { effect, request, recorded, place },
     );
     const { gate } = this.#parts;
     while (gate.isClosed) await gate.opening(this.#signal);
     const calling = this.#uses.calling(call);
     return gate.passing(calling);
+  }
+
+  /** A model may have answered a call that failed, and be paid for it, unless it will answer none that asks the same. */
+  #isInDoubt(
+    { asRecorded, isAnother, retry }: EffectDefinition,
+    key: EffectKey,
+    intended: Payloads['EffectIntended'] | undefined,
+  ): boolean {
+    const entry = asRecorded && this.#parts.content.journalOf(key);
+    if (entry?.status !== 'failed' || isFinalNote(entry.error, retry)) return false;
+    return intended === undefined || isAnother?.(intended.request) !== true;
   }
 
   async #replayedClosure(call: EffectCall): Promise<{ readonly response: Json } | undefined> {

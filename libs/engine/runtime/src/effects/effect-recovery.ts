@@ -206,21 +206,8 @@ export function fitting({ effect, key }: AskedCall, known: Json): Json {
   }
 }
 
-/** Code: a repeated call has another request than the recorded one. */
-export const REQUEST_CHANGED = 'request-changed';
 /** Code: nothing that is recorded tells two calls of the step apart. */
 export const CALLS_UNORDERED = 'calls-unordered';
-
-/** Throws `ParkError` (`request-changed`) if the key was recorded with another request: the journal never answers a different request. */
-export function refuseOther(known: EffectState | undefined, { key, request, recorded }: AskedCall): void {
-  if (known === undefined || known.requestDigest === recorded.requestDigest) return;
-  throw new ParkError(
-    REQUEST_CHANGED,
-    `Effect ${key} is recorded with another request than this attempt made. A step must repeat the calls it has made; if this is a different call, give it a name.`,
-    key,
-    { recordedDigest: known.requestDigest, request: excerpt(request) },
-  );
-}
 
 export const unordered = (what: string, { operation }: Use, why: string): ParkError =>
   new ParkError(

@@ -3,6 +3,7 @@
  * It calls nothing, and does not decide what a call's outcome means.
  */
 
+import type { Payloads } from '@tidemark/codec';
 import {
   type CheckpointId,
   type EffectKey,
@@ -23,6 +24,15 @@ export type CallEffect = (effect: EffectDefinition, request: Json, context: Effe
 
 export const callEffect: CallEffect = (effect, request, context) => effect.call(request, context);
 
+/** The intentions of a task's calls. `isDecided`: a person has given the outcome. */
+export type RecordedCalls = ReadonlyMap<EffectKey, Payloads['EffectIntended'] & { readonly isDecided?: boolean }>;
+
+/** What a warning in the execution log says. */
+export interface LogDetail {
+  readonly code: string;
+  readonly result: string;
+}
+
 export interface EffectRunParts {
   readonly ports: Pick<Ports, 'calls' | 'clock' | 'digest' | 'telemetry'>;
   readonly definition: Definition;
@@ -36,6 +46,8 @@ export interface EffectRunParts {
   readonly replay?: Replay | undefined;
   /** Holds errors to the policy on secrets; absent: they are recorded as they are. */
   readonly guard?: SecretGuard | undefined;
+  /** Reads them from the rows, once these have everything that this holder has written. */
+  readonly recordedCalls: (task: TaskId) => Promise<RecordedCalls>;
   readonly newCheckpoint: () => CheckpointId;
   /** Receives the progress of a call. */
   readonly onProgress: (progress: Progress) => void;

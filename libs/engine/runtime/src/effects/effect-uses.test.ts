@@ -18,10 +18,16 @@ const asking = (asks: string, name?: string, operation = 'pay'): Use => ({
   name,
   requestDigest: asks as Sha256,
 });
+/** The first ones are made in one place each, in the order of the code. */
+const placeOf = (key: EffectKey): string => `at ${key.slice(-1)}`.padEnd(12, '.') + (key.endsWith('9') ? '' : '!');
 const QUIET_MS = RECORD_CLAIM_PERIODS * RECORD_CLAIM_PERIOD_MS;
 const never = new AbortController().signal;
 const usesOf = (effects: readonly EffectState[], clock = new SimulatedClock(), signal = never): EffectUses =>
-  new EffectUses(keyOf, { recorded: effects, outcomes: [], clock, signal });
+  new EffectUses(keyOf, {
+    ...{ recorded: effects, outcomes: [], clock, signal },
+    breath: { begin: () => {}, ended: async () => {} },
+    recordedCalls: async () => new Map(effects.map(({ key }) => [key, { request: null, place: placeOf(key) }])),
+  });
 
 describe('a use without a name', () => {
   it('claims the record that asks the same, in whatever order they arrive; equal ones by their order', () => {

@@ -2,14 +2,18 @@
  * Owns which recorded call each use of an effect in one attempt is: the keys of uses, the turns of uses of the same key, and which uses are
  * still running. Calls that overlap arrive in any order, so a use without a name is matched by what it asks before its order counts.
  *
- * U1 A record answers one use of an attempt, and only one that asks the same.
+ * U1 A record answers one use of an attempt: one that asks the same, or else the one that stands in its place (U3).
  * U2 No new call is made while a recorded one that it may be repeating is not repeated: that would be a changed request.
+ * U3 A use whose request has changed stands in a record's place where nothing else can: it has the record's name, or its place in the code
+ *    is that of one record, and no other changed use waits. Any other is not told apart (`isToldApart`), and gets no one's outcome.
  */
 
-import { NAME_MAX_CHARS } from '@tidemark/codec';
+import { NAME_MAX_CHARS, type Payloads } from '@tidemark/codec';
 import { type EffectKey, type EffectState, InvalidError, type Json, type Sha256 } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 import { WOKEN } from '../kernel/index.ts';
+import { type Breath, isInOrder, isSamePlace } from './call-path.ts';
+import type { RecordedCalls } from './effect-run.ts';
 import { RECORD_CLAIM_PERIOD_MS } from './limits.ts';
 import { OutcomeOrder } from './outcome-order.ts';
 
@@ -24,6 +28,10 @@ export interface Use {
   readonly operation: string;
   readonly name: string | undefined;
   readonly requestDigest: Sha256;
+  /** Where it is made; absent: only what it asks counts. */
+  readonly place?: string | undefined;
+  /** Whether a failed call may have been done all the same: then it is sent again, and nothing else in its place. Absent: none may. */
+  readonly isInDoubt?: ((failed: EffectState, intended?: Payloads['EffectIntended']) => boolean) | undefined;
 }
 
 /** A use that has its key. */
@@ -55,8 +63,13 @@ export class EffectUses {
   readonly #closures = new Set<EffectKey>();
   /** Intentions for which it is not decided yet whether the call is made. */
   readonly #deciding = new Set<Promise<void>>();
-  /** Uses that wait until each record is claimed. */
+  /** Uses that wait until each record is claimed, and what wakes them. */
   readonly #waiting = new Set<AbortController>();
+  readonly #unmatched = new Set<Use>();
+  /** What the uses asked that stand in the place of a record. */
+  readonly #changed = new Map<EffectKey, Sha256>();
+  readonly #breath: Pick<Breath, 'begin' | 'ended'>;
+  readonly #recordedCalls: () => Promise<RecordedCalls>;
   readonly order: OutcomeOrder;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
@@ -67,7 +80,10 @@ export class EffectUses {
   #callingCount = 0;
   #isClosed = false;
 
-  /** `recorded`: the task's effects before this attempt; `outcomes`: keys of the stream's recorded outcomes, in the order of the log. */
+  /**
+   * `recorded`: the task's effects before this attempt; `outcomes`: keys of the stream's recorded outcomes, in the order of the log;
+   * `recordedCalls`: the intentions of the task's calls.
+   */
   constructor(
     keyOf: (operation: string, end: string | number) => EffectKey,
     {
@@ -75,9 +91,13 @@ export class EffectUses {
       outcomes,
       clock,
       signal,
+      breath,
+      recordedCalls,
     }: {
       readonly recorded: readonly EffectState[];
       readonly outcomes: readonly EffectKey[];
+      readonly breath: Pick<Breath, 'begin' | 'ended'>;
+      readonly recordedCalls: () => Promise<RecordedCalls>;
       readonly clock: Clock;
       readonly signal: AbortSignal;
     },
@@ -85,6 +105,8 @@ export class EffectUses {
     this.#keyOf = keyOf;
     this.#clock = clock;
     this.#signal = signal;
+    this.#breath = breath;
+    this.#recordedCalls = recordedCalls;
     const own = new Set(recorded.map(({ key }) => key));
     this.#own = recorded.map(questionOf);
     this.order = new OutcomeOrder(
@@ -118,18 +140,50 @@ export class EffectUses {
     return this.#keyFor(use);
   }
 
-  #keyFor(use: Use): EffectKey | undefined {
+  /** `placed`: records at the use's place, once they are known. */
+  #keyFor(use: Use, placed?: readonly EffectState[]): EffectKey | undefined {
     const { operation, name } = use;
     if (name !== undefined) {
-      const key = this.#keyOf(operation, String(name).replace(LIKE_ORDINAL, '=$&'));
-      return this.#operations.has(key) || this.#others(use).length === 0 ? this.#take(key, operation) : undefined;
+      const key = this.#named(use, name);
+      return this.#operations.has(key) || this.#others(use).length === 0 ? this.#takeFor(use, key) : undefined;
     }
     const same = this.#unnamed(questionOf(use));
     // A call that certainly was not done is made again, so it is treated as new (U2).
     if (same !== undefined && (same.status !== 'failed' || this.#others(use).length === 0)) {
       return this.#take(same.key, operation);
     }
-    return same === undefined && this.#others(use).length === 0 ? this.fresh(operation) : undefined;
+    if (same !== undefined || this.#others(use).length > 0) return undefined;
+    return (placed ?? this.#inDoubt(use)).length === 0 ? this.fresh(operation) : undefined;
+  }
+
+  /** The key of the name; a further one where its record holds nobody to what it asked, and this use asks something else. */
+  #named(use: Use, name: string): EffectKey {
+    const base = String(name).replace(LIKE_ORDINAL, '=$&');
+    for (let count = 0; ; count++) {
+      const key = this.#keyOf(use.operation, count === 0 ? base : `${base}~${count}`);
+      const known = this.#unclaimed.get(key);
+      if (known === undefined || known.requestDigest === use.requestDigest) return key;
+      const isOver = known.kind === 'pure' || (known.status === 'failed' && use.isInDoubt?.(known) !== true);
+      if (!isOver) return key;
+    }
+  }
+
+  /** As `#take`, for a use whose request may differ from the recorded one. */
+  #takeFor({ operation, requestDigest }: Use, key: EffectKey): EffectKey {
+    const known = this.#unclaimed.get(key);
+    if (known !== undefined && known.requestDigest !== requestDigest) this.#changed.set(key, requestDigest);
+    return this.#take(key, operation);
+  }
+
+  /** Whether a use that asks this is the one that the record of the key is about, though that asked something else (U3). */
+  isToldApart(key: EffectKey, requestDigest: Sha256): boolean {
+    return this.#changed.get(key) === requestDigest;
+  }
+
+  /** Whether no other call is made beside this one, as far as the code gives their order. */
+  async isAlone(): Promise<boolean> {
+    await this.#breath.ended();
+    return this.#callingCount === 1;
   }
 
   /** From now on the attempt makes no call: it is stopped, whatever its step catches. */
@@ -157,25 +211,49 @@ export class EffectUses {
   }
 
   /**
-   * As `claim`, once the key is known. Waits as long as other calls of the step begin, run or end, since each may lead to one that repeats
-   * what is recorded. After `RECORD_CLAIM_PERIODS` in which none did, the use gets the key of what was recorded in its place: unless its
-   * request is the same, it is a changed request.
+   * As `claim`, once the key is known: a use that matches no record may stand in the place of one whose request was another (U3). Where the
+   * code doesn't say so, it waits as long as other calls of the step begin, run or end, since each may lead to one that repeats what is
+   * recorded. After `RECORD_CLAIM_PERIODS` in which none did, it gets the key of what was recorded and not asked for again.
    */
   async claimed(use: Use): Promise<EffectKey> {
-    for (let quiet = 0; ; ) {
-      const key = this.#keyFor(use);
-      if (key !== undefined) return key;
-      const woken = new AbortController();
-      this.#waiting.add(woken);
-      await this.#clock.sleep(RECORD_CLAIM_PERIOD_MS, AbortSignal.any([this.#signal, woken.signal]));
-      this.#waiting.delete(woken);
-      this.#signal.throwIfAborted();
-      if (this.#refusal !== undefined) throw this.#refusal;
-      if (this.#isClosed) throw new InvalidError('step-ended', `The step ended before its call of ${use.operation}.`);
-      quiet = woken.signal.aborted || this.#callingCount > 0 ? 0 : quiet + 1;
-      const [instead] = this.#others(use);
-      if (quiet >= RECORD_CLAIM_PERIODS && instead !== undefined) return this.#take(instead.key, use.operation);
+    this.#unmatched.add(use);
+    try {
+      await this.#breath.ended();
+      const calls: RecordedCalls = use.place === undefined ? new Map() : await this.#recordedCalls();
+      for (let quiet = 0; ; ) {
+        this.#signal.throwIfAborted();
+        if (this.#refusal !== undefined) throw this.#refusal;
+        if (this.#isClosed) throw new InvalidError('step-ended', `The step ended before its call of ${use.operation}.`);
+        const known = [...this.#others(use), ...this.#inDoubt(use, calls)];
+        const placed = known.filter(({ key }) => isSamePlace(calls.get(key)?.place, use.place));
+        const isSure = isInOrder(use.place) && placed.every(({ key }) => isInOrder(calls.get(key)?.place));
+        const isQuiet = quiet >= RECORD_CLAIM_PERIODS;
+        const key = this.#keyFor(use, placed) ?? this.#instead(use, placed, { isSure, isQuiet });
+        if (key !== undefined) return key;
+        const woken = new AbortController();
+        this.#waiting.add(woken);
+        await this.#clock.sleep(RECORD_CLAIM_PERIOD_MS, AbortSignal.any([this.#signal, woken.signal]));
+        this.#waiting.delete(woken);
+        quiet = woken.signal.aborted || this.#callingCount > 0 ? 0 : quiet + 1;
+      }
+    } finally {
+      this.#unmatched.delete(use);
     }
+  }
+
+  /** The key of the record in whose place the use stands, or, once it is `quiet`, of one that nothing asks for again. */
+  #instead(
+    use: Use,
+    placed: readonly EffectState[],
+    { isSure, isQuiet }: { readonly isSure: boolean; readonly isQuiet: boolean },
+  ): EffectKey | undefined {
+    const isAlone = [...this.#unmatched].every((one) => one === use || one.operation !== use.operation);
+    const isOnly = isAlone && placed.length === 1;
+    if (isOnly && (isSure || isQuiet)) return this.#takeFor(use, placed[0]!.key);
+    const [other] = this.#others(use);
+    if (other !== undefined) return isQuiet ? this.#take(other.key, use.operation) : undefined;
+    // All that is recorded has failed, and which of it this use is can't be told.
+    return isOnly ? undefined : this.fresh(use.operation);
   }
 
   /** The next key of the operation that is neither recorded nor claimed. */
@@ -218,6 +296,18 @@ export class EffectUses {
     return same.length > 0 || name !== undefined ? same : unnamed;
   }
 
+  /** Recorded calls without a name that failed, and may have been done all the same. */
+  #inDoubt({ operation, isInDoubt }: Use, calls?: RecordedCalls): readonly EffectState[] {
+    if (isInDoubt === undefined) return [];
+    return [...this.#unclaimed.values()].filter(
+      (one) =>
+        one.operation === operation &&
+        one.status === 'failed' &&
+        Number.isFinite(this.#ordinalOf(one)) &&
+        isInDoubt(one, calls?.get(one.key)),
+    );
+  }
+
   #take(key: EffectKey, operation: string): EffectKey {
     if (key.length > NAME_MAX_CHARS) throw keyTooLong(operation, key);
     if ((this.#operations.get(key) ?? operation) !== operation) throw keyTaken(operation, key);
@@ -252,6 +342,7 @@ export class EffectUses {
       return await using;
     } finally {
       if (this.#last.get(key) === using) this.#last.delete(key);
+      this.#breath.begin();
       this.#wake();
     }
   }

@@ -22,26 +22,40 @@ import {
   EffectError,
   errorNote,
   NotDoneError,
+  ParkError,
   PendingResult,
   type PreparedCall,
   SuspendedError,
 } from '../definition/index.ts';
+import type { Way } from './call-path.ts';
 import { CallTurn, NO_TURN, type TakenTurn } from './call-turn.ts';
+import { recordedCall } from './changed-request.ts';
 import { answerInTime } from './effect-call.ts';
 import { type AskedCall, type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './effect-pending.ts';
-import { arrived, fitting, type Recovered, recoverEffect, refuseOther, sentKey } from './effect-recovery.ts';
-import type { EffectRun, EffectRunParts } from './effect-run.ts';
+import { arrived, fitting, type Recovered, recoverEffect, sentKey } from './effect-recovery.ts';
+import type { EffectRun, EffectRunParts, LogDetail, RecordedCalls } from './effect-run.ts';
 import type { EffectUses, UseInTurn } from './effect-uses.ts';
 import { isHarmless, keptEffect } from './kept-effect.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
 import { answerTooLarge, responseTooLarge } from './outcome-too-large.ts';
 import { replayedEffect } from './replayed-effect.ts';
 
+/** What a call has of its attempt. */
+export interface CallAttempt {
+  readonly uses: EffectUses;
+  readonly signal: AbortSignal;
+  readonly way: Pick<Way, 'asked'>;
+  readonly warn: (about: LogDetail) => void;
+  readonly recordedCalls: () => Promise<RecordedCalls>;
+}
+
 export class JournaledCall implements AskedCall, UseInTurn {
   effect: EffectDefinition;
-  readonly request: Json;
-  readonly recorded: EffectCall;
+  request: Json;
+  recorded: EffectCall;
+  readonly place: string | undefined;
+  readonly #attempt: CallAttempt;
   readonly #run: EffectRun;
   readonly #parts: EffectRunParts;
   readonly #uses: EffectUses;
@@ -50,15 +64,13 @@ export class JournaledCall implements AskedCall, UseInTurn {
   #isClear = true;
   #sends: EffectKey | undefined;
 
-  constructor(
-    run: EffectRun,
-    { uses, signal }: { readonly uses: EffectUses; readonly signal: AbortSignal },
-    { effect, request, recorded }: Omit<AskedCall, 'key'>,
-  ) {
+  constructor(run: EffectRun, attempt: CallAttempt, { effect, request, recorded, place }: Omit<AskedCall, 'key'>) {
     this.#run = run;
     this.#parts = run.parts;
-    this.#uses = uses;
-    this.#signal = signal;
+    this.#attempt = attempt;
+    this.#uses = attempt.uses;
+    this.#signal = attempt.signal;
+    this.place = place;
     this.effect = effect;
     this.request = request;
     this.recorded = recorded;
@@ -69,15 +81,14 @@ export class JournaledCall implements AskedCall, UseInTurn {
   }
 
   async answer(): Promise<Json> {
-    try {
-      refuseOther(this.#state, this);
-    } catch (error) {
-      throw this.#uses.refuse(error as Error);
-    }
+    const recorded = this.#state;
+    if (recorded !== undefined && recorded.requestDigest !== this.recorded.requestDigest)
+      await this.#takeRecorded(recorded);
     const { replay } = this.#parts;
     if (replay !== undefined) {
       await this.#uses.expect(() => replay.outcomes(this.recorded.task));
-      const turn = { signal: this.#signal, order: this.#uses.order };
+      const { signal, warn, uses } = this.#attempt;
+      const turn = { signal, warn, order: uses.order, isAlone: () => uses.isAlone() };
       if (replay.base.effects === 'replay') return replayedEffect(this.#run, replay, this, turn);
       const kept = await keptEffect(this.#run, replay, this, turn);
       if (kept !== undefined) return kept.response;
@@ -100,6 +111,24 @@ export class JournaledCall implements AskedCall, UseInTurn {
     const known = this.#run.responseTo(this.key);
     if (known !== undefined) return fitting(this, known);
     return this.effect.kind === 'pure' ? this.#pure() : this.#call();
+  }
+
+  /** Another request is recorded under the key: that is sent, or a person asked (`request-changed`). */
+  async #takeRecorded(known: EffectState): Promise<void> {
+    const intended = (await this.#attempt.recordedCalls()).get(this.key);
+    this.#signal.throwIfAborted();
+    const isToldApart = this.#uses.isToldApart(this.key, this.recorded.requestDigest);
+    try {
+      const changed = { asked: this, known, isToldApart, intended };
+      const { effect, request, warning } = await recordedCall(changed, this.#parts.ports.telemetry);
+      this.effect = effect;
+      this.request = request;
+      this.recorded = { ...this.recorded, requestDigest: known.requestDigest };
+      this.#attempt.way.asked(known.requestDigest);
+      this.#attempt.warn(warning);
+    } catch (error) {
+      throw error instanceof ParkError ? this.#uses.refuse(error) : error;
+    }
   }
 
   /** The call is made again in place of one whose outcome was discarded, under that one's key. */
@@ -240,13 +269,13 @@ export class JournaledCall implements AskedCall, UseInTurn {
 
   /** Its end is reported while the outcome is recorded: nothing waits for that. */
   #made(turn: TakenTurn): Promise<Json | PendingResult> {
-    return turn === NO_TURN ? this.#attempt() : this.#reporting(turn);
+    return turn === NO_TURN ? this.#callOnce() : this.#reporting(turn);
   }
 
   async #reporting(turn: TakenTurn): Promise<Json | PendingResult> {
     turn.begin();
     try {
-      const answer = await this.#attempt();
+      const answer = await this.#callOnce();
       void turn.end({ spent: answer instanceof PendingResult ? undefined : this.effect.spentOf?.(answer) });
       return answer;
     } catch (error) {
@@ -319,7 +348,7 @@ export class JournaledCall implements AskedCall, UseInTurn {
     this.#parts.content.journaled(key, { status: 'intended', request, ...(bundle && { bundle }) });
   }
 
-  async #attempt(): Promise<Json | PendingResult> {
+  async #callOnce(): Promise<Json | PendingResult> {
     const { effect, request } = this;
     const { timeoutMs, heartbeatTimeoutMs, operation } = effect;
     const limits = { what: `The call of ${operation}`, timeoutMs, heartbeatTimeoutMs };

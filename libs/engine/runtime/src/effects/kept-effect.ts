@@ -7,11 +7,11 @@ import { type Json, NO_SPEND } from '@tidemark/core';
 import { type EffectDefinition, excerpt, ParkError } from '../definition/index.ts';
 import type { Recorded, Replay } from '../history/index.ts';
 import { EFFECT_DONE_BEFORE } from '../kernel/index.ts';
+import { hasRule, otherAnswered } from './changed-request.ts';
 import { type AskedCall, intendedDraft, resolvedDraft } from './effect-drafts.ts';
 import { fitting } from './effect-recovery.ts';
 import type { EffectRun } from './effect-run.ts';
-import type { OutcomeOrder } from './outcome-order.ts';
-import { naming } from './replayed-effect.ts';
+import { naming, type ReplayTurn, recordOf } from './replayed-effect.ts';
 
 /**
  * Undefined: nothing is recorded that stands for the call, or it was decided here before, so the call takes its usual way. Throws `ParkError`
@@ -21,18 +21,21 @@ export async function keptEffect(
   run: EffectRun,
   replay: Replay,
   call: AskedCall,
-  { signal, order }: { readonly signal: AbortSignal; readonly order: OutcomeOrder },
+  turn: ReplayTurn,
 ): Promise<{ readonly response: Json } | undefined> {
+  const { signal, order } = turn;
   const { content, flushing } = run.parts;
   const { effect, key, request, recorded: asked } = call;
   const own = run.effectsOf(asked.task).find((one) => one.key === key);
   if (own?.status === 'failed') await replay.settled(key);
   if (own !== undefined && (own.status !== 'intended' || !(await replay.isNamed(key)))) return undefined;
-  const found = await replay.find(asked);
+  const found = await recordOf(replay, call, turn);
   if (found === undefined || mayRepeat(effect, found)) return undefined;
   order.answeredBy(key, found.key);
   const { outcome } = found;
-  const isKept = outcome.status === 'done' && (replay.base.effects === 'keep' || isHarmless(effect));
+  const isSame = found.isChanged !== true || hasRule(effect);
+  const isKept = isSame && outcome.status === 'done' && (replay.base.effects === 'keep' || isHarmless(effect));
+  if (isKept && found.isChanged === true) otherAnswered(call, found.key, run.ports.telemetry, turn.warn);
   if (own === undefined) {
     const prepared = await effect.prepare?.(key, undefined, true);
     signal.throwIfAborted();

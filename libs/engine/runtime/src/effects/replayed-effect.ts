@@ -11,9 +11,11 @@ import { type EffectDefinition, EffectError, FatalError, ParkError } from '../de
 import type { Recorded, Replay } from '../history/index.ts';
 import { EFFECT_NOT_RECORDED } from '../kernel/index.ts';
 import type { Draft } from '../lease/index.ts';
+import { isInOrder, isSamePlace } from './call-path.ts';
+import { hasRule, otherAnswered } from './changed-request.ts';
 import { type AskedCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import { fitting } from './effect-recovery.ts';
-import type { EffectRun } from './effect-run.ts';
+import type { EffectRun, LogDetail } from './effect-run.ts';
 import type { OutcomeOrder } from './outcome-order.ts';
 
 /** A recorded failure, with the name and code by which its policy decides about a retry. */
@@ -26,22 +28,41 @@ class RecordedError extends TidemarkError {
   }
 }
 
+/** What a replayed call has of its attempt. */
+export interface ReplayTurn {
+  readonly signal: AbortSignal;
+  readonly order: OutcomeOrder;
+  /** Whether the step makes no call beside it. */
+  readonly isAlone: () => Promise<boolean>;
+  readonly warn: (about: LogDetail) => void;
+}
+
+/** The base's record that stands for the call, whether or not it asked the same. */
+export async function recordOf(replay: Replay, call: AskedCall, turn: ReplayTurn): Promise<Recorded | undefined> {
+  const found = await replay.find(call.recorded);
+  if (found !== undefined || !(await turn.isAlone())) return found;
+  const { place } = call;
+  return replay.findChanged(call.recorded, (isSameKey, intended) =>
+    place === undefined
+      ? isSameKey && intended.place === undefined
+      : isSamePlace(place, intended.place) && isInOrder(place) && isInOrder(intended.place),
+  );
+}
+
 /**
  * Returns the recorded response. Throws `EffectError` if the base recorded a failure, and `ParkError` (`effect-not-recorded`,
  * `response-unfit`).
  */
-export async function replayedEffect(
-  run: EffectRun,
-  replay: Replay,
-  call: AskedCall,
-  { signal, order }: { readonly signal: AbortSignal; readonly order: OutcomeOrder },
-): Promise<Json> {
+export async function replayedEffect(run: EffectRun, replay: Replay, call: AskedCall, turn: ReplayTurn): Promise<Json> {
+  const { signal, order } = turn;
   const { content, flushing } = run.parts;
   const { effect, key, request } = call;
   const own = content.journalOf(key);
   if (own?.status === 'done') return fitting(call, own.response);
-  const recorded = await replay.find(call.recorded);
+  const found = await recordOf(replay, call, turn);
+  const recorded = found?.isChanged === true && !hasRule(effect) ? undefined : found;
   if (recorded !== undefined) order.answeredBy(key, recorded.key);
+  if (recorded?.isChanged === true) otherAnswered(call, recorded.key, run.ports.telemetry, turn.warn);
   signal.throwIfAborted();
   const prepared = await effect.prepare?.(key, own?.status === 'intended' ? own.bundle : undefined);
   signal.throwIfAborted();

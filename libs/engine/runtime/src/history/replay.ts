@@ -7,9 +7,11 @@
  * R2 A record answers one effect of the fork, and no other.
  * R3 In a reset only what was done, or may have been, answers, and nothing that was discarded or undone; where the base is a reset itself, what
  *    its own base recorded and it had not come to answers as well.
+ * R4 A call whose request is recorded nowhere may be one whose request has changed: the record that stands for it is the only one that was
+ *    made in its place.
  */
 
-import { decodePayload, type ForkOrigin } from '@tidemark/codec';
+import { decodePayload, type ForkOrigin, type Payloads } from '@tidemark/codec';
 import {
   CorruptError,
   type EffectKey,
@@ -48,6 +50,8 @@ export interface Recorded {
   /** The effect's key in the base. */
   readonly key: EffectKey;
   readonly outcome: JournalEntry;
+  /** Its request is another than that of the call (R4). */
+  readonly isChanged?: true;
 }
 
 /** The tasks of a fork's origin, by index; undefined: it has no counterpart. */
@@ -145,6 +149,30 @@ export class Replay {
     const task = this.#tasks.get(key) ?? (await this.#places.taskOf(asked.task));
     const row = (await this.#reads.base(task)).find((one) => one.key === key) ?? (await this.#anywhere(key));
     return { key, outcome: journalEntry(row.status, row.status === 'intended' ? row.request! : row.payload) };
+  }
+
+  /** As `find`, where that finds nothing (R4). `isThere`: whether a record of the same key or of another one was made in the call's place. */
+  async findChanged(
+    asked: ReplayedCall,
+    isThere: (isSameKey: boolean, intended: Payloads['EffectIntended']) => boolean,
+  ): Promise<Recorded | undefined> {
+    this.#answered ??= this.#load();
+    const answered = await this.#answered;
+    // With another belief or input it asks what it was forked to ask.
+    const there = this.#origin.isChanged ? undefined : await this.#places.taskOf(asked.task);
+    if (there === undefined) return undefined;
+    const same = this.#sameKey(asked.task, asked.key, there);
+    const [row, ...others] = (await this.#counted(there)).filter(
+      ({ key, operation, request }) =>
+        operation === asked.operation &&
+        request !== null &&
+        isThere(key === same, decodePayload('EffectIntended', request)),
+    );
+    if (row === undefined || others.length > 0) return undefined;
+    if (this.#spent.has(row.key) || [...answered.values()].includes(row.key)) return undefined;
+    answered.set(asked.key, row.key);
+    const payload = row.status === 'intended' ? row.request! : row.payload;
+    return { key: row.key, outcome: journalEntry(row.status, payload), isChanged: true };
   }
 
   /** Whether the fork's own record of the effect names one of these, so that a person was asked about it. */

@@ -14,6 +14,7 @@ import {
   LimitError,
   type TaskId,
   type TaskState,
+  uuidv7,
 } from '@tidemark/core';
 import { type ModelCalls, mayBringSummaries, withSummaries } from '../agent/index.ts';
 import {
@@ -52,7 +53,7 @@ import { type LeasedStream, policyOf, verdictOf } from '../lease/index.ts';
 const LOG_NOTES_MAX = 1_000;
 
 export interface AttemptDependencies {
-  readonly ports: Pick<Ports, 'clock' | 'telemetry'>;
+  readonly ports: Pick<Ports, 'clock' | 'prng' | 'telemetry'>;
   readonly definition: Definition;
   readonly stream: LeasedStream;
   readonly content: StreamContent;
@@ -109,8 +110,8 @@ export async function attemptStep(
     abandon: (reason) => ends.abort(reason),
     isCalling: () => hasOpen(stream.speculative, task.id),
   });
-  const journal = new EffectJournal(effects, task.id, ends);
   let attempt: Attempt | undefined;
+  const journal = new EffectJournal(effects, task.id, ends, (about) => attempt?.warn(about));
   let isWhole = false;
   try {
     const memory = await phaseMemory(step.name, dependencies);
@@ -220,6 +221,23 @@ class Attempt implements StepContext {
     return this.#heeding(this.#open.run(name, body, options));
   }
 
+  async now(options?: RunOptions): Promise<number> {
+    const { clock } = this.#dependencies.ports;
+    return (await this.run('ctx.now', () => clock.nowMs(), options)) as number;
+  }
+
+  async random(options?: RunOptions): Promise<number> {
+    const { prng } = this.#dependencies.ports;
+    // As many bits as a number between 0 and 1 has.
+    const draw = () => Number(Buffer.from(prng.bytes(8)).readBigUInt64BE() >> 11n) / 2 ** 53;
+    return (await this.run('ctx.random', draw, options)) as number;
+  }
+
+  async uuid(options?: RunOptions): Promise<string> {
+    const { clock, prng } = this.#dependencies.ports;
+    return (await this.run('ctx.uuid', () => uuidv7(clock.nowMs(), prng.bytes(10)), options)) as string;
+  }
+
   async effect(effect: EffectDefinition, request: unknown, options: RunOptions = {}): Promise<Json> {
     const { question } = options;
     const called = question === undefined ? effect : this.#dependencies.models.counted(this.task, effect, question);
@@ -249,6 +267,11 @@ class Attempt implements StepContext {
     }
     const atMs = this.#dependencies.ports.clock.nowMs();
     this.notes.push(detail === undefined ? { atMs, action } : { atMs, action, detail: toJson(detail, 'log detail') });
+  }
+
+  /** A warning has no place where the step has filled the log. */
+  warn(about: { readonly code: string; readonly result: string }): void {
+    if (this.notes.length < LOG_NOTES_MAX) this.log('warning', about);
   }
 
   end(): void {

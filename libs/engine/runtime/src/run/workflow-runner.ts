@@ -88,6 +88,7 @@ export interface RunnerOptions extends AttemptDependencies {
   readonly callEffect: CallEffect;
   readonly guard?: EffectRunParts['guard'];
   readonly replay?: EffectRunParts['replay'];
+  readonly recordedCalls: EffectRunParts['recordedCalls'];
   readonly onWait?: ((text: string) => void) | undefined;
 }
 

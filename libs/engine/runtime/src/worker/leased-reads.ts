@@ -5,6 +5,7 @@
 
 import { decodePayload, type ForkOrigin } from '@tidemark/codec';
 import type { EffectKey, Fork, Json, Partition, Position, Sequence, TaskId, WorkflowId } from '@tidemark/core';
+import type { RecordedCalls } from '../effects/index.ts';
 import {
   type Applied,
   ForkTaskMap,
@@ -64,6 +65,20 @@ export class LeasedReads {
     const { stream, fork } = this.#options;
     await this.settled();
     return outputsOf(this.#pageOf(), stream.confirmed.workflow, fork, step, after);
+  }
+
+  /** The intentions of the task's calls, once rows have everything that this holder has written. */
+  async recordedCalls(task: TaskId): Promise<RecordedCalls> {
+    const { workflow, position } = this.#options.stream.confirmed;
+    await this.settled();
+    const rows = await this.#effects(workflow, { task, since: position });
+    const calls = rows.flatMap(({ key, request, payload }) => {
+      if (request === null) return [];
+      // A person says why.
+      const isDecided = 'why' in decodePayload('ApprovalDecided', payload);
+      return [[key, { ...decodePayload('EffectIntended', request), isDecided }] as const];
+    });
+    return new Map(calls);
   }
 
   /** Answers the effects of a fork that replays, or of a reset, with what was kept or the undo left; undefined for any other workflow. */

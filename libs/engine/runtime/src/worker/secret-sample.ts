@@ -24,7 +24,7 @@ const NULL_BYTES = 4;
 /** The members of holders' payloads. */
 type Members<P> = P extends unknown ? keyof P & string : never;
 /** These hold digests, keys and names of declared tools alone. */
-type Unsearched = 'bundle' | 'prompt' | 'sent' | 'replays' | 'sends';
+type Unsearched = 'bundle' | 'prompt' | 'sent' | 'tools' | 'schema' | 'place' | 'replays' | 'sends';
 type Searched = Exclude<Members<NonNullable<Payloads[HolderEventType]>>, Unsearched>;
 
 /** What the members of payloads are for the workflow. */

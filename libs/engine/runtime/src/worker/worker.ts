@@ -344,6 +344,7 @@ export class Worker {
         if (reported !== undefined) report(task, reported);
       },
       onWait: (text) => report(null, { kind: 'wait', text }),
+      recordedCalls: (task) => leased.recordedCalls(task),
       readOutputs: (step, after) => leased.outputs(step, after),
       ...memoryReads(dependencies, definition, applied),
       reads,
