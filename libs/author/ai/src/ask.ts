@@ -31,7 +31,7 @@ export async function ask(
     const parts = isStreamed
       ? await readStream((await languageModel.doStream(sent)).stream, signal, { onDelta, onPart })
       : whole(await languageModel.doGenerate(sent));
-    return answerOf(parts, await hidden());
+    return answerOf(parts, await hidden(), languageModel.provider);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ModelAnswerTooLargeError) throw error;

@@ -7,12 +7,17 @@ import type { LanguageModelV4Content, LanguageModelV4StreamPart } from '@ai-sdk/
 import { ANSWER_BOUNDS, parseJson } from '@tidemark/core';
 import { storableText } from '@tidemark/runtime';
 
-/** The value with storable texts and names; bytes, addresses and dates stay. */
+/**
+ * The value with storable texts and names; bytes, addresses and dates stay. So does what a provider signed: it is recorded as JSON text, in
+ * which everything is storable.
+ */
 export function sound<T>(value: T): T {
   if (typeof value === 'string') return storableText(value) as T;
   if (Array.isArray(value)) return value.map(sound) as T;
   if (typeof value !== 'object' || value === null || !isPlain(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [storableText(name), sound(each)])) as T;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [storableText(name), name === 'providerMetadata' ? each : sound(each)]),
+  ) as T;
 }
 
 function isPlain(value: object): boolean {

@@ -6,6 +6,7 @@
 import { ANSWER_BOUNDS, type BundleMessage, InvalidError, type Json, messageOf, parseJson } from '@tidemark/core';
 import type { Model, ModelAnswer, StepContext } from '@tidemark/runtime';
 import { toJSONSchema, type ZodType } from 'zod';
+import { checkedFile } from './file.ts';
 import { parser } from './parse.ts';
 import type { Parsed, Schema } from './schema.ts';
 import { type Tools, toolSpecs } from './tool.ts';
@@ -99,6 +100,8 @@ function messagesOf(
   context: StepContext,
 ): readonly BundleMessage[] {
   const asked = typeof prompt === 'string' ? [user(prompt)] : prompt;
+  for (const { role, content } of asked)
+    if (role === 'user') for (const part of content) if (part.type === 'file') checkedFile(part, 'ctx.model, prompt');
   return memory.length === 0 ? asked : [user(memoryText(memory, context)), ...asked];
 }
 

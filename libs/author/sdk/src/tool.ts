@@ -16,6 +16,7 @@ import {
 import { toJSONSchema, type ZodType, z } from 'zod';
 import { safeParse } from 'zod/v4/core';
 import { defineEffect, type Effect } from './effect.ts';
+import { withoutFiles } from './file.ts';
 import { pathText } from './parse.ts';
 import type { DefinitionProblem } from './problem.ts';
 import type { Given, Parsed, Schema } from './schema.ts';
@@ -127,7 +128,7 @@ export async function callTool(tools: Tools, context: StepContext, call: ModelTo
     return refused(`The input of ${name} doesn't fit: ${problems.join('; ')}. Call it again with an input that does.`);
   }
   const result = await perform(name, found, context, call, parsed.data as never);
-  const text = typeof result === 'string' ? result : JSON.stringify(result);
+  const text = typeof result === 'string' ? result : JSON.stringify(withoutFiles(result));
   return { call: id, tool: name, text, result, isError: false };
 }
 

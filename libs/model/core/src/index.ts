@@ -9,11 +9,12 @@ export {
   comparePlaces,
   FRAGMENT_TYPES,
   type Fragment,
+  type FragmentParts,
   type FragmentPlace,
   type FragmentType,
 } from './context/fragment.ts';
 export type { Manifest, ManifestItem } from './context/manifest.ts';
-export type { BundleMessage } from './context/message.ts';
+export type { BundleMessage, FilePart } from './context/message.ts';
 export {
   type BundlePolicy,
   checkPolicy,
@@ -24,6 +25,7 @@ export {
 export { summariseByRule } from './context/rule-summary.ts';
 export { type SummaryDue, summaryDue, summaryPrompt } from './context/summary.ts';
 export type { Tokenizer } from './context/tokenizer.ts';
+export { fileTokens } from './context/whole-message.ts';
 export type { Continues } from './continues.ts';
 export { NO_SPEND, type Spend } from './continues.ts';
 export { CONTINUED, leftOf, mayStillAct, SUPERSEDED, spentBy } from './continuing.ts';

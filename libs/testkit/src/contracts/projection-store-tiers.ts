@@ -55,7 +55,7 @@ function wholeHistory(workflow: string, partition: number): ProjectionBatch {
     effects: [rows.effectRow(workflow, task, 'one', { status: 'done' })],
     events: [rows.eventRow(workflow, 3)],
     context: {
-      fragments: [{ ...fragment, call: null, tool: null, covers: null }],
+      fragments: [{ ...fragment, call: null, tool: null, covers: null, parts: null }],
       texts: [text],
       scopes: [{ ...place, isWhole: true, change: '{"put":{}}' }],
       spends: [],

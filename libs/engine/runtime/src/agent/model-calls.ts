@@ -7,8 +7,10 @@
 import { type BundleOrigin, canonicalJson, toJson } from '@tidemark/codec';
 import {
   type EffectKey,
+  type FilePart,
   FRAGMENT_TYPES,
   type Fragment,
+  fileTokens,
   InvalidError,
   isReplay,
   type Json,
@@ -229,9 +231,18 @@ class ModelCall {
 
   /** Tokens that the call sends. */
   #estimate(): number {
-    const spoken = this.#messages().reduce((sum: number, message) => sum + this.#count(message), 0);
+    const spoken = this.#messages().reduce((sum: number, message) => sum + this.#spoken(message), 0);
     const tools = this.#request.tools === undefined ? 0 : this.#count(this.#tools());
     return (this.#bundle?.bundle.token_estimate ?? 0) + spoken + tools;
+  }
+
+  /** A file counts as one, not as its base64. */
+  #spoken(message: Json): number {
+    const { content } = message as { readonly content?: Json };
+    if (!Array.isArray(content) || this.#request.rawPrompt !== undefined) return this.#count(message);
+    const files = (content as readonly Json[]).filter((part): part is FilePart & Json => typeIn(part) === 'file');
+    const rest = { ...(message as object), content: content.filter((part) => !files.includes(part as never)) };
+    return files.reduce((sum, file) => sum + fileTokens(file), this.#count(rest as Json));
   }
 
   #bundleMessages(): Json {
@@ -258,8 +269,11 @@ class ModelCall {
       const bundle = await this.#assemble(recorded, texts);
       if (this.#digest(bundle.messages as unknown as Json) === recorded.messages) return { origin: recorded, bundle };
     }
-    const origin = await this.#origin(texts);
-    return { origin, bundle: origin && (await this.#assemble(origin, texts)) };
+    const asked = await this.#origin(texts);
+    if (asked === undefined) return { origin: undefined, bundle: undefined };
+    const bundle = await this.#assemble(asked, texts);
+    const { provider, ...rest } = asked;
+    return { origin: bundle.isForProvider ? { ...rest, provider: provider! } : rest, bundle };
   }
 
   async #origin(texts: Map<Sha256, string>): Promise<Origin | undefined> {
@@ -282,6 +296,7 @@ class ModelCall {
       ...(system !== undefined && { system: this.#addText(texts, system, true) }),
       ...(placeholders !== undefined && { placeholders }),
       ...(this.#rules.firstPhase !== undefined && { firstPhase: this.#rules.firstPhase }),
+      provider: providerOf(model),
     };
   }
 
@@ -376,8 +391,12 @@ class ModelCall {
 }
 
 /** `openai.chat` and `openai.responses` are one provider. */
-const scopesOf = ({ provider, modelId, limits }: Model): readonly CallScope[] =>
-  callScopes([`provider ${provider.split('.')[0]}`, `model ${provider} ${modelId}`], limits);
+export const providerOf = ({ provider }: Pick<Model, 'provider'>): string => provider.split('.')[0]!;
+
+const scopesOf = (model: Model): readonly CallScope[] =>
+  callScopes([`provider ${providerOf(model)}`, `model ${model.provider} ${model.modelId}`], model.limits);
+
+const typeIn = (part: Json): unknown => (part as { readonly type?: Json } | null)?.type;
 
 const describe = ({ provider, modelId }: Model): string => `${provider} ${modelId}`;
 

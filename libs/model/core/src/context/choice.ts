@@ -6,7 +6,8 @@ import { JOIN_OVERHEAD_TOKENS } from './limits.ts';
 import type { BundlePolicy, Lane } from './policy.ts';
 import type { Tokenizer } from './tokenizer.ts';
 import type { TrimmableSection } from './trimmable-sections.ts';
-import { type Turn, type TurnTokens, turnTokens } from './turns.ts';
+import { saidIn, type Turn, type TurnTokens, turnTokens } from './turns.ts';
+import type { WholeMessages } from './whole-message.ts';
 
 export interface ChosenTurn {
   readonly turn: Turn;
@@ -37,6 +38,7 @@ export function choose(
   policy: BundlePolicy,
   room: number,
   tokenizer: Tokenizer,
+  wholes: WholeMessages,
 ): Choice {
   const turn = (lane: ChosenTurn['lane'], what: Turn): ChosenTurn => ({
     turn: what,
@@ -49,30 +51,37 @@ export function choose(
   const pairs = conversation.pairs.toReversed().map((pair) => turn('tool_results', { kind: 'tool', pair }));
   const sections = trimmable.map((section): ChosenSection => ({ section, tokens: [], kept: [], framed: false }));
   const measureTurn = (chosen: ChosenTurn): number => {
-    chosen.tokens ??= turnTokens(chosen.turn, tokenizer);
+    chosen.tokens ??= turnTokens(chosen.turn, tokenizer, wholes);
     return chosen.tokens.said + chosen.tokens.answered;
   };
+  const measureUnit = (unit: readonly ChosenTurn[]): number => unit.reduce((sum, one) => sum + measureTurn(one), 0);
 
   const laneTokens: Partial<Record<Lane, number>> = {};
   let left = room;
-  const keepFirst = (chosen: ChosenTurn | undefined): void => {
-    if (chosen === undefined || measureTurn(chosen) > left) return;
-    chosen.kept = true;
-    laneTokens[chosen.lane] = measureTurn(chosen);
-    left -= measureTurn(chosen);
+  const keep = (unit: readonly ChosenTurn[]): void => {
+    for (const one of unit) {
+      one.kept = true;
+      laneTokens[one.lane] = (laneTokens[one.lane] ?? 0) + measureTurn(one);
+    }
   };
-  keepFirst(users[0]);
-  keepFirst(pairs[0]);
+  const keepFirst = (unit: readonly ChosenTurn[] | undefined): void => {
+    if (unit === undefined || measureUnit(unit) > left) return;
+    keep(unit);
+    left -= measureUnit(unit);
+  };
+  const units = unitsOf(users, agents, pairs, wholes);
+  keepFirst(units.messages[0]?.[0] === users[0] ? units.messages[0] : undefined);
+  keepFirst(units.tool_results[0]);
 
   const turnsOf = {
-    messages: [...users, ...agents].filter(({ kept }) => !kept),
-    tool_results: pairs.filter(({ kept }) => !kept),
+    messages: units.messages.filter(([one]) => !one!.kept),
+    tool_results: units.tool_results.filter(([one]) => !one!.kept),
   };
   const lanes = policy.trimOrder.map((lane): LaneUnits => {
     const share = policy.lanes[lane];
     if (lane === 'messages' || lane === 'tool_results') {
       const units = turnsOf[lane];
-      return { share, count: units.length, measure: (index) => measureTurn(units[index]!) };
+      return { share, count: units.length, measure: (index) => measureUnit(units[index]!) };
     }
     const chosen = sections.find(({ section }) => section.lane === lane);
     if (chosen === undefined) return { share, count: 0, measure: () => 0 };
@@ -85,13 +94,45 @@ export function choose(
   const dealt = dealOut(lanes, left);
   policy.trimOrder.forEach((lane, at) => {
     const { kept, tokens } = dealt[at]!;
-    laneTokens[lane] = (laneTokens[lane] ?? 0) + tokens;
-    if (lane === 'messages' || lane === 'tool_results') for (const index of kept) turnsOf[lane][index]!.kept = true;
+    if (lane === 'messages' || lane === 'tool_results') for (const index of kept) keep(turnsOf[lane][index]!);
+    else laneTokens[lane] = tokens;
     const chosen = sections.find(({ section }) => section.lane === lane);
     if (chosen !== undefined) chosen.kept = kept.map((index) => chosen.section.keepOrder[index]!);
   });
   const tokens = Object.values(laneTokens).reduce((sum, count) => sum + count, 0);
   return { turns: [...users, ...agents, ...pairs], sections, laneTokens, tokens };
+}
+
+/**
+ * What is kept or trimmed as one, in the order in which it is kept: a turn, or all turns of an answer with parts, since a provider refuses a
+ * call without the reasoning before it. An answer with calls is a unit of the lane of results.
+ */
+function unitsOf(
+  users: readonly ChosenTurn[],
+  agents: readonly ChosenTurn[],
+  pairs: readonly ChosenTurn[],
+  wholes: WholeMessages,
+): Readonly<Record<ChosenTurn['lane'], readonly (readonly ChosenTurn[])[]>> {
+  const messages: ChosenTurn[][] = [];
+  const results: ChosenTurn[][] = [];
+  const known = new Map<object, ChosenTurn[]>();
+  for (const [turns, units] of [
+    [pairs, results],
+    [users, messages],
+    [agents, messages],
+  ] as const) {
+    for (const one of turns) {
+      const whole = wholes.get(saidIn(one.turn));
+      const unit = whole && known.get(whole);
+      if (unit !== undefined) {
+        unit.push(one);
+        continue;
+      }
+      units.push([one]);
+      if (whole !== undefined) known.set(whole, units.at(-1)!);
+    }
+  }
+  return { messages, tool_results: results };
 }
 
 /**
