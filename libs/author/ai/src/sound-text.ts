@@ -56,12 +56,14 @@ export class SoundStream {
   take(part: LanguageModelV4StreamPart): readonly LanguageModelV4StreamPart[] {
     if (!isDelta(part)) return [...this.#release(part), soundPart(part)];
     const name = `${part.type} ${part.id}`;
-    const delta = (this.#pending.get(name)?.delta ?? '') + part.delta;
+    const before = this.#pending.get(name);
+    const delta = (before?.delta ?? '') + part.delta;
+    const whole = { ...before, ...part };
     this.#pending.delete(name);
     const isCut = /[\uD800-\uDBFF]$/.test(delta.slice(-1));
-    if (isCut) this.#pending.set(name, { ...part, delta: delta.slice(-1) });
+    if (isCut) this.#pending.set(name, { ...whole, delta: delta.slice(-1) });
     const given = isCut ? delta.slice(0, -1) : delta;
-    return given === '' && isCut ? [] : [sound({ ...part, delta: given })];
+    return given === '' && isCut ? [] : [sound({ ...whole, delta: given })];
   }
 
   /** Adds the halves that stayed alone, before their block, or the stream, ends. */

@@ -207,7 +207,7 @@ export class WorkflowContext {
     const all = [...older.recent, ...newer.map(({ sequence, step, action }) => ({ sequence, step, action }))];
     const earlier: Record<string, number> = { ...older.earlier };
     for (const { step } of all.slice(0, Math.max(0, all.length - count))) earlier[step] = (earlier[step] ?? 0) + 1;
-    return { recent: all.slice(-count), earlier };
+    return { recent: all.slice(Math.max(0, all.length - count)), earlier };
   }
 
   #scopeRows(reads: ContextReads, workflow: WorkflowId, upTo: Sequence): Promise<readonly ScopeRow[]> {
