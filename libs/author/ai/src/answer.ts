@@ -11,7 +11,15 @@ import type {
   LanguageModelV4ToolCall,
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
-import { ANSWER_BOUNDS, CorruptError, type Json, LimitError, parseJson, TidemarkError } from '@tidemark/core';
+import {
+  ANSWER_BOUNDS,
+  CorruptError,
+  type Json,
+  LimitError,
+  parseJson,
+  partsOwner,
+  TidemarkError,
+} from '@tidemark/core';
 import type { ModelAnswer, ModelToolCall } from '@tidemark/runtime';
 import { ModelAnswerTooLargeError } from './errors.ts';
 import { type AnswerText, type FoldedPart, folded, isOwnCall, unfolded } from './folded-content.ts';
@@ -84,7 +92,7 @@ export function answerOf(parts: Parts, hidden: Hidden, provider: string): Answer
     finishReason: finishReason.unified,
     usage: usageOf(parts.usage),
     detail: sound(plain(detail) ?? null),
-    ...(isSent && { parts: { provider: provider.split('.')[0]!, text } }),
+    ...(isSent && { parts: { provider: partsOwner(provider), text } }),
   };
   const sizeBytes = Buffer.byteLength(JSON.stringify(answer));
   if (sizeBytes > ANSWER_MAX_BYTES) throw new ModelAnswerTooLargeError(answer.usage, sizeBytes);

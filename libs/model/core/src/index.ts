@@ -25,7 +25,7 @@ export {
 export { summariseByRule } from './context/rule-summary.ts';
 export { type SummaryDue, summaryDue, summaryPrompt } from './context/summary.ts';
 export type { Tokenizer } from './context/tokenizer.ts';
-export { fileTokens } from './context/whole-message.ts';
+export { fileTokens, partsOwner } from './context/whole-message.ts';
 export type { Continues } from './continues.ts';
 export { NO_SPEND, type Spend } from './continues.ts';
 export { CONTINUED, leftOf, mayStillAct, SUPERSEDED, spentBy } from './continuing.ts';

@@ -51,7 +51,7 @@ from meta left join lateral (
     or (sequence, index) > (select covered_sequence, covered_index from newest))
 ) f on true
 left join texts t on t.workflow = $1 and t.digest = f.digest
-left join texts p on f.parts is not null and p.workflow = $1 and p.digest = f.parts::json ->> 'digest'
+left join texts p on f.parts is not null and p.workflow = $1 and p.digest = (f.parts::json ->> 'digest') collate "C"
 order by f.sequence, f.index`;
 
 export const readFragments = (workflow: WorkflowId, upTo: Sequence): Statement => ({

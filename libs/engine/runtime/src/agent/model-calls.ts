@@ -15,6 +15,7 @@ import {
   isReplay,
   type Json,
   NO_SPEND,
+  partsOwner,
   type Sha256,
   type TaskId,
 } from '@tidemark/core';
@@ -296,7 +297,7 @@ class ModelCall {
       ...(system !== undefined && { system: this.#addText(texts, system, true) }),
       ...(placeholders !== undefined && { placeholders }),
       ...(this.#rules.firstPhase !== undefined && { firstPhase: this.#rules.firstPhase }),
-      provider: providerOf(model),
+      provider: partsOwner(model.provider),
     };
   }
 
@@ -391,10 +392,8 @@ class ModelCall {
 }
 
 /** `openai.chat` and `openai.responses` are one provider. */
-export const providerOf = ({ provider }: Pick<Model, 'provider'>): string => provider.split('.')[0]!;
-
-const scopesOf = (model: Model): readonly CallScope[] =>
-  callScopes([`provider ${providerOf(model)}`, `model ${model.provider} ${model.modelId}`], model.limits);
+const scopesOf = ({ provider, modelId, limits }: Model): readonly CallScope[] =>
+  callScopes([`provider ${provider.split('.')[0]}`, `model ${provider} ${modelId}`], limits);
 
 const typeIn = (part: Json): unknown => (part as { readonly type?: Json } | null)?.type;
 

@@ -48,7 +48,7 @@ export interface BundleInput {
   readonly userContext?: readonly string[] | undefined;
   /** Values of `{{name}}` in system context, goals and constraints. Not counted. */
   readonly placeholders?: Readonly<Record<string, string>> | undefined;
-  /** The provider that is asked: it gets back the parts that it wants back, and no other's. */
+  /** The provider that is asked, as `partsOwner` names it: it gets back the parts that it wants back, and no other's. */
   readonly provider?: string | undefined;
 }
 

@@ -16,6 +16,12 @@ import { FILE_BYTES_PER_TOKEN, FILE_TOKENS } from './limits.ts';
 import type { FilePart, OpaquePart, TextPart } from './message.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
+/**
+ * Whose parts are sent to whom: the provider's name without that of its interface. `openai.chat` gets what `openai.responses` gave;
+ * `anthropic` and `vertex.anthropic` are two, since one's signatures prove nothing to the other.
+ */
+export const partsOwner = (provider: string): string => provider.replace(/\.[^.]*$/, '');
+
 /** Stands for the part of a call, which is made from its fragment. */
 export interface CallSlot {
   readonly type: 'call';
