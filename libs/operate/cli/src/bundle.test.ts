@@ -48,7 +48,7 @@ describe('bundle', () => {
     expect(early.out).toContain('You count questions.');
     expect(early.out).toContain('Question 1: how many');
     const second = await here('bundle', 't1', '--at', '4', '--messages');
-    expect(second.out).toContain('[reasoning, 85 bytes, for the provider alone]\nThat was question 1.');
+    expect(second.out).toContain('[reasoning, 86 bytes, for the provider alone]\nThat was question 1.');
 
     const late = JSON.parse((await here('bundle', 't1', '--at', '18', '--json')).out);
     expect(late).toMatchObject({

@@ -43,7 +43,7 @@ with newest as (
   where workflow = $1 and type = 'summary' and sequence <= $2 and covered_sequence is not null
   order by sequence desc, index desc limit 1
 )
-select f.sequence, f.index, f.type, f.digest, f.call, f.tool, f.covers, t.text, meta.ready, f.parts, p.text
+select f.sequence, f.index, f.type, f.digest, f.call, f.tool, f.covers, t.text, f.parts, p.text, meta.ready
 from meta left join lateral (
   select * from fragments
   where workflow = $1 and sequence <= $2 and (
@@ -65,7 +65,7 @@ export const fragmentOf =
   (row: Row): FragmentWithText => {
     const [sequence, index] = [numberAt(row, 0) as Sequence, numberAt(row, 1)];
     const text = nullableText(row, 7);
-    const [parts, partsText] = [nullableText(row, 9), nullableText(row, 10)];
+    const [parts, partsText] = [nullableText(row, 8), nullableText(row, 9)];
     if (text === null || (parts !== null && partsText === null)) {
       throw new CorruptError(
         'rows-incomplete',
