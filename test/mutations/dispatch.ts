@@ -12,7 +12,7 @@ const NEW_BUILDS_TEST = 'libs/engine/runtime/src/coordinator/new-builds.test.ts'
 export const DISPATCH_MUTATIONS: Mutations = {
   'last-word-is-not-kept': {
     file: 'libs/model/core/src/context/choice.ts',
-    edits: [['  keepFirst(users[0]);\n', '']],
+    edits: [['  keepFirst(units.messages.find(([one]) => one === users[0]));\n', '']],
     caughtBy: ASSEMBLE_TEST,
     breaks: 'The last word of the user is kept before all others.',
   },

@@ -146,8 +146,8 @@ describe('the parts of an answer', () => {
   });
 
   it('must come as said(reply) gives them', async () => {
-    const broken = (reply: ModelReply) => said(reply).slice(0, 2);
-    await expect(looped(signing(), { said: broken as typeof said })).rejects.toThrow(/take what said\(reply\)/);
+    const broken: typeof said = (reply) => said(reply).slice(0, 2);
+    await expect(looped(signing(), { said: broken })).rejects.toThrow(/take what said\(reply\)/);
   });
 });
 

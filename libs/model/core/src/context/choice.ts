@@ -70,7 +70,7 @@ export function choose(
     left -= measureUnit(unit);
   };
   const units = unitsOf(users, agents, pairs, wholes);
-  keepFirst(units.messages[0]?.[0] === users[0] ? units.messages[0] : undefined);
+  keepFirst(units.messages.find(([one]) => one === users[0]));
   keepFirst(units.tool_results[0]);
 
   const turnsOf = {
