@@ -103,6 +103,8 @@ const SECTIONS: readonly (readonly [title: string, about: string, names: readonl
       'constraint',
       'checkpointNote',
       'userMessage',
+      'file',
+      'FileSource',
       'agentMessage',
       'said',
       'toolCall',

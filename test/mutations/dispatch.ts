@@ -12,7 +12,7 @@ const NEW_BUILDS_TEST = 'libs/engine/runtime/src/coordinator/new-builds.test.ts'
 export const DISPATCH_MUTATIONS: Mutations = {
   'last-word-is-not-kept': {
     file: 'libs/model/core/src/context/choice.ts',
-    edits: [['...users.slice(0, 1), ', '']],
+    edits: [['one === users[0] || ', '']],
     caughtBy: ASSEMBLE_TEST,
     breaks: 'The last word of the user is kept before all others.',
   },

@@ -27,7 +27,7 @@ export const EDGE_MUTATIONS: Mutations = {
   },
   'effects-shown-whole': {
     file: 'libs/operate/api/src/shapes/history.ts',
-    edits: [["...('response' in ended && { response: ended.response }),", '...ended,']],
+    edits: [["...('response' in ended && { response: opaqueSizes(ended.response) }),", '...ended,']],
     caughtBy: 'libs/operate/api/src/shapes/history.test.ts',
     failsWith: 'Unrecognized key',
     breaks: 'The answer about an effect has no members that its schema lacks, such as why a person decided.',

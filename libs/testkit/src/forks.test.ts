@@ -104,7 +104,13 @@ const thinking = (): TestModel =>
   testModel(({ messages }, call) => {
     const text = `${LONG}Thought ${call}.`;
     if (!JSON.stringify(messages.at(-1)).includes('Search.')) return text;
-    return { text, toolCalls: [{ id: `c${call}`, name: 'search', input: { query: `tides ${call}` } }] };
+    const parts = [{ type: 'reasoning', text: '', providerMetadata: { test: { by: `Signed ${call}` } } }];
+    const said = [...parts, { type: 'text', chars: text.length }, { type: 'tool-call' }];
+    return {
+      text,
+      toolCalls: [{ id: `c${call}`, name: 'search', input: { query: `tides ${call}` } }],
+      parts: { provider: 'test', text: JSON.stringify(said) },
+    };
   });
 
 let world: TestWorld;
@@ -157,6 +163,7 @@ describe('a fork of an agent', () => {
     expect(newest).toBeGreaterThan(6);
     // The base saw the messages of the previous workflow of the session, and a summary.
     expect(JSON.stringify([...whole.values()])).toMatch(/Thought 3\..*thread_summary/);
+    expect(JSON.stringify([...whole.values()])).toContain('Signed');
     for (let at = 0; at < newest; at++) {
       const { workflow } = await fork(base, { at });
       expect(await result(workflow)).toEqual(output);

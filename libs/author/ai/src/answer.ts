@@ -1,6 +1,7 @@
 /**
  * Owns what is recorded of an answer, and reading it back. Invariants: an answer is recorded alike whether it came whole or in a stream;
- * reading it back gives what the provider gave, except headers and raw bodies, which are never stored.
+ * reading it back gives what the provider gave, except headers and raw bodies, which are never stored. What goes back to the provider with
+ * the next request (`parts`) is exactly what it gave, or nothing.
  */
 
 import type {
@@ -10,12 +11,21 @@ import type {
   LanguageModelV4ToolCall,
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
-import { CorruptError, type Json, MODEL_BOUNDS, parseJson, type Tokenizer } from '@tidemark/core';
+import {
+  CorruptError,
+  type Json,
+  LimitError,
+  MODEL_BOUNDS,
+  parseJson,
+  partsOwner,
+  TidemarkError,
+  type Tokenizer,
+} from '@tidemark/core';
 import type { ModelAnswer, ModelToolCall } from '@tidemark/runtime';
 import { ModelAnswerTooLargeError } from './errors.ts';
 import { type AnswerText, type FoldedPart, folded, isOwnCall, unfolded } from './folded-content.ts';
 import type { Hidden } from './hidden.ts';
-import { ANSWER_MAX_BYTES } from './limits.ts';
+import { ANSWER_MAX_BYTES, ANSWER_PARTS_MAX_BYTES } from './limits.ts';
 import { base64, plain } from './plain-json.ts';
 import type { PricedUsage } from './price.ts';
 import { sound } from './sound-text.ts';
@@ -39,7 +49,8 @@ const DETAIL_VERSION = 1;
 
 interface Detail {
   readonly version: number;
-  readonly content: readonly FoldedPart[];
+  /** Absent where it is `parts` of the answer. */
+  readonly content?: readonly FoldedPart[];
   /** The answer's text is structured output. */
   readonly isStructured?: boolean;
   readonly finishReason: LanguageModelV4FinishReason;
@@ -49,25 +60,32 @@ interface Detail {
   readonly response: { readonly id?: string; readonly timestamp?: string; readonly modelId?: string };
 }
 
-/** Throws `ModelAnswerTooLargeError`. */
-export function answerOf(parts: Parts, hidden: Hidden, counts: Counts): Answer {
+/** `provider`: the one that gave the parts. Throws `ModelAnswerTooLargeError`. */
+export function answerOf(parts: Parts, hidden: Hidden, provider: string, counts: Counts): Answer {
+  const lost: string[] = [];
   const content = parts.content
     .filter(saysSomething)
     .map(withoutBytes)
-    .map((part) => withCleanMetadata(part, hidden));
-  const { structuredOutputText, finishReason, providerMetadata, warnings, response } = parts;
+    .map((part) => withOwnMetadata(part, hidden, lost));
+  const { structuredOutputText, finishReason, response } = parts;
   const said: AnswerText = {
     text: structuredOutputText ?? textOf(content),
     toolCalls: content.filter(isOwnCall).map(toolCallOf),
   };
+  const foldedContent = folded(content, said);
+  const text = lost.length === 0 && isMoreThanText(content) ? JSON.stringify(foldedContent) : '';
+  if (Buffer.byteLength(text) > ANSWER_PARTS_MAX_BYTES) lost.push('its parts are too large');
+  const isSent = text !== '' && lost.length === 0;
+  const providerMetadata = ownMetadata(parts.providerMetadata, hidden, []);
+  const warnings = lost.map((why) => ({ type: 'other', message: `Not sent back with the next request: ${why}.` }));
   const detail = {
     version: DETAIL_VERSION,
-    content: folded(content, said),
+    content: isSent ? undefined : foldedContent,
     isStructured: structuredOutputText === undefined ? undefined : true,
     finishReason,
     usage: parts.usage,
-    providerMetadata: hidden.clean(plain(providerMetadata)),
-    warnings: hidden.clean(plain(warnings)),
+    providerMetadata,
+    warnings: [...((hidden.clean(plain(parts.warnings)) ?? []) as readonly Json[]), ...warnings],
     response: hidden.clean(plain({ id: response?.id, timestamp: response?.timestamp, modelId: response?.modelId })),
   };
   const answer: Answer = {
@@ -75,6 +93,7 @@ export function answerOf(parts: Parts, hidden: Hidden, counts: Counts): Answer {
     finishReason: finishReason.unified,
     usage: usageOf(parts.usage, parts.content, counts),
     detail: sound(plain(detail) ?? null),
+    ...(isSent && { parts: { provider: partsOwner(provider), text } }),
   };
   const sizeBytes = Buffer.byteLength(JSON.stringify(answer));
   if (sizeBytes > ANSWER_MAX_BYTES) throw new ModelAnswerTooLargeError(answer.usage, sizeBytes);
@@ -82,15 +101,16 @@ export function answerOf(parts: Parts, hidden: Hidden, counts: Counts): Answer {
 }
 
 /** Throws `CorruptError` for a detail that no version of this library wrote. */
-export function partsOf({ detail, ...said }: AnswerText & Pick<ModelAnswer, 'detail'>): Parts {
+export function partsOf({ detail, parts, ...said }: AnswerText & Pick<ModelAnswer, 'detail' | 'parts'>): Parts {
   const found = detail as unknown as Detail | null;
-  if (typeof found !== 'object' || found?.version !== DETAIL_VERSION || !Array.isArray(found.content)) {
+  if (typeof found !== 'object' || found?.version !== DETAIL_VERSION) {
     throw new CorruptError(
       'model-answer-foreign',
       "The recorded answer was not written by this version of @tidemark/ai, so it can't be given back to the AI SDK. Call the model with ctx.model, or let a newer version resume the workflow.",
     );
   }
-  const { content, isStructured, finishReason, usage, providerMetadata, warnings, response } = found;
+  const { isStructured, finishReason, usage, providerMetadata, warnings, response } = found;
+  const content = found.content ?? storedParts(parts) ?? plainContent(said);
   const { timestamp, ...named } = response;
   return {
     content: unfolded(content, said).map(withAddress),
@@ -103,6 +123,18 @@ export function partsOf({ detail, ...said }: AnswerText & Pick<ModelAnswer, 'det
     response: { ...named, ...(timestamp !== undefined && { timestamp: new Date(timestamp) }) },
   };
 }
+
+const storedParts = (parts: ModelAnswer['parts']): readonly FoldedPart[] | undefined =>
+  parts && (JSON.parse(parts.text) as readonly FoldedPart[]);
+
+/** A mask of secrets had to change the parts, so they were dropped. */
+const plainContent = ({ text, toolCalls }: AnswerText): readonly FoldedPart[] => [
+  { type: 'text', text },
+  ...toolCalls.map(({ id, name, input }) => ({
+    ...{ type: 'tool-call' as const, toolCallId: id, toolName: name },
+    input: JSON.stringify(input),
+  })),
+];
 
 /** What stands in for what a provider doesn't report. */
 export interface Counts {
@@ -187,10 +219,41 @@ function saysSomething(part: LanguageModelV4Content): boolean {
   return part.type !== 'reasoning' || part.text !== '' || part.providerMetadata !== undefined;
 }
 
+/** Whether more goes back than the text and then the calls. */
+function isMoreThanText(content: readonly LanguageModelV4Content[]): boolean {
+  const sent = content.filter(({ type }) => type !== 'source');
+  const firstCall = sent.findIndex(isOwnCall);
+  return sent.some(
+    (part, at) =>
+      part.providerMetadata !== undefined ||
+      !(isOwnCall(part) || (part.type === 'text' && (firstCall < 0 || at < firstCall))),
+  );
+}
+
 /** The model's words stay as they are; what the provider adds to them may quote a request. */
-function withCleanMetadata(part: LanguageModelV4Content, hidden: Hidden): LanguageModelV4Content {
-  const { providerMetadata } = part;
-  return providerMetadata === undefined ? part : { ...part, providerMetadata: hidden.clean(providerMetadata) };
+function withOwnMetadata(part: LanguageModelV4Content, hidden: Hidden, lost: string[]): LanguageModelV4Content {
+  if (part.providerMetadata === undefined) return part;
+  const { providerMetadata, ...rest } = part;
+  const kept = ownMetadata(providerMetadata, hidden, part.type === 'source' ? [] : lost);
+  return (kept === undefined ? rest : { ...rest, providerMetadata: kept }) as LanguageModelV4Content;
+}
+
+type Metadata = NonNullable<Parts['providerMetadata']>;
+
+/** Adds to `lost` why it isn't what the provider gave. What code can't read within bounds isn't kept at all. */
+function ownMetadata(given: Metadata | undefined, hidden: Hidden, lost: string[]): Metadata | undefined {
+  if (given === undefined) return undefined;
+  try {
+    const text = JSON.stringify(given);
+    if (text.length > ANSWER_PARTS_MAX_BYTES) throw new LimitError('parts-too-large', 'it is too large');
+    const clean = hidden.clean(parseJson(text, 'providerMetadata', MODEL_BOUNDS));
+    if (JSON.stringify(clean) !== text) lost.push("a part's providerMetadata quotes a secret of this process");
+    return clean as Metadata;
+  } catch (error) {
+    const why = error instanceof TidemarkError ? error.message : 'it is no JSON';
+    lost.push(`a part's providerMetadata was left out: ${why}`.replace(/\.$/, ''));
+    return undefined;
+  }
 }
 
 /** Files as base64, which the interface takes as well as bytes. The older interface has the data without its kind. */

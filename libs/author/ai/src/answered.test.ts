@@ -48,8 +48,8 @@ function answering(...answers: readonly Said[]): MockLanguageModelV4 {
     provider: 'test.chat',
     modelId: 'm',
     doGenerate: async () => {
-      const { content, ...rest } = parts();
-      return { ...rest, content: [...content] };
+      const { content, finishReason, usage, warnings } = parts();
+      return { content: [...content], finishReason, usage, warnings };
     },
     doStream: async () => {
       const { content, finishReason, usage } = parts();
@@ -91,7 +91,7 @@ describe.each([
     ['is blank', { content: [text(' \n')] }, 'answer-empty'],
     ['only reasons', { content: [reasoning('Hm.')], unified: 'length' }, 'answer-empty'],
     ['says that it calls tools, and calls none', { unified: 'tool-calls' }, 'answer-empty'],
-    ['was taken away', { unified: 'content-filter' }, 'answer-filtered'],
+    ['was taken away', { unified: 'content-filter' }, 'model-content-refused'],
   ])('%s: it is named, and costs what was reported', async (_name, said, code) => {
     await expect(ask(said, isStreamed)).rejects.toMatchObject({ code, received: { usage: spent } });
   });

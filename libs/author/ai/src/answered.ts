@@ -21,4 +21,6 @@ export function noAnswerIn(parts: Parts): NoAnswer | undefined {
 
 /** Reasoning, sources and what providers note of their own are beside the answer, not the answer. */
 const saysSomething = (part: LanguageModelV4Content): boolean =>
-  part.type === 'text' ? part.text.trim() !== '' : !['reasoning', 'reasoning-file', 'source', 'custom'].includes(part.type);
+  part.type === 'text'
+    ? part.text.trim() !== ''
+    : !['reasoning', 'reasoning-file', 'source', 'custom'].includes(part.type);

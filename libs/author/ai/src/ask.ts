@@ -40,7 +40,8 @@ export async function ask(
     const parts = isStreamed
       ? await readStream((await languageModel.doStream(sent)).stream, signal, { onDelta, onPart })
       : whole(await languageModel.doGenerate(sent));
-    return answerOf(requireAnswer(parts, languageModel, counts), await hidden(), counts);
+    const answered = requireAnswer(parts, languageModel, counts);
+    return answerOf(answered, await hidden(), languageModel.provider, counts);
   } catch (error) {
     signal.throwIfAborted();
     if (OWN_ERRORS.some((own) => error instanceof own)) throw error;

@@ -3,18 +3,14 @@
  * known and checked: one that a provider would silently ignore is refused by its name.
  */
 
-import type {
-  LanguageModelV4CallOptions,
-  LanguageModelV4FunctionTool,
-  LanguageModelV4Message,
-  LanguageModelV4Prompt,
-} from '@ai-sdk/provider';
+import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { BundleMessage, Json } from '@tidemark/core';
 import type { ModelPrompt, ToolSpec } from '@tidemark/runtime';
 import { z } from 'zod';
 import { checked, invalid } from './checked.ts';
 import type { SupportedModel } from './language-model.ts';
 import { OUTPUT_TOKENS_MAX_COUNT } from './limits.ts';
+import { messageOf } from './prompt-message.ts';
 import { toldCalls } from './told-calls.ts';
 
 /** Most stop sequences of one call. */
@@ -63,7 +59,9 @@ export function callOptions(asking: Asking, prompt: ModelPrompt): LanguageModelV
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(plain as Partial<LanguageModelV4CallOptions>),
     ...(prompt.responseSchema !== null && lenient(languageModel, prompt.responseSchema, settings.providerOptions)),
-    prompt: (prompt.raw as LanguageModelV4Prompt | undefined) ?? messagesFor(languageModel, prompt).map(messageOf),
+    prompt:
+      (prompt.raw as LanguageModelV4Prompt | undefined) ??
+      messagesFor(languageModel, prompt).map((message) => messageOf(message, languageModel)),
     ...(prompt.tools.length > 0 && { tools: prompt.tools.map(toolOf) }),
     ...(toolChoice !== undefined && { toolChoice: choiceOf(toolChoice) }),
     ...(prompt.responseSchema !== null && {
@@ -125,34 +123,6 @@ function settingsOf(languageModel: SupportedModel, { settings, tools }: ModelPro
     throw invalid(place, [`toolChoice.tool is ${JSON.stringify(toolChoice.tool)}, which is not a tool of the call`]);
   }
   return found;
-}
-
-function messageOf(message: BundleMessage): LanguageModelV4Message {
-  switch (message.role) {
-    case 'system':
-      return { role: 'system', content: message.content };
-    case 'user':
-      return { role: 'user', content: message.content.map(({ text }) => ({ type: 'text', text })) };
-    case 'assistant':
-      return {
-        role: 'assistant',
-        content: message.content.map((part) =>
-          part.type === 'text'
-            ? { type: 'text', text: part.text }
-            : { type: 'tool-call', toolCallId: part.id, toolName: part.name, input: part.input },
-        ),
-      };
-    case 'tool':
-      return {
-        role: 'tool',
-        content: message.content.map(({ id, name, output }) => ({
-          type: 'tool-result',
-          toolCallId: id,
-          toolName: name,
-          output: { type: 'text', value: output },
-        })),
-      };
-  }
 }
 
 const toolOf = ({ name, description, inputSchema }: ToolSpec): LanguageModelV4FunctionTool => ({

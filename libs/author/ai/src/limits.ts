@@ -4,6 +4,12 @@
 export const OUTPUT_TOKENS_MAX_COUNT = 10_000_000;
 
 /**
+ * Largest part of an answer that goes back to its provider with the next request, as JSON in UTF-8: 4 MiB, which holds a drawn image.
+ * Signatures and encrypted reasoning take kilobytes.
+ */
+export const ANSWER_PARTS_MAX_BYTES = 4 * 1_024 * 1_024;
+
+/**
  * Largest recorded answer as JSON in UTF-8: 8 MiB, many times what models answer in text. It is in memory several times while it is
  * recorded, and workers have small heaps. Without large payloads an event holds 1 MiB, and the runtime says so.
  */

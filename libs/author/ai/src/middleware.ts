@@ -57,25 +57,19 @@ function requestOf(
   const { tokenizer } = traits;
   const prompt = fitPrompt(params, traits.promptForm ?? PROMPT_FORMS[0]);
   const sent = { ...params, prompt, ...(cap !== undefined && { maxOutputTokens: cap }) };
+  const asking =
+    (options: LanguageModelV4CallOptions): ModelRequest['model']['answer'] =>
+    async (_prompt, { signal, ...context }, streams) => {
+      const either = abortSignal === undefined ? signal : AbortSignal.any([signal, abortSignal]);
+      const asker = { languageModel, tokenizer, secrets, onPart: listen() };
+      const answer = await ask(asker, options, { ...context, signal: either }, streams);
+      if (options.responseFormat?.type === 'json') requireExact(languageModel, answer);
+      return answer;
+    };
   return {
-    model: {
-      ...traits,
-      answer: async (_prompt, { signal, ...context }, streams) => {
-        const either = abortSignal === undefined ? signal : AbortSignal.any([signal, abortSignal]);
-        const asker = { languageModel, tokenizer, secrets, onPart: listen() };
-        const answer = await ask(asker, sent, { ...context, signal: either }, streams);
-        if (sent.responseFormat?.type === 'json') requireExact(languageModel, answer);
-        return answer;
-      },
-    },
+    model: { ...traits, answer: asking(sent) },
     ...recorded(sent),
-    answerRecorded: (asked) => {
-      const again = sentAgain(asked, sent);
-      return (_prompt, { signal, onDelta }, streams) => {
-        const either = abortSignal === undefined ? signal : AbortSignal.any([signal, abortSignal]);
-        return ask({ languageModel, secrets, onPart: listen() }, again, { signal: either, onDelta }, streams);
-      };
-    },
+    answerRecorded: (asked) => asking(sentAgain(asked, sent)),
     isStreamed,
   };
 }

@@ -5,7 +5,8 @@ import type { EffectKey } from '@tidemark/core';
 import type { ModelDelta } from '@tidemark/runtime';
 import { generateText, jsonSchema, streamText, tool, wrapLanguageModel } from 'ai';
 import { MockLanguageModelV4, simulateReadableStream } from 'ai/test';
-import { describe, expect, test } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { partsOf } from './answer.ts';
 import { ANSWER_MAX_BYTES } from './limits.ts';
 import { tidemark } from './middleware.ts';
@@ -118,8 +119,11 @@ describe('what can not be stored becomes U+FFFD where it enters', () => {
     expect(await ask(whole(content))).toEqual(streamed);
     expect(streamed.text).toBe(`${good}\ufffd`);
     expect(streamed.toolCalls[0]!.input).toEqual({ text: 'x\ufffdy\ufffd', face: '\u{1f600}' });
-    expect(JSON.stringify(streamed)).not.toMatch(/\\u0000|\\ud[89a-f]/i);
-    expect(JSON.stringify(streamed.detail)).toContain(`"\ufffd":"${good}"`);
+    const { parts, ...rest } = streamed;
+    expect(JSON.stringify(rest)).not.toMatch(/\\u0000|\\ud[89a-f]/i);
+    // What the provider signed stays: as JSON text it can be stored.
+    expect(JSON.parse(parts!.text)[0].providerMetadata).toEqual({ p: { '\0': bad } });
+    expect(parts!.text.isWellFormed() && !parts!.text.includes('\0')).toBe(true);
     const reported = deltas.map((delta) => (delta.kind === 'text' ? delta.text : '')).join('');
     expect(reported).toBe(streamed.text);
     expect(deltas.every((delta) => delta.kind !== 'text' || delta.text.isWellFormed())).toBe(true);
@@ -145,6 +149,89 @@ describe('what can not be stored becomes U+FFFD where it enters', () => {
     expect(await run()).toEqual(first);
     expect(step.asked).toBe(1);
   });
+});
+
+describe('what a provider wants back', () => {
+  const metadata = fc.dictionary(fc.constantFrom('mock', 'other'), fc.dictionary(fc.string(), fc.jsonValue()), {
+    minKeys: 1,
+    maxKeys: 1,
+  });
+  const part = fc.oneof(
+    fc.record({
+      type: fc.constant('text'),
+      text: fc.string({ unit: 'grapheme', minLength: 1 }),
+      metadata: fc.option(metadata),
+    }),
+    fc.record({ type: fc.constant('reasoning'), text: fc.string({ minLength: 1 }), metadata: fc.option(metadata) }),
+    fc.record({ type: fc.constant('call'), text: fc.string(), metadata: fc.option(metadata) }),
+  );
+  const blocks = fc.array(fc.tuple(part, fc.constantFrom('start', 'delta', 'end')), { maxLength: 6 });
+
+  test('is the same streamed and whole, and goes back in its order, over generated answers', async () => {
+    await fc.assert(
+      fc.asyncProperty(blocks, async (drawn) => {
+        const content = drawn.map(([{ type, text, metadata: given }], at): LanguageModelV4Content => {
+          const signed = given === null ? {} : { providerMetadata: given as never };
+          const id = `c${at}`;
+          return type === 'call'
+            ? { ...call(JSON.stringify({ text }), id), ...signed }
+            : { type: type as 'text' | 'reasoning', text, ...signed };
+        });
+        const chunks = content.flatMap((one, at): LanguageModelV4StreamPart[] => {
+          const { providerMetadata, ...plain } = one;
+          if (plain.type !== 'text' && plain.type !== 'reasoning') return [one as LanguageModelV4StreamPart];
+          const on = (place: string) => (place === drawn[at]![1] && providerMetadata ? { providerMetadata } : {});
+          const id = String(at);
+          const half = Math.floor(plain.text.length / 2);
+          return [
+            { type: `${plain.type}-start`, id, ...on('start') },
+            { type: `${plain.type}-delta`, id, delta: plain.text.slice(0, half) },
+            { type: `${plain.type}-delta`, id, delta: plain.text.slice(half), ...on('delta') },
+            { type: `${plain.type}-end`, id, ...on('end') },
+          ];
+        });
+        const answer = await ask(whole(content));
+        expect(await ask(streaming([...chunks, FINISH]), true)).toEqual(answer);
+        const recorded = JSON.parse(JSON.stringify(sortedDeep(answer))) as typeof answer;
+        expect(partsOf(recorded).content).toEqual(await ask(whole(content)).then((one) => partsOf(one).content));
+        for (const { providerMetadata } of content)
+          if (providerMetadata !== undefined) expect(answer.parts?.text).toContain(JSON.stringify(providerMetadata));
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  const deep = (levels: number): object => {
+    let value = {};
+    for (let at = 0; at < levels; at++) value = { a: value };
+    return value;
+  };
+  const wide = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, at]));
+  const circle: { self?: object } = {};
+  circle.self = circle;
+  test.each([
+    ['deep', deep(100), /64 levels/],
+    ['very deep', deep(20_000), /no JSON|64 levels/],
+    ['wide', wide, /members|values/],
+    ['megabytes', { data: 'x'.repeat(5 * 1_024 * 1_024) }, /too large/],
+    ['no JSON', circle, /no JSON/],
+    ['a secret of this process', { echoed: 'a secret' }, /secret/],
+  ])(
+    '%s: the answer is kept, and nothing of it goes back but text and calls, which a warning says',
+    async (_, hostile, why) => {
+      process.env.SOME_API_KEY = 'a secret';
+      onTestFinished(() => void delete process.env.SOME_API_KEY);
+      const answer = await ask(
+        whole([{ type: 'text', text: 'Two.', providerMetadata: { mock: hostile as never } }, call('{}')]),
+      );
+      expect(answer).toMatchObject({ text: 'Two.', toolCalls: [{ id: 'c' }] });
+      expect(answer.parts).toBeUndefined();
+      const { warnings, content } = partsOf(JSON.parse(JSON.stringify(answer)));
+      expect(warnings).toEqual([{ type: 'other', message: expect.stringMatching(why) }]);
+      expect(content).toMatchObject([{ type: 'text', text: 'Two.' }, call('{}')]);
+      expect(JSON.stringify(answer)).not.toContain('a secret"');
+    },
+  );
 });
 
 describe('an answer that the log can not hold', () => {

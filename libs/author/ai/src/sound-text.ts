@@ -7,12 +7,17 @@ import type { LanguageModelV4Content, LanguageModelV4StreamPart } from '@ai-sdk/
 import { MODEL_BOUNDS, parseJson } from '@tidemark/core';
 import { storableText } from '@tidemark/runtime';
 
-/** The value with storable texts and names; bytes, addresses and dates stay. */
+/**
+ * The value with storable texts and names; bytes, addresses and dates stay. So does what a provider signed: it is recorded as JSON text, in
+ * which everything is storable.
+ */
 export function sound<T>(value: T): T {
   if (typeof value === 'string') return storableText(value) as T;
   if (Array.isArray(value)) return value.map(sound) as T;
   if (typeof value !== 'object' || value === null || !isPlain(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [storableText(name), sound(each)])) as T;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [storableText(name), name === 'providerMetadata' ? each : sound(each)]),
+  ) as T;
 }
 
 function isPlain(value: object): boolean {
@@ -51,12 +56,14 @@ export class SoundStream {
   take(part: LanguageModelV4StreamPart): readonly LanguageModelV4StreamPart[] {
     if (!isDelta(part)) return [...this.#release(part), soundPart(part)];
     const name = `${part.type} ${part.id}`;
-    const delta = (this.#pending.get(name)?.delta ?? '') + part.delta;
+    const before = this.#pending.get(name);
+    const delta = (before?.delta ?? '') + part.delta;
+    const whole = { ...before, ...part };
     this.#pending.delete(name);
     const isCut = /[\uD800-\uDBFF]$/.test(delta.slice(-1));
-    if (isCut) this.#pending.set(name, { ...part, delta: delta.slice(-1) });
+    if (isCut) this.#pending.set(name, { ...whole, delta: delta.slice(-1) });
     const given = isCut ? delta.slice(0, -1) : delta;
-    return given === '' && isCut ? [] : [sound({ ...part, delta: given })];
+    return given === '' && isCut ? [] : [sound({ ...whole, delta: given })];
   }
 
   /** Adds the halves that stayed alone, before their block, or the stream, ends. */

@@ -4,7 +4,7 @@
  * comes after all of them, so that each has its result in the prompt. Must not keep anything outside of tasks, outputs and fragments.
  */
 
-import { NAME_MAX_CHARS } from '@tidemark/codec';
+import { NAME_MAX_CHARS, wholeSchema } from '@tidemark/codec';
 import { canonicalJson, InvalidError, type Json, messageOf } from '@tidemark/core';
 import { EffectError, FatalError, type ModelToolCall, NotDoneError } from '@tidemark/runtime';
 import { z } from 'zod';
@@ -29,9 +29,9 @@ import { type ModelReply, readObject } from './model-call.ts';
 import { type DefinitionProblem, refuseProblems, unknownMembers } from './problem.ts';
 import type { Schema } from './schema.ts';
 import { task } from './task.ts';
-import { type Tools, tool, toolCallSchema } from './tool.ts';
+import { type Tool, type Tools, tool, toolCallSchema } from './tool.ts';
 import { type ApprovalName, anyOf, approval, timer } from './wait.ts';
-import { defineWorkflow, formJson } from './workflow.ts';
+import { defineWorkflow } from './workflow.ts';
 
 /** The bundle of its model calls. */
 const BUNDLE = 'loop';
@@ -89,7 +89,7 @@ function define(spec: Spec) {
     starts: ['think'],
     // The form of each answer is the tool's input. `ctx.tool` checks it, too, and applies what JSON Schema can't say.
     approvals: Object.fromEntries(
-      asked.map((each) => [each, z.unknown().meta({ ...(formJson(tools[each]!.input) as object) })]),
+      asked.map((each) => [each, z.unknown().meta({ ...(formOf(tools[each]!) as object) })]),
     ),
     models: { default: model },
     tools,
@@ -148,7 +148,7 @@ function problemsOf(spec: Spec): readonly DefinitionProblem[] {
   if (Object.hasOwn(tools, ANSWER)) {
     problems.push(problem('tool-taken', `tools.${ANSWER}: with output, the model answers by a tool of this name.`));
   }
-  if ((formJson(output, 'any') as { readonly type?: Json }).type !== 'object') {
+  if ((wholeSchema(output, 'input', 'any') as { readonly type?: Json }).type !== 'object') {
     problems.push(problem('output-invalid', 'output must be the schema of an object, since models give it as a call.'));
   }
   return problems;
@@ -202,6 +202,8 @@ function stopped(last: AgentStep, { stepCount }: StopCondition, { output }: Spec
 
 const toolNames = (calls: AgentStep['toolCalls']): string => calls.map(({ name }) => name).join(', ');
 
+const formOf = ({ input, inputSchema }: Tool): Json => inputSchema ?? wholeSchema(input, 'input');
+
 /**
  * The agent's output, where the model gave it: in a call of `answer` alone, or in words, which the model is then asked to give as JSON.
  * Undefined: other calls come first, or it doesn't fit, which the result of the call says.
@@ -218,7 +220,7 @@ async function outputOf(
     const read = safeParse(schema, call.input);
     return read.success ? call.input : undefined;
   }
-  const read = readObject(schema, text, 'The answer');
+  const read = readObject(schema, text, false, 'The answer');
   if ('object' in read) return read.object;
   const prompt = `${text}\n\nGive your answer as JSON of the schema, and nothing else.`;
   return (await ctx.model({ bundle: BUNDLE, prompt, schema, tools: [] })).object;

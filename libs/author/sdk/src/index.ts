@@ -48,6 +48,7 @@ export type { ApprovalCause, CauseOf, ChildCause, Context, Recorded, StepActions
 export type { BudgetOptions, ContextSpec, PhaseOptions } from './context-spec.ts';
 export type { Limit } from './dispatch-spec.ts';
 export { type Answer, defineEffect, done, type Effect, type EffectSpec, notDone, pending, unknown } from './effect.ts';
+export { type FileSource, file } from './file.ts';
 export {
   agentMessage,
   checkpointNote,

@@ -11,3 +11,7 @@ export const FUNCTION_CALLS_MAX_COUNT = 100_000;
 export const AGENT_STEPS_DEFAULT_COUNT = 20;
 export const AGENT_CALLS_MAX_COUNT = 64;
 export const AGENT_BUNDLE_DEFAULT_TOKENS = 32_000;
+/** Largest file that is stored with a message, in bytes. As base64 it takes a third more, in an event and in rows. */
+export const FILE_MAX_BYTES = 4 * 1_024 * 1_024;
+/** Characters of base64 from which on a tool's result has a file in words. */
+export const SPOKEN_FILE_MIN_CHARS = 256;

@@ -14,6 +14,7 @@ import {
   parseJson,
 } from '@tidemark/core';
 import type { Model, ModelAnswer, StepContext } from '@tidemark/runtime';
+import { checkedFile } from './file.ts';
 import { parser } from './parse.ts';
 import type { Parsed, Schema } from './schema.ts';
 import { type Tools, toolSpecs } from './tool.ts';
@@ -116,6 +117,8 @@ function messagesOf(
   context: StepContext,
 ): readonly BundleMessage[] {
   const asked = typeof prompt === 'string' ? [user(prompt)] : prompt;
+  for (const { role, content } of asked)
+    if (role === 'user') for (const part of content) if (part.type === 'file') checkedFile(part, 'ctx.model, prompt');
   return memory.length === 0 ? asked : [user(memoryText(memory, context)), ...asked];
 }
 

@@ -16,6 +16,7 @@ import {
 import { z } from 'zod';
 import { safeParse } from 'zod/v4/core';
 import { defineEffect, type Effect } from './effect.ts';
+import { withoutFiles } from './file.ts';
 import { pathText } from './parse.ts';
 import type { DefinitionProblem } from './problem.ts';
 import type { Given, Parsed, Schema } from './schema.ts';
@@ -138,7 +139,7 @@ export async function callTool(tools: Tools, context: StepContext, call: ModelTo
   }
   const result = await perform(name, found, context, call, parsed.data as never);
   const { text, isError } = found.outcome?.(result) ?? {
-    text: typeof result === 'string' ? result : JSON.stringify(result),
+    text: typeof result === 'string' ? result : JSON.stringify(withoutFiles(result)),
     isError: false,
   };
   return { call: id, tool: name, text, result, isError };

@@ -5,6 +5,7 @@ import type {
   Delta,
   EffectKey,
   Fragment,
+  FragmentParts,
   Json,
   Position,
   Sequence,
@@ -35,6 +36,8 @@ export interface ErrorNote {
 export interface StoredFragment extends Pick<Fragment, 'type' | 'call' | 'tool' | 'covers'> {
   readonly text?: string;
   readonly digest?: Sha256;
+  /** Their text is stored in the same way. */
+  readonly parts?: Pick<FragmentParts, 'provider' | 'spans'> & { readonly text?: string; readonly digest?: Sha256 };
 }
 
 /** One change of long-term memory. Without a value: forget the entry. */
@@ -92,6 +95,8 @@ export interface BundleOrigin {
   readonly firstPhase?: string;
   /** The form in which the messages were sent (see core's portable prompt), so that another attempt sends the same bytes. */
   readonly form?: string;
+  /** The provider, where the bundle has parts that only it is sent. */
+  readonly provider?: string;
   /** SHA-256 of the messages' canonical JSON, that is of the bundle's bytes. */
   readonly messages: Sha256;
 }

@@ -10,12 +10,13 @@ export {
   comparePlaces,
   FRAGMENT_TYPES,
   type Fragment,
+  type FragmentParts,
   type FragmentPlace,
   type FragmentType,
 } from './context/fragment.ts';
 export { MESSAGE_OVERHEAD_TOKENS } from './context/limits.ts';
 export type { Manifest, ManifestItem } from './context/manifest.ts';
-export type { BundleMessage } from './context/message.ts';
+export type { BundleMessage, FilePart } from './context/message.ts';
 export {
   type BundlePolicy,
   checkPolicy,
@@ -35,6 +36,7 @@ export {
 export { summariseByRule } from './context/rule-summary.ts';
 export { type SummaryDue, summaryDue, summaryPrompt } from './context/summary.ts';
 export type { Tokenizer } from './context/tokenizer.ts';
+export { fileTokens, partsOwner } from './context/whole-message.ts';
 export type { Continues } from './continues.ts';
 export { CONTINUED, leftOf, mayStillAct, SUPERSEDED, spentBy } from './continuing.ts';
 export {

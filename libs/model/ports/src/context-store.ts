@@ -5,6 +5,7 @@
 
 import type {
   CoveredRange,
+  FragmentParts,
   FragmentType,
   Lamport,
   Sequence,
@@ -25,6 +26,8 @@ export interface FragmentRow {
   readonly call: string | null;
   readonly tool: string | null;
   readonly covers: CoveredRange | null;
+  /** Their text is one of the workflow's texts, too. */
+  readonly parts: Omit<FragmentParts, 'text'> | null;
 }
 
 /** A text of a workflow: stored once, however often it is used. */
@@ -66,8 +69,9 @@ export interface Spends {
 }
 
 /** A fragment with its text. */
-export interface FragmentWithText extends Omit<FragmentRow, 'workflow'> {
+export interface FragmentWithText extends Omit<FragmentRow, 'workflow' | 'parts'> {
   readonly text: string;
+  readonly parts: FragmentParts | null;
 }
 
 export interface TraceEntry {

@@ -47,6 +47,8 @@ describe('bundle', () => {
     expect(early.out).toMatch(/bytes +sha256 [0-9a-f]{64} \(identical to what was sent\)/);
     expect(early.out).toContain('You count questions.');
     expect(early.out).toContain('Question 1: how many');
+    const second = await here('bundle', 't1', '--at', '4', '--messages');
+    expect(second.out).toContain('[reasoning, 86 bytes, for the provider alone]\nThat was question 1.');
 
     const late = JSON.parse((await here('bundle', 't1', '--at', '18', '--json')).out);
     expect(late).toMatchObject({
@@ -56,6 +58,10 @@ describe('bundle', () => {
       bundle: { bundle_type: 'reply' },
     });
     expect(late.manifest.lanes.messages.trimmed).toBeGreaterThan(0);
+    // What the provider signed is shown by its size alone.
+    expect(late.answer.parts).toEqual({ provider: 'test', bytes: expect.any(Number) });
+    expect(JSON.stringify(late)).toContain('"of":"reasoning"');
+    expect(JSON.stringify(late)).not.toContain('c2lnbmVk');
     expect((await here('bundle', 't1', '--at', '18', '--items')).out).toMatch(/agent_message +over-budget/);
 
     const diff = await here('bundle', 'diff', 't1', '--at', '2', '--to', '4');

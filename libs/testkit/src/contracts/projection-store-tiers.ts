@@ -38,6 +38,8 @@ const part = (workflow: string, closes = true) => ({
   closes,
 });
 
+const PARTS_TEXT = { digest: 'c'.repeat(64), text: '[{"type":"reasoning"}]' };
+
 /** A history of all kinds of rows, closed; what the projector would write of it in one batch. */
 function wholeHistory(workflow: string, partition: number): ProjectionBatch {
   const opening = rows.openingBatch(workflow, partition);
@@ -55,8 +57,14 @@ function wholeHistory(workflow: string, partition: number): ProjectionBatch {
     effects: [rows.effectRow(workflow, task, 'one', { status: 'done' })],
     events: [rows.eventRow(workflow, 3)],
     context: {
-      fragments: [{ ...fragment, call: null, tool: null, covers: null }],
-      texts: [text],
+      fragments: [
+        { ...fragment, call: null, tool: null, covers: null, parts: null },
+        {
+          ...{ ...fragment, index: 1, call: null, tool: null, covers: null },
+          parts: { provider: 'one', spans: 1, digest: PARTS_TEXT.digest },
+        },
+      ],
+      texts: [text, { ...PARTS_TEXT, workflow: place.workflow }],
       scopes: [{ ...place, isWhole: true, change: '{"put":{}}' }],
       spends: [],
       sessions: [],
@@ -232,6 +240,7 @@ export function testTiers(under: StoreUnderTest): void {
       await under.store.apply(rows.openingBatch('second', 0, 4, 2));
       const [before, kept] = [await dump(under.store), await seen('first')];
       const [second] = [await seen('second')];
+      expect(kept.fragments[1]?.parts).toEqual({ provider: 'one', spans: 1, ...PARTS_TEXT });
       const first = rows.workflowNamed('first');
 
       await under.store.dropRows(segment(0, 0, 4), [first]);

@@ -109,9 +109,15 @@ export abstract class SimulatedContext implements ContextStore {
   }
 
   async fragments(workflow: WorkflowId, upTo: Sequence): Promise<readonly FragmentWithText[]> {
+    const textOf = ({ digest }: { digest: Sha256 }) => this.#texts.get(`${workflow}\0${digest}`) ?? '';
     const placed = this.#fragments
       .filter((row) => row.workflow === workflow && row.sequence <= upTo)
-      .map((row) => ({ ...row, run: 0, text: this.#texts.get(`${workflow}\0${row.digest}`) ?? '' }))
+      .map((row) => ({
+        ...row,
+        run: 0,
+        text: textOf(row),
+        parts: row.parts && { ...row.parts, text: textOf(row.parts) },
+      }))
       .sort(comparePlaces);
     const covered = placed.findLast(({ covers }) => covers?.to.run === 0)?.covers?.to;
     return placed

@@ -291,6 +291,8 @@ create table fragments (
   covers text,
   covered_sequence bigint,
   covered_index integer,
+  -- Of the first fragment of a message that has more than text: as JSON, with the digest of its text.
+  parts text,
   primary key (workflow, sequence, index)
 );
 create index fragments_directives on fragments (workflow, type, sequence desc)

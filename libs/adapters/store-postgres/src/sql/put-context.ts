@@ -18,6 +18,7 @@ export const putFragments = insertion<FragmentRow>('put-fragments', 'fragments',
   call: text((row) => row.call),
   tool: text((row) => row.tool),
   covers: text((row) => (row.covers === null ? null : JSON.stringify(row.covers))),
+  parts: text((row) => (row.parts === null ? null : JSON.stringify(row.parts))),
   covered_sequence: int8((row) => coveredTo(row)?.sequence ?? null),
   covered_index: int4((row) => coveredTo(row)?.index ?? null),
 });

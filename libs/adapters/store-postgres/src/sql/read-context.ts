@@ -15,7 +15,14 @@ import {
   type TenantId,
   type WorkflowId,
 } from '@tidemark/core';
-import type { FragmentWithText, ScopeRow, SessionWorkflow, TraceEntry, UserWorkflow } from '@tidemark/ports';
+import type {
+  FragmentRow,
+  FragmentWithText,
+  ScopeRow,
+  SessionWorkflow,
+  TraceEntry,
+  UserWorkflow,
+} from '@tidemark/ports';
 import { textArray } from '../binary-array.ts';
 import {
   booleanAt,
@@ -36,7 +43,7 @@ with newest as (
   where workflow = $1 and type = 'summary' and sequence <= $2 and covered_sequence is not null
   order by sequence desc, index desc limit 1
 )
-select f.sequence, f.index, f.type, f.digest, f.call, f.tool, f.covers, t.text, meta.ready
+select f.sequence, f.index, f.type, f.digest, f.call, f.tool, f.covers, t.text, f.parts, p.text, meta.ready
 from meta left join lateral (
   select * from fragments
   where workflow = $1 and sequence <= $2 and (
@@ -44,6 +51,7 @@ from meta left join lateral (
     or (sequence, index) > (select covered_sequence, covered_index from newest))
 ) f on true
 left join texts t on t.workflow = $1 and t.digest = f.digest
+left join texts p on f.parts is not null and p.workflow = $1 and p.digest = (f.parts::json ->> 'digest') collate "C"
 order by f.sequence, f.index`;
 
 export const readFragments = (workflow: WorkflowId, upTo: Sequence): Statement => ({
@@ -57,7 +65,8 @@ export const fragmentOf =
   (row: Row): FragmentWithText => {
     const [sequence, index] = [numberAt(row, 0) as Sequence, numberAt(row, 1)];
     const text = nullableText(row, 7);
-    if (text === null) {
+    const [parts, partsText] = [nullableText(row, 8), nullableText(row, 9)];
+    if (text === null || (parts !== null && partsText === null)) {
       throw new CorruptError(
         'rows-incomplete',
         `Workflow ${workflow}: the text of its fragment ${sequence}.${index} is missing. Rebuild the rows from the log.`,
@@ -74,6 +83,7 @@ export const fragmentOf =
       tool: nullableText(row, 5),
       covers: covers === null ? null : (JSON.parse(covers) as CoveredRange),
       text,
+      parts: parts === null ? null : { ...(JSON.parse(parts) as NonNullable<FragmentRow['parts']>), text: partsText! },
     };
   };
 

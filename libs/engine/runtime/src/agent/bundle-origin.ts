@@ -59,6 +59,7 @@ export async function bundleOf(origin: Origin, sources: BundleSources): Promise<
       workingMemory: scope && { phase: scope.phase, entries: scope.memory },
       phaseSince: scope?.since,
       placeholders: origin.placeholders,
+      provider: origin.provider,
     },
     { tokenizer, sha256: (data) => digest.sha256(data) },
   );

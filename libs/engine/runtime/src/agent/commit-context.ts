@@ -5,11 +5,13 @@
 
 import { type MemoryWrite, NAME_MAX_CHARS, type ScopeChange, type StoredFragment, toJson } from '@tidemark/codec';
 import {
+  ANSWER_BOUNDS,
   ConflictError,
   FRAGMENT_TYPES,
   InvalidError,
   type Lamport,
   NO_SPEND,
+  parseJson,
   type Spend,
   type StreamState,
   type TaskId,
@@ -24,7 +26,12 @@ import {
 } from '../definition/index.ts';
 import { isRange, MEMORY_KINDS, type WorkflowContext } from '../history/index.ts';
 import { ACCESS_SUBJECT, BUDGET_ENTRY, QUEUES_SUBJECT, RETENTION_SUBJECT, storableText } from '../kernel/index.ts';
-import { FRAGMENTS_PER_CHECKPOINT_MAX, MEMORIES_PER_CHECKPOINT_MAX, MEMORY_KEY_MAX_CHARS } from './limits.ts';
+import {
+  FRAGMENT_PARTS_MAX_CHARS,
+  FRAGMENTS_PER_CHECKPOINT_MAX,
+  MEMORIES_PER_CHECKPOINT_MAX,
+  MEMORY_KEY_MAX_CHARS,
+} from './limits.ts';
 import { spentByTask } from './model-budgets.ts';
 
 /** The parts of a checkpoint besides output, belief and tasks. */
@@ -122,7 +129,7 @@ export function checkedFragments(drafts: readonly FragmentDraft[], where: string
     refuse(where, 'fragments', drafts.length, `at most ${FRAGMENTS_PER_CHECKPOINT_MAX} fit in one step`);
   }
   return drafts.map((draft: FragmentDraft, at) => {
-    const { type, text, call, tool, covers } = (draft ?? {}) as FragmentDraft;
+    const { type, text, call, tool, covers, parts } = (draft ?? {}) as FragmentDraft;
     if (!FRAGMENT_TYPES.includes(type)) {
       refuse(where, `fragments[${at}].type`, type, `use one of ${FRAGMENT_TYPES.join(', ')}`);
     }
@@ -135,6 +142,7 @@ export function checkedFragments(drafts: readonly FragmentDraft[], where: string
         'only a summary has it: { from, to }, each { run, sequence, index }',
       );
     }
+    if (parts !== undefined) checkParts(parts, drafts.length - at, `${where}: fragments[${at}].parts`);
     const isTool = type === 'tool_call' || type === 'tool_result';
     for (const [field, value] of [
       ['call', call],
@@ -151,8 +159,22 @@ export function checkedFragments(drafts: readonly FragmentDraft[], where: string
       ...(call !== undefined && { call }),
       ...(tool !== undefined && { tool }),
       ...(covers !== undefined && { covers }),
+      ...(parts !== undefined && { parts: { provider: parts.provider, spans: parts.spans, text: parts.text } }),
     };
   });
+}
+
+/** `left`: fragments from this one on. */
+function checkParts({ provider, spans, text }: NonNullable<FragmentDraft['parts']>, left: number, what: string): void {
+  const isWhose = provider === null || (typeof provider === 'string' && provider.length <= NAME_MAX_CHARS);
+  const isShort = typeof text === 'string' && text.length <= FRAGMENT_PARTS_MAX_CHARS;
+  const isFit = isWhose && Number.isSafeInteger(spans) && spans >= 1 && spans <= left && isShort;
+  if (isFit && Array.isArray(parseJson(text, what, ANSWER_BOUNDS))) return;
+  throw new InvalidError(
+    'fragment-invalid',
+    `${what}: take what said(reply) or userMessage([…]) returns, whole and in its order: { provider, spans, text }, with a JSON array of at most ${FRAGMENT_PARTS_MAX_CHARS} characters.`,
+    { field: 'parts' },
+  );
 }
 
 function refuse(where: string, field: string, value: unknown, remedy: string): never {

@@ -4,12 +4,21 @@
  * It knows no provider.
  */
 
-import { type BundleOrigin, canonicalJson, type Payloads, parseContent, type SentPrompt, toJson } from '@tidemark/codec';
+import {
+  type BundleOrigin,
+  canonicalJson,
+  type Payloads,
+  parseContent,
+  type SentPrompt,
+  toJson,
+} from '@tidemark/codec';
 import {
   CorruptError,
   type EffectKey,
+  type FilePart,
   FRAGMENT_TYPES,
   type Fragment,
+  fileTokens,
   InvalidError,
   isReplay,
   type Json,
@@ -18,6 +27,7 @@ import {
   NO_SPEND,
   type PortablePrompt,
   PROMPT_FORMS,
+  partsOwner,
   portableName,
   portablePrompt,
   type Sha256,
@@ -333,12 +343,21 @@ class ModelCall {
 
   /** Tokens that the call sends. */
   #estimate(): number {
-    const spoken = this.#messages().reduce((sum: number, message) => sum + this.#count(message), 0);
+    const spoken = this.#messages().reduce((sum: number, message) => sum + this.#spoken(message), 0);
     const { tools, responseSchema } = this.#request;
     const forms = tools === undefined ? 0 : this.#count(this.#tools());
     const schema = responseSchema == null ? 0 : this.#count(responseSchema);
     const added = (this.#sent?.added ?? []).reduce((sum, text) => sum + MESSAGE_OVERHEAD_TOKENS + this.#count(text), 0);
     return (this.#bundle?.bundle.token_estimate ?? 0) + spoken + forms + schema + added;
+  }
+
+  /** A file counts as one, not as its base64. */
+  #spoken(message: Json): number {
+    const { content } = message as { readonly content?: Json };
+    if (!Array.isArray(content) || this.#request.rawPrompt !== undefined) return this.#count(message);
+    const files = (content as readonly Json[]).filter((part): part is FilePart & Json => typeIn(part) === 'file');
+    const rest = { ...(message as object), content: content.filter((part) => !files.includes(part as never)) };
+    return files.reduce((sum, file) => sum + fileTokens(file), this.#count(rest as Json));
   }
 
   /** A prompt that the model has no room for is refused by us, at no cost. */
@@ -374,8 +393,11 @@ class ModelCall {
       const bundle = await this.#assemble(recorded, texts);
       if (this.#digest(bundle.messages as unknown as Json) === recorded.messages) return { origin: recorded, bundle };
     }
-    const origin = await this.#origin(texts);
-    return { origin, bundle: origin && (await this.#assemble(origin, texts)) };
+    const asked = await this.#origin(texts);
+    if (asked === undefined) return { origin: undefined, bundle: undefined };
+    const bundle = await this.#assemble(asked, texts);
+    const { provider, ...rest } = asked;
+    return { origin: bundle.isForProvider ? { ...rest, provider: provider! } : rest, bundle };
   }
 
   async #origin(texts: Map<Sha256, string>): Promise<Origin | undefined> {
@@ -398,6 +420,7 @@ class ModelCall {
       ...(system !== undefined && { system: this.#addText(texts, system, true) }),
       ...(placeholders !== undefined && { placeholders }),
       ...(this.#rules.firstPhase !== undefined && { firstPhase: this.#rules.firstPhase }),
+      provider: partsOwner(model.provider),
     };
   }
 
@@ -510,6 +533,8 @@ class ModelCall {
 /** `openai.chat` and `openai.responses` are one provider. */
 const scopesOf = ({ provider, modelId, limits }: Model): readonly CallScope[] =>
   callScopes([`provider ${provider.split('.')[0]}`, `model ${provider} ${modelId}`], limits);
+
+const typeIn = (part: Json): unknown => (part as { readonly type?: Json } | null)?.type;
 
 const describe = ({ provider, modelId }: Model): string => `${provider} ${modelId}`;
 

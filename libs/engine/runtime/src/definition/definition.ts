@@ -12,6 +12,7 @@ import type {
   EffectKey,
   EffectKind,
   Fragment,
+  FragmentParts,
   Json,
   ParentClosePolicy,
   RecoveryOptions,
@@ -213,7 +214,9 @@ export interface Progress {
 }
 
 /** A fragment as a step adds it. */
-export type FragmentDraft = Pick<Fragment, 'type' | 'text' | 'call' | 'tool' | 'covers'>;
+export interface FragmentDraft extends Pick<Fragment, 'type' | 'text' | 'call' | 'tool' | 'covers'> {
+  readonly parts?: Omit<FragmentParts, 'digest'>;
+}
 
 export interface MemoryQuery {
   /** The owner of the memory: `user:ana`, `pipeline:content`. */

@@ -3,7 +3,7 @@
  * prompt: a `Model` deals with both.
  */
 
-import type { BundleMessage, EffectKey, Json, PromptForm, Tokenizer } from '@tidemark/core';
+import type { BundleMessage, EffectKey, FragmentParts, Json, PromptForm, Tokenizer } from '@tidemark/core';
 import type { RetryPolicy } from '../kernel/index.ts';
 import type { CallLimit } from './call-limits.ts';
 
@@ -39,8 +39,10 @@ export interface ModelAnswer {
   readonly costMicros: number | null;
   /** From the call to the whole answer, in milliseconds, by the caller's monotonic clock. */
   readonly latencyMs: number;
-  /** What else the provider's answer has (reasoning, sources, its own ids), in the provider's form, for the next request to it. */
+  /** What else the provider's answer has (sources, its own ids), in the provider's form. */
   readonly detail: Json;
+  /** Reasoning, signatures and ids that its provider wants back with the answer: `said` adds them to the fragments. */
+  readonly parts?: Pick<FragmentParts, 'provider' | 'text'> | undefined;
   /** It was asked for as a stream, which people may follow. */
   readonly isStreamed?: true | undefined;
 }

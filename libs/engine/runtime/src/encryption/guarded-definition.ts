@@ -79,7 +79,20 @@ type Placed = Pick<StepResult, keyof typeof PLACES>;
 /** Those of these members that are present, after the policy. */
 function taken<K extends keyof Placed>(of: Pick<Placed, K>, names: readonly K[], guard: SecretGuard): Pick<Placed, K> {
   const members = names.filter((name) => of[name] !== undefined);
-  return Object.fromEntries(members.map((name) => [name, guard.take(PLACES[name], name, of[name])])) as Pick<Placed, K>;
+  const stored = Object.fromEntries(members.map((name) => [name, guard.take(PLACES[name], name, of[name])])) as Placed;
+  const given: Partial<Placed> = of;
+  if (stored.fragments === given.fragments) return stored as Pick<Placed, K>;
+  return {
+    ...stored,
+    fragments: stored.fragments?.map((one, at) => unlessMasked(one, given.fragments?.[at])),
+  } as Placed;
+}
+
+/** Without parts that a mask has changed: a provider refuses what it did not sign. */
+function unlessMasked<T extends { readonly parts?: { readonly text: string } | undefined }>(stored: T, given?: T): T {
+  if (stored.parts?.text === given?.parts?.text) return stored;
+  const { parts: _, ...rest } = stored;
+  return rest as T;
 }
 
 /** Belief and outputs pass the policy where they are parsed. */
@@ -126,7 +139,12 @@ function guardedRules(rules: ContextDefinition, guard: SecretGuard): ContextDefi
 
 /** The model, with its answers in the form that is stored. */
 const answering = (model: Model, recorded: (answer: Answer) => Answer): Model =>
-  overridden(model, { answer: async (...of) => recorded(await model.answer(...of)) });
+  overridden(model, {
+    answer: async (...of) => {
+      const given = await model.answer(...of);
+      return unlessMasked(recorded(given), given);
+    },
+  });
 type Answer = Awaited<ReturnType<Model['answer']>>;
 
 const guardedContext = (context: StepContext, guard: SecretGuard): StepContext =>

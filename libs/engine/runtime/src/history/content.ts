@@ -29,7 +29,7 @@ import type { Digest, ProjectionStore, StreamSnapshot, WorkflowSummary } from '@
 import { type Definition, ParkError } from '../definition/index.ts';
 import { isForgotten, sha256Digest } from '../kernel/index.ts';
 import { type Draft, parkDraft } from '../lease/index.ts';
-import { answerText } from './context-shapes.ts';
+import { answerTexts } from './context-shapes.ts';
 import { SHARED_TEXT_MIN_CHARS } from './limits.ts';
 import { orPark, upcastBelief, upcastInput } from './versions.ts';
 import { WorkflowContext } from './workflow-context.ts';
@@ -249,12 +249,11 @@ export class StreamContent {
     this.#journal.set(key, entry);
   }
 
-  /** `hasContext`: the effect's event has context, so rows have the text of its answer. */
+  /** `hasContext`: the effect's event has context, so rows have the texts of its answer. */
   journaled(key: EffectKey, entry: JournalEntry, hasContext = false): void {
     this.#setOutcome(key, entry);
     if (entry.status !== 'done' || !hasContext) return;
-    const text = answerText(entry, SHARED_TEXT_MIN_CHARS);
-    if (text !== undefined) this.context.keep(text);
+    for (const text of answerTexts(entry, SHARED_TEXT_MIN_CHARS)) this.context.keep(text);
   }
 
   /** Drops the journal of a task that is done. */

@@ -24,15 +24,19 @@ export const isRange = (value: unknown): value is CoveredRange => {
   return isPlace(from) && isPlace(to);
 };
 
+const arePartsStored = ({ provider, spans, text, digest }: Given): boolean =>
+  (provider === null || isText(provider)) && Number.isSafeInteger(spans) && (isText(text) || isText(digest));
+
 /** By index; a fragment of the wrong shape is undefined. */
 export function fragmentsIn(payload: unknown): readonly (StoredFragment | undefined)[] {
   return asList(asObject(payload).fragments).map((value) => {
-    const { type, text, digest, call, tool, covers } = asObject(value);
+    const { type, text, digest, call, tool, covers, parts } = asObject(value);
     const isFit =
       (FRAGMENT_TYPES as readonly unknown[]).includes(type) &&
       (isText(text) || isText(digest)) &&
       [call, tool].every(isTextOrNone) &&
-      (covers === undefined || isRange(covers));
+      (covers === undefined || isRange(covers)) &&
+      (parts === undefined || arePartsStored(asObject(parts)));
     return isFit ? (value as StoredFragment) : undefined;
   });
 }
@@ -65,8 +69,8 @@ export function memoriesIn(payload: unknown): readonly (MemoryWrite | undefined)
 export const textsIn = (payload: unknown): readonly (readonly [string, string])[] =>
   Object.entries(asObject(asObject(payload).texts)).filter((entry): entry is [string, string] => isText(entry[1]));
 
-/** The text of a recorded answer, if it is long enough to be shared with fragments by its digest. */
-export function answerText(payload: unknown, minChars: number): string | undefined {
-  const { text } = asObject(asObject(payload as Payloads['EffectResolved']).response);
-  return isText(text) && text.length >= minChars ? text : undefined;
+/** The texts of a recorded answer that are long enough to be shared with fragments by their digests. */
+export function answerTexts(payload: unknown, minChars: number): readonly string[] {
+  const { text, parts } = asObject(asObject(payload as Payloads['EffectResolved']).response);
+  return [text, asObject(parts).text].filter((one): one is string => isText(one) && one.length >= minChars);
 }

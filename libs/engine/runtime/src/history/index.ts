@@ -2,7 +2,7 @@
 export { Applied } from './applied.ts';
 export { continuedAs, continuesFrom, currentOf, isContinued, lastOf, supersedes } from './chain.ts';
 export { contentDraft, StreamContent, type WorkflowContents, withContents } from './content.ts';
-export { answerText, fragmentsIn, isRange, MEMORY_KINDS, memoriesIn, scopeIn, textsIn } from './context-shapes.ts';
+export { answerTexts, fragmentsIn, isRange, MEMORY_KINDS, memoriesIn, scopeIn, textsIn } from './context-shapes.ts';
 export { ForkTaskMap } from './fork-task-map.ts';
 export { type InheritedSignals, inheritedSignals } from './inherited-signals.ts';
 export { HISTORY_READ_MAX_BYTES, OUTPUTS_PAGE_COUNT, SHARED_TEXT_MIN_CHARS } from './limits.ts';

@@ -74,7 +74,7 @@ export class WorkflowContext {
   ): void {
     if (control.sequence <= this.#base) return;
     const { fragments = [], scope } = payload;
-    for (const { text } of fragments) if (text !== undefined) this.keep(text);
+    this.#keepAll(fragments);
     const { step, lastAction: action } = control;
     this.#tail.push({ sequence: this.#countedOn(control.sequence), step, action, fragments, scope });
   }
@@ -82,12 +82,19 @@ export class WorkflowContext {
   /** Applies the opening, if it is folded and not read from rows. */
   opened(fragments: readonly StoredFragment[] = []): void {
     if (this.#base > 0 || this.#fork !== undefined || this.#tail.some(({ sequence }) => sequence === 0)) return;
-    for (const { text } of fragments) if (text !== undefined) this.keep(text);
+    this.#keepAll(fragments);
     this.#tail.push({ sequence: 0 as Sequence, step: '', action: '', fragments, scope: undefined });
   }
 
   #countedOn(own: Sequence): Sequence {
     return (own + this.#shift) as Sequence;
+  }
+
+  #keepAll(fragments: readonly (StoredFragment | Fragment)[]): void {
+    for (const { text, parts } of fragments) {
+      if (text !== undefined) this.keep(text);
+      if (parts?.text !== undefined) this.keep(parts.text);
+    }
   }
 
   /** Records that the workflow has this text in an event. */
@@ -117,18 +124,24 @@ export class WorkflowContext {
     workflow: WorkflowId,
     drafts: readonly FragmentDraft[],
   ): Promise<readonly StoredFragment[]> {
-    const long = drafts.filter(({ text }) => text.length >= SHARED_TEXT_MIN_CHARS);
-    const digests = new Map(long.map(({ text }) => [text, this.#digest.sha256(text)]));
+    const texts = drafts.flatMap(({ text, parts }) => [text, ...(parts === undefined ? [] : [parts.text])]);
+    const long = texts.filter((text) => text.length >= SHARED_TEXT_MIN_CHARS);
+    const digests = new Map(long.map((text) => [text, this.#digest.sha256(text)]));
     await this.learn(reads, workflow, [...new Set(digests.values())]);
     const inThis = new Set<Sha256>();
-    return drafts.map(({ text, ...given }) => {
-      const rest = { ...given, ...(given.covers && { covers: shiftedRange(given.covers, -this.#shift) }) };
+    const named = (text: string): { readonly text: string } | { readonly digest: Sha256 } => {
       const digest = digests.get(text);
-      if (digest === undefined) return { ...rest, text };
-      if (this.#texts.has(digest) || inThis.has(digest)) return { ...rest, digest };
+      if (digest === undefined) return { text };
+      if (this.#texts.has(digest) || inThis.has(digest)) return { digest };
       inThis.add(digest);
-      return { ...rest, text };
-    });
+      return { text };
+    };
+    return drafts.map(({ text, parts, ...given }) => ({
+      ...given,
+      ...(given.covers && { covers: shiftedRange(given.covers, -this.#shift) }),
+      ...named(text),
+      ...(parts && { parts: { provider: parts.provider, spans: parts.spans, ...named(parts.text) } }),
+    }));
   }
 
   /** Fragments up to the checkpoint, in order of their places, without those that a summary covers. */
@@ -147,9 +160,7 @@ export class WorkflowContext {
     this.#loaded ??= read(this.#base).then(
       (fragments) => {
         // The text of a shared fragment belongs to another workflow.
-        for (const { text, sequence } of fragments) {
-          if (this.#fork === undefined || sequence > this.#shift) this.keep(text);
-        }
+        this.#keepAll(fragments.filter(({ sequence }) => this.#fork === undefined || sequence > this.#shift));
         return fragments;
       },
       (error: unknown) => {
@@ -161,22 +172,28 @@ export class WorkflowContext {
   }
 
   async #inTail(reads: ContextReads, workflow: WorkflowId, entry: TailEntry): Promise<readonly Fragment[]> {
-    const named = entry.fragments.flatMap(({ digest }) => digest ?? []).filter((digest) => !this.#texts.has(digest));
+    const named = entry.fragments
+      .flatMap(({ digest, parts }) => [digest, parts?.digest])
+      .filter((digest) => digest !== undefined)
+      .filter((digest) => !this.#texts.has(digest));
     if (named.length > 0) {
       for (const { digest, text } of await reads.texts(workflow, named)) this.#texts.set(digest, text);
     }
     return entry.fragments.map((stored, index) => {
-      const text = stored.text ?? this.#texts.get(stored.digest ?? '');
-      if (text === undefined) throw textMissing(workflow, entry.sequence, index);
+      const textOf = ({ digest, text = this.#texts.get(digest ?? '') }: Pick<StoredFragment, 'text' | 'digest'>) => {
+        if (text === undefined) throw textMissing(workflow, entry.sequence, index);
+        return { text, digest: digest ?? this.#digest.sha256(text) };
+      };
+      const { parts } = stored;
       return fragmentIn(0, {
         sequence: entry.sequence,
         index,
         type: stored.type,
-        digest: stored.digest ?? this.#digest.sha256(text),
+        ...textOf(stored),
+        parts: parts === undefined ? null : { provider: parts.provider, spans: parts.spans, ...textOf(parts) },
         call: stored.call ?? null,
         tool: stored.tool ?? null,
         covers: stored.covers === undefined ? null : shiftedRange(stored.covers, this.#shift),
-        text,
       });
     });
   }
@@ -190,7 +207,7 @@ export class WorkflowContext {
     const all = [...older.recent, ...newer.map(({ sequence, step, action }) => ({ sequence, step, action }))];
     const earlier: Record<string, number> = { ...older.earlier };
     for (const { step } of all.slice(0, Math.max(0, all.length - count))) earlier[step] = (earlier[step] ?? 0) + 1;
-    return { recent: all.slice(-count), earlier };
+    return { recent: all.slice(Math.max(0, all.length - count)), earlier };
   }
 
   #scopeRows(reads: ContextReads, workflow: WorkflowId, upTo: Sequence): Promise<readonly ScopeRow[]> {
@@ -224,13 +241,14 @@ export class WorkflowContext {
 
 /** A row as a fragment; `run` counts back through the runs of the session, 0 for the current one. */
 export function fragmentIn(run: number, row: FragmentWithText): Fragment {
-  const { call, tool, covers, ...rest } = row;
+  const { call, tool, covers, parts, ...rest } = row;
   return {
     ...rest,
     run,
     ...(call !== null && { call }),
     ...(tool !== null && { tool }),
     ...(covers !== null && { covers: shifted(covers, run) }),
+    ...(parts !== null && { parts }),
   };
 }
 

@@ -31,7 +31,7 @@ import type {
   SpendRow,
   TextRow,
 } from '@tidemark/ports';
-import { answerText, fragmentsIn, memoriesIn, SHARED_TEXT_MIN_CHARS, scopeIn, textsIn } from '../history/index.ts';
+import { answerTexts, fragmentsIn, memoriesIn, SHARED_TEXT_MIN_CHARS, scopeIn, textsIn } from '../history/index.ts';
 import { storableText } from '../kernel/index.ts';
 
 export class ContextRows {
@@ -190,19 +190,30 @@ export class ContextRows {
   #addFragments(workflow: WorkflowId, sequence: Sequence, payload: unknown): void {
     for (const [index, fragment] of fragmentsIn(payload).entries()) {
       if (fragment === undefined) continue;
-      const { type, text, digest: known, call, tool, covers } = fragment;
-      const digest = text === undefined ? known : this.#digest.sha256(text);
+      const { type, call, tool, covers, parts } = fragment;
+      const digest = this.#named(workflow, fragment);
       if (digest === undefined) continue;
-      if (text !== undefined) this.#addText(workflow, digest, text);
-      const row = { workflow, sequence, index, type, digest };
-      this.#fragments.push({ ...row, call: call ?? null, tool: tool ?? null, covers: covers ?? null });
+      const partsDigest = parts && this.#named(workflow, parts);
+      this.#fragments.push({
+        ...{ workflow, sequence, index, type, digest, call: call ?? null, tool: tool ?? null, covers: covers ?? null },
+        parts: partsDigest ? { provider: parts!.provider, spans: parts!.spans, digest: partsDigest } : null,
+      });
     }
   }
 
-  /** A model's answer, which fragments of it name by its digest. */
+  #named(workflow: WorkflowId, { text, digest }: { readonly text?: string; readonly digest?: Sha256 }) {
+    return text === undefined ? digest : this.#shared(workflow, text);
+  }
+
+  /** A model's answer, whose texts its fragments name by their digests. */
   #addAnswer(workflow: WorkflowId, payload: unknown): void {
-    const text = answerText(payload, SHARED_TEXT_MIN_CHARS);
-    if (text !== undefined) this.#addText(workflow, this.#digest.sha256(text), text);
+    for (const text of answerTexts(payload, SHARED_TEXT_MIN_CHARS)) this.#shared(workflow, text);
+  }
+
+  #shared(workflow: WorkflowId, text: string): Sha256 {
+    const digest = this.#digest.sha256(text);
+    this.#addText(workflow, digest, text);
+    return digest;
   }
 
   #addText(workflow: WorkflowId, digest: Sha256, text: string): void {

@@ -38,13 +38,14 @@ const fragments = fc
       call: fc.option(fc.constantFrom('a', 'b', 'c'), { nil: undefined }),
       together: fc.boolean(),
       back: fc.nat(8),
+      owner: fc.option(fc.constantFrom('mine', 'other', null), { nil: undefined, freq: 3 }),
     }),
     { maxLength: 40 },
   )
   .map((drawn) => {
     let at = 1;
     let index = 0;
-    return drawn.map(({ type, text, call, together, back }, n): Fragment => {
+    const made = drawn.map(({ type, text, call, together, back }, n): Fragment => {
       if (together) index += 1;
       else [at, index] = [at + 1, 0];
       const run = n < drawn.length / 4 ? -1 : 0;
@@ -62,7 +63,25 @@ const fragments = fc
         ...(type === 'summary' && back > 2 ? { covers: { from, to } } : {}),
       };
     });
+    let until = 0;
+    return made.map((first, n): Fragment => {
+      const { owner } = drawn[n]!;
+      if (n < until || owner === undefined || !isSaid(first)) return first;
+      const others = made
+        .slice(n + 1)
+        .findIndex((one, at) => !isSaid(one) || one.index !== first.index + 1 + at || one.sequence !== first.sequence);
+      const members = made.slice(n, others < 0 ? undefined : n + 1 + others);
+      until = n + members.length;
+      const signed = { providerMetadata: { mine: { signature: `of ${placeName(first)}` } } };
+      const parts = members.flatMap((one) => [
+        { type: 'reasoning', text: 'so', ...signed },
+        one.type === 'tool_call' ? { type: 'tool-call', ...signed } : { type: 'text', chars: one.text.length },
+      ]);
+      const stored = JSON.stringify(parts);
+      return { ...first, parts: { provider: owner, spans: members.length, text: stored, digest: sha256(stored) } };
+    });
   });
+const isSaid = ({ type }: Fragment): boolean => type === 'agent_message' || type === 'tool_call';
 
 const shares = fc
   .array(fc.nat(10), { minLength: LANES.length, maxLength: LANES.length })
@@ -92,6 +111,7 @@ const input: fc.Arbitrary<BundleInput> = fc
     workingMemory: { phase: 'work', entries: memory as Record<string, string> },
     trace: { recent, earlier },
     placeholders: { name: 'value' },
+    provider: 'mine',
   }));
 
 /** Undefined where the directives alone exceed the budget. */
@@ -107,8 +127,10 @@ function tryAssemble(given: BundleInput, tokenizer: Tokenizer = quarters): Assem
 function textsOf(message: BundleMessage): readonly string[] {
   if (message.role === 'system') return [message.content];
   return message.content.map((part) => {
-    if (part.type === 'text') return part.text;
-    return part.type === 'tool-call' ? `${part.name}${JSON.stringify(part.input)}` : `${part.name}${part.output}`;
+    if (part.type === 'opaque' || part.type === 'file') return JSON.stringify(part.type === 'opaque' ? part.part : '');
+    if (part.type === 'tool-result') return `${part.name}${part.output}`;
+    const options = 'providerOptions' in part ? JSON.stringify(part.providerOptions) : '';
+    return options + (part.type === 'text' ? part.text : `${part.name}${JSON.stringify(part.input)}`);
   });
 }
 
@@ -187,7 +209,9 @@ describe('the budget', () => {
 
   test('agent messages go before user messages, the older before the newer, a call with its result', () => {
     fc.assert(
-      fc.property(input, (given) => {
+      fc.property(input, (raw) => {
+        // What is bound to others is larger than its own tokens say.
+        const given = { ...raw, fragments: raw.fragments.map(({ parts: _, ...fragment }) => fragment) };
         const result = tryAssemble(given);
         if (result === undefined) return;
         const conversation = readConversation(given.fragments, given.policy);
@@ -243,5 +267,31 @@ describe('messages', () => {
         expect(roles[0]).not.toBe('tool');
       }),
     );
+  });
+
+  test('an answer with parts is there whole, in its order, or not at all; of another provider, without its parts', () => {
+    let seenCount = 0;
+    fc.assert(
+      fc.property(input, (given) => {
+        const result = tryAssemble(given);
+        if (result === undefined) return;
+        const signatures = JSON.stringify(result.messages).match(/of -?[\d./]+(?=")/g) ?? [];
+        const states = new Map(result.manifest.items.map(({ place, state }) => [place, state]));
+        for (const first of given.fragments) {
+          if (first.parts === undefined) continue;
+          const { provider, spans, text } = first.parts;
+          const count = signatures.filter((one) => one === `of ${placeName(first)}`).length;
+          const members = Array.from({ length: spans }, (_, at) => placeName({ ...first, index: first.index + at }));
+          const found = new Set(members.map((place) => states.get(place)));
+          const isWhole = [...found].every((state) => state === 'kept' || state === 'over-budget');
+          const isSent = (provider === 'mine' || provider === null) && isWhole && found.has('kept');
+          expect(count).toBe(isSent ? text.split('"signature"').length - 1 : 0);
+          if (isSent) expect(found.size).toBe(1);
+          if (isSent) seenCount += 1;
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+    expect(seenCount).toBeGreaterThan(100);
   });
 });

@@ -76,7 +76,7 @@ function transcript({ messages, manifest, bundle, hash: digest }: AssembledBundl
     const parts = message.content.map((part) => {
       if (part.type === 'text') return part.text;
       if (part.type === 'tool-call') return `call ${part.id} ${part.name} ${JSON.stringify(part.input)}`;
-      return `result ${part.id} ${part.name}: ${part.output}`;
+      return part.type === 'tool-result' ? `result ${part.id} ${part.name}: ${part.output}` : JSON.stringify(part);
     });
     return `[${message.role}]\n${parts.join('\n')}`;
   });

@@ -31,6 +31,7 @@ import {
   type WorkingMemoryInput,
 } from './trimmable-sections.ts';
 import { conversationMessages, inputOf } from './turns.ts';
+import { wholeMessages } from './whole-message.ts';
 
 export interface BundleInput {
   /** Must have passed `checkPolicy`. */
@@ -48,6 +49,8 @@ export interface BundleInput {
   readonly userContext?: readonly string[] | undefined;
   /** Values of `{{name}}` in system context, goals and constraints. Not counted. */
   readonly placeholders?: Readonly<Record<string, string>> | undefined;
+  /** The provider that is asked, as `partsOwner` names it: it gets back the parts that it wants back, and no other's. */
+  readonly provider?: string | undefined;
 }
 
 export interface BundleTools {
@@ -87,6 +90,8 @@ export interface AssembledBundle {
   readonly hash: Sha256;
   /** Kept messages, calls and results of phases before the present one, where the policy wants those of all. */
   readonly otherPhaseCount: number;
+  /** Whether the messages have parts of the provider that is asked: for another one they would be different. */
+  readonly isForProvider: boolean;
 }
 
 /** Throws `LimitError` (`bundle-directives-too-large`, `bundle-newest-too-large`), `InvalidError` (`unknown-fragment-type`), `CorruptError` (`fragments-differ`). */
@@ -96,12 +101,19 @@ export function assembleBundle(input: BundleInput, tools: BundleTools): Assemble
   const conversation = readConversation(input.fragments, { session: policy.session, since });
   const directives = directivesOf(input.system, conversation, tools.tokenizer);
   const fixedTokens = checkDirectives(directives, policy.budgetTokens, policy.type);
+  const { userMessages, agentMessages, pairs } = conversation;
+  const calls = pairs.flatMap(({ call }) => call ?? []);
+  const wholes = wholeMessages(
+    [...userMessages, ...agentMessages, ...calls],
+    (provider) => provider === null || provider === input.provider,
+  );
   const choice = choose(
     conversation,
     trimmableSections(input),
     policy,
     policy.budgetTokens - fixedTokens,
     tools.tokenizer,
+    wholes,
   );
 
   const authored = directives.filter((directive) => directive.authored).map((directive) => directive.text);
@@ -112,7 +124,7 @@ export function assembleBundle(input: BundleInput, tools: BundleTools): Assemble
   ];
   const messages = [
     ...[resolved.texts, changing].flatMap(systemMessage),
-    ...conversationMessages(choice.turns.filter(({ kept }) => kept).map(shownTurn)),
+    ...conversationMessages(choice.turns.filter(({ kept }) => kept).map(shownTurn), choice.wholes),
   ];
   const tokenEstimate = fixedTokens + choice.tokens;
   const items = [
@@ -142,7 +154,8 @@ export function assembleBundle(input: BundleInput, tools: BundleTools): Assemble
   const bundle = bundleOf(policy, conversation, choice, tokenEstimate, resolved.values);
   const isShared = policy.phases !== 'own' && input.phaseSince !== undefined;
   const otherPhaseCount = isShared ? keptBefore(choice, input.phaseSince) : 0;
-  return { messages, bundle, manifest, hash: tools.sha256(canonicalJson(manifest)), otherPhaseCount };
+  const isForProvider = [...wholes.values()].some(({ provider }) => provider !== null);
+  return { messages, bundle, manifest, hash: tools.sha256(canonicalJson(manifest)), otherPhaseCount, isForProvider };
 }
 
 const keptBefore = ({ turns }: Choice, since: Sequence): number =>

@@ -1,5 +1,6 @@
 /** Owns the choice of what is kept: first the newest turn, cut if it must be (newest.ts), then what lanes.ts deals out. Must not render. */
 
+import { LimitError } from '../errors.ts';
 import type { Conversation } from './conversation.ts';
 import { dealOut, type LaneUnits } from './lanes.ts';
 import { JOIN_OVERHEAD_TOKENS } from './limits.ts';
@@ -7,7 +8,8 @@ import { type ChosenTurn, keepNewest, newestPairs } from './newest.ts';
 import type { BundlePolicy, Lane } from './policy.ts';
 import type { Tokenizer } from './tokenizer.ts';
 import type { TrimmableSection } from './trimmable-sections.ts';
-import { type Turn, turnTokens } from './turns.ts';
+import { saidIn, type Turn, turnTokens } from './turns.ts';
+import type { WholeMessages } from './whole-message.ts';
 
 export interface ChosenSection {
   readonly section: TrimmableSection;
@@ -22,6 +24,8 @@ export interface Choice {
   readonly sections: readonly ChosenSection[];
   readonly laneTokens: Readonly<Partial<Record<Lane, number>>>;
   readonly tokens: number;
+  /** The messages that are sent with their parts. */
+  readonly wholes: WholeMessages;
 }
 
 /** Chooses what is kept within `room` tokens. */
@@ -31,6 +35,7 @@ export function choose(
   policy: BundlePolicy,
   room: number,
   tokenizer: Tokenizer,
+  given: WholeMessages,
 ): Choice {
   const turn = (lane: ChosenTurn['lane'], what: Turn): ChosenTurn => ({
     turn: what,
@@ -43,29 +48,51 @@ export function choose(
   const pairs = conversation.pairs.toReversed().map((pair) => turn('tool_results', { kind: 'tool', pair }));
   const sections = trimmable.map((section): ChosenSection => ({ section, tokens: [], kept: [], framed: false }));
   const measureTurn = (chosen: ChosenTurn): number => {
-    chosen.tokens ??= turnTokens(chosen.turn, tokenizer, room);
+    chosen.tokens ??= turnTokens(chosen.turn, tokenizer, wholes, room);
     return chosen.tokens.said + chosen.tokens.answered;
   };
+  const measureUnit = (unit: readonly ChosenTurn[]): number => unit.reduce((sum, one) => sum + measureTurn(one), 0);
 
   const laneTokens: Partial<Record<Lane, number>> = {};
   let left = room;
   const first = newestPairs(conversation);
-  const newest = [...users.slice(0, 1), ...pairs.filter((_, at) => first.has(conversation.pairs.at(-1 - at)!))];
-  for (const chosen of keepNewest(newest, policy, room, tokenizer)) {
-    const tokens = measureTurn(chosen);
-    laneTokens[chosen.lane] = (laneTokens[chosen.lane] ?? 0) + tokens;
-    left -= tokens;
+  const isNewest = (one: ChosenTurn): boolean =>
+    one === users[0] || (one.turn.kind === 'tool' && first.has(one.turn.pair));
+  const unitsBy = (parts: WholeMessages) => unitsOf(users, agents, pairs, parts);
+  const newestOf = (units: ReturnType<typeof unitsBy>): readonly ChosenTurn[] =>
+    [...units.messages, ...units.tool_results].filter((unit) => unit.some(isNewest)).flat();
+  let units = unitsBy(given);
+  let wholes = given;
+  try {
+    keepNewest(newestOf(units), policy, room, tokenizer, wholes);
+  } catch (error) {
+    // What is signed can't be cut: where it has no room, the texts of that message are sent without it.
+    const signed = newestOf(units).flatMap(({ turn: one }) => given.get(saidIn(one))?.members ?? []);
+    if (!(error instanceof LimitError) || signed.length === 0) throw error;
+    wholes = new Map([...given].filter(([fragment]) => !signed.includes(fragment)));
+    units = unitsBy(wholes);
+    keepNewest(newestOf(units), policy, room, tokenizer, wholes);
+  }
+  const keep = (unit: readonly ChosenTurn[]): void => {
+    for (const one of unit) {
+      one.kept = true;
+      laneTokens[one.lane] = (laneTokens[one.lane] ?? 0) + measureTurn(one);
+    }
+  };
+  for (const one of newestOf(units)) {
+    keep([one]);
+    left -= measureTurn(one);
   }
 
   const turnsOf = {
-    messages: [...users, ...agents].filter(({ kept }) => !kept),
-    tool_results: pairs.filter(({ kept }) => !kept),
+    messages: units.messages.filter(([one]) => !one!.kept),
+    tool_results: units.tool_results.filter(([one]) => !one!.kept),
   };
   const lanes = policy.trimOrder.map((lane): LaneUnits => {
     const share = policy.lanes[lane];
     if (lane === 'messages' || lane === 'tool_results') {
       const units = turnsOf[lane];
-      return { share, count: units.length, measure: (index) => measureTurn(units[index]!) };
+      return { share, count: units.length, measure: (index) => measureUnit(units[index]!) };
     }
     const chosen = sections.find(({ section }) => section.lane === lane);
     if (chosen === undefined) return { share, count: 0, measure: () => 0 };
@@ -78,13 +105,45 @@ export function choose(
   const dealt = dealOut(lanes, left);
   policy.trimOrder.forEach((lane, at) => {
     const { kept, tokens } = dealt[at]!;
-    laneTokens[lane] = (laneTokens[lane] ?? 0) + tokens;
-    if (lane === 'messages' || lane === 'tool_results') for (const index of kept) turnsOf[lane][index]!.kept = true;
+    if (lane === 'messages' || lane === 'tool_results') for (const index of kept) keep(turnsOf[lane][index]!);
+    else laneTokens[lane] = tokens;
     const chosen = sections.find(({ section }) => section.lane === lane);
     if (chosen !== undefined) chosen.kept = kept.map((index) => chosen.section.keepOrder[index]!);
   });
   const tokens = Object.values(laneTokens).reduce((sum, count) => sum + count, 0);
-  return { turns: [...users, ...agents, ...pairs], sections, laneTokens, tokens };
+  return { turns: [...users, ...agents, ...pairs], sections, laneTokens, tokens, wholes };
+}
+
+/**
+ * What is kept or trimmed as one, in the order in which it is kept: a turn, or all turns of an answer with parts, since a provider refuses a
+ * call without the reasoning before it. An answer with calls is a unit of the lane of results.
+ */
+function unitsOf(
+  users: readonly ChosenTurn[],
+  agents: readonly ChosenTurn[],
+  pairs: readonly ChosenTurn[],
+  wholes: WholeMessages,
+): Readonly<Record<ChosenTurn['lane'], readonly (readonly ChosenTurn[])[]>> {
+  const messages: ChosenTurn[][] = [];
+  const results: ChosenTurn[][] = [];
+  const known = new Map<object, ChosenTurn[]>();
+  for (const [turns, units] of [
+    [pairs, results],
+    [users, messages],
+    [agents, messages],
+  ] as const) {
+    for (const one of turns) {
+      const whole = wholes.get(saidIn(one.turn));
+      const unit = whole && known.get(whole);
+      if (unit !== undefined) {
+        unit.push(one);
+        continue;
+      }
+      units.push([one]);
+      if (whole !== undefined) known.set(whole, units.at(-1)!);
+    }
+  }
+  return { messages, tool_results: results };
 }
 
 /**

@@ -9,6 +9,7 @@ import { CorruptError, InvalidError } from '../errors.ts';
 import type { Sequence } from '../ids.ts';
 import { comparePlaces, FRAGMENT_TYPES, type Fragment, placeName } from './fragment.ts';
 import { OpenCalls } from './open-calls.ts';
+import { membersOf } from './whole-message.ts';
 
 /** Why a fragment is excluded from a bundle before any budget applies. */
 export type Absence = 'summarised' | 'superseded' | 'unanswered' | 'other-workflow' | 'other-phase';
@@ -43,7 +44,12 @@ export function sortFragments(fragments: readonly Fragment[]): readonly Fragment
     checkType(fragment);
     const before = sorted[at - 1];
     if (before === undefined || comparePlaces(before, fragment) !== 0) return true;
-    if (before.type !== fragment.type || before.digest !== fragment.digest || before.call !== fragment.call)
+    if (
+      before.type !== fragment.type ||
+      before.digest !== fragment.digest ||
+      before.call !== fragment.call ||
+      before.parts?.digest !== fragment.parts?.digest
+    )
       throw new CorruptError('fragments-differ', `Two different fragments claim the place ${placeName(fragment)}.`, {
         place: placeName(fragment),
       });
@@ -116,11 +122,15 @@ export function readConversation(fragments: readonly Fragment[], { session, sinc
       if (fragment !== summary && fragment !== note) absent.set(fragment, 'superseded');
 
   const request = newest(ofType('user_message'));
-  const absenceOf = (fragment: Fragment): Absence | undefined => {
+  const ownAbsence = (fragment: Fragment): Absence | undefined => {
     if (fragment === request) return undefined;
     if (isCovered(summary, fragment)) return 'summarised';
     return since !== undefined && isBefore(fragment, since) ? 'other-phase' : undefined;
   };
+  const pairs = pairCalls(visible);
+  const bound = boundFragments(visible, pairs);
+  const absenceOf = (fragment: Fragment): Absence | undefined =>
+    bound.get(fragment)?.some((other) => ownAbsence(other) === undefined) ? undefined : ownAbsence(fragment);
   const isPresent = (fragment: Fragment): boolean => {
     const reason = absenceOf(fragment);
     if (reason !== undefined) absent.set(fragment, reason);
@@ -134,7 +144,7 @@ export function readConversation(fragments: readonly Fragment[], { session, sinc
     note,
     userMessages: ofType('user_message').filter(isPresent),
     agentMessages: ofType('agent_message').filter(isPresent),
-    pairs: visiblePairs(visible, absenceOf, absent),
+    pairs: visiblePairs(pairs, absenceOf, absent),
     absent,
   };
 }
@@ -152,12 +162,27 @@ function currentGoals(goals: readonly Fragment[], absent: Map<Fragment, Absence>
   });
 }
 
-function visiblePairs(
+/** By each fragment of a message with parts: what is shown with it, results included. */
+function boundFragments(
   visible: readonly Fragment[],
+  pairs: readonly ToolPair[],
+): ReadonlyMap<Fragment, readonly Fragment[]> {
+  const bound = new Map<Fragment, readonly Fragment[]>();
+  const firsts = visible.filter(({ parts }) => parts !== undefined);
+  const resultOf = firsts.length === 0 ? new Map() : new Map(pairs.map(({ call, result }) => [call, result]));
+  for (const members of membersOf(firsts, visible)) {
+    const all: Fragment[] = [...members, ...members.flatMap((member) => resultOf.get(member) ?? [])];
+    for (const one of all) bound.set(one, all);
+  }
+  return bound;
+}
+
+function visiblePairs(
+  all: readonly ToolPair[],
   absenceOf: (fragment: Fragment) => Absence | undefined,
   absent: Map<Fragment, Absence>,
 ): readonly ToolPair[] {
-  return pairCalls(visible).filter((pair) => {
+  return all.filter((pair) => {
     const halves = [pair.call, pair.result].filter((half) => half !== undefined);
     const reasons = halves.map(absenceOf);
     // When only one half of a pair is absent, the whole pair is shown: a result means nothing without its call.

@@ -38,6 +38,21 @@ export interface CoveredRange {
   readonly to: FragmentPlace;
 }
 
+/**
+ * What a message has beside the text of its fragments: reasoning, signatures and ids of a provider, files. The first fragment of the
+ * message has them.
+ */
+export interface FragmentParts {
+  /** The provider that wants them back, and the only one that is sent them; null: any. */
+  readonly provider: string | null;
+  /** How many fragments of the same checkpoint are the message, this one included. They are kept, trimmed and summarised together. */
+  readonly spans: number;
+  /** A JSON array in the order of the message: see whole-message.ts. */
+  readonly text: string;
+  /** SHA-256 of the text's UTF-8 bytes. */
+  readonly digest: Sha256;
+}
+
 export interface Fragment extends FragmentPlace {
   readonly type: FragmentType;
   readonly text: string;
@@ -49,6 +64,7 @@ export interface Fragment extends FragmentPlace {
   readonly tool?: string | undefined;
   /** Set on a summary: what it covers. */
   readonly covers?: CoveredRange | undefined;
+  readonly parts?: FragmentParts | undefined;
 }
 
 /** Compares places: negative when `a` comes before `b`. */

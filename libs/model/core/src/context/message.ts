@@ -11,12 +11,29 @@ import type { Json } from '../belief.ts';
 export interface TextPart {
   readonly type: 'text';
   readonly text: string;
+  /** By provider, in its own form: what it said with this part, and wants back. */
+  readonly providerOptions?: Json;
+}
+/** What only the provider of the model reads, in the form of its library: reasoning, a call that it ran itself. */
+export interface OpaquePart {
+  readonly type: 'opaque';
+  readonly part: Json;
+}
+/** A file: its bytes as base64, or the address from which the provider reads it. */
+export interface FilePart {
+  readonly type: 'file';
+  /** `image/png`, `application/pdf` … */
+  readonly mediaType: string;
+  readonly data?: string;
+  readonly url?: string;
+  readonly filename?: string;
 }
 export interface ToolCallPart {
   readonly type: 'tool-call';
   readonly id: string;
   readonly name: string;
   readonly input: Json;
+  readonly providerOptions?: Json;
 }
 export interface ToolResultPart {
   readonly type: 'tool-result';
@@ -25,10 +42,12 @@ export interface ToolResultPart {
   readonly output: string;
 }
 
+export type AssistantPart = TextPart | ToolCallPart | OpaquePart;
+
 export type BundleMessage =
   | { readonly role: 'system'; readonly content: string }
-  | { readonly role: 'user'; readonly content: readonly TextPart[] }
-  | { readonly role: 'assistant'; readonly content: readonly (TextPart | ToolCallPart)[] }
+  | { readonly role: 'user'; readonly content: readonly (TextPart | FilePart)[] }
+  | { readonly role: 'assistant'; readonly content: readonly AssistantPart[] }
   | { readonly role: 'tool'; readonly content: readonly ToolResultPart[] };
 
 /** Names of sections in system messages. */

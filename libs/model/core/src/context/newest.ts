@@ -11,7 +11,8 @@ import { type CutStyle, type CutText, countUpTo, cutText } from './cut.ts';
 import { comparePlaces, type Fragment, placeName } from './fragment.ts';
 import type { BundlePolicy } from './policy.ts';
 import type { Tokenizer } from './tokenizer.ts';
-import { frameTokens, inputOf, type Turn, type TurnTokens } from './turns.ts';
+import { frameTokens, saidIn, saidTokens, type Turn, type TurnTokens } from './turns.ts';
+import type { WholeMessages } from './whole-message.ts';
 
 export interface ChosenTurn {
   readonly turn: Turn;
@@ -54,7 +55,8 @@ interface Unit {
   readonly fragment: Fragment | undefined;
   readonly frame: number;
   readonly need: number;
-  readonly style: CutStyle;
+  /** Undefined: it can't be cut, since its message has parts that belong to all of it. */
+  readonly style: CutStyle | undefined;
 }
 
 const REQUEST: CutStyle = { remedy: 'Ask for the rest in parts.' };
@@ -70,15 +72,19 @@ export function keepNewest(
   { type, budgetTokens }: BundlePolicy,
   room: number,
   tokenizer: Tokenizer,
-): readonly ChosenTurn[] {
-  const units = newest.flatMap((chosen) => unitsOf(chosen, room, tokenizer)).sort((a, b) => a.need - b.need);
+  wholes: WholeMessages,
+): void {
+  const units = newest
+    .flatMap((chosen) => unitsOf(chosen, room, tokenizer, wholes))
+    .sort((a, b) => Number(a.style !== undefined) - Number(b.style !== undefined) || a.need - b.need);
   let left = room;
   const cuts = new Map<Unit, CutText>();
   const costs = new Map<Unit, number>();
   for (const [at, unit] of units.entries()) {
-    const share = Math.floor(left / (units.length - at));
+    const { fragment, style } = unit;
+    const share = style === undefined ? left : Math.floor(left / (units.length - at));
     if (unit.need > share) {
-      const cut = unit.fragment && cutText(unit.fragment.text, share - unit.frame, tokenizer, unit.style);
+      const cut = fragment && style && cutText(fragment.text, share - unit.frame, tokenizer, style);
       if (cut === undefined) throw tooLarge(unit, type, budgetTokens, room, newest.length);
       cuts.set(unit, cut);
     }
@@ -94,21 +100,20 @@ export function keepNewest(
     const shortened = own.flatMap((unit) => (cuts.has(unit) ? [[unit.fragment!, cuts.get(unit)!] as const] : []));
     if (shortened.length > 0) chosen.cuts = new Map(shortened);
   }
-  return newest;
 }
 
-function unitsOf(chosen: ChosenTurn, room: number, tokenizer: Tokenizer): readonly Unit[] {
+function unitsOf(chosen: ChosenTurn, room: number, tokenizer: Tokenizer, wholes: WholeMessages): readonly Unit[] {
   const { turn } = chosen;
   const frame = frameTokens(turn, tokenizer);
-  const unit = (half: Unit['half'], fragment: Fragment | undefined, text: string, style: CutStyle): Unit => {
-    const need = frame + countUpTo(text, tokenizer, room);
-    return { chosen, half, fragment, frame, need, style };
-  };
-  if (turn.kind !== 'tool') return [unit('said', turn.message, turn.message.text, REQUEST)];
+  const isWhole = wholes.has(saidIn(turn));
+  const said = frame + saidTokens(turn, tokenizer, wholes, room);
+  const saying = { chosen, half: 'said' as const, frame, need: said };
+  if (turn.kind !== 'tool') return [{ ...saying, fragment: turn.message, style: isWhole ? undefined : REQUEST }];
   const { call, result } = turn.pair;
+  const need = frame + countUpTo(result?.text ?? '', tokenizer, room);
   return [
-    unit('said', call, JSON.stringify(inputOf(call)), INPUT),
-    unit('answered', result, result?.text ?? '', RESULT),
+    { ...saying, fragment: call, style: isWhole ? undefined : INPUT },
+    { chosen, half: 'answered', frame, need, fragment: result, style: RESULT },
   ];
 }
 

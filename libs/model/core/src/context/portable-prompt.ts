@@ -9,7 +9,7 @@
 
 import { canonicalJson } from '../canonical.ts';
 import { InvalidError } from '../errors.ts';
-import type { BundleMessage, TextPart, ToolCallPart, ToolResultPart } from './message.ts';
+import type { BundleMessage, FilePart, OpaquePart, TextPart, ToolCallPart, ToolResultPart } from './message.ts';
 import { OpenCalls } from './open-calls.ts';
 
 /** `1`: the form that all but Mistral's models take; `1-mistral`: theirs. */
@@ -42,7 +42,7 @@ export interface PortablePrompt {
   readonly originals: ReadonlyMap<string, string>;
 }
 
-type Part = TextPart | ToolCallPart | ToolResultPart;
+type Part = TextPart | ToolCallPart | ToolResultPart | OpaquePart | FilePart;
 interface Turn {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: Part[];
@@ -164,7 +164,9 @@ class PromptWriter {
 
   assistant(turn: Turn, results: ReadonlyMap<Part, ToolResultPart>): void {
     const first = turn.content.findIndex(isCall);
-    const late = first < 0 ? [] : turn.content.slice(first).filter(isPlainText);
+    // An answer with parts of its provider goes back in its own order.
+    const isSigned = turn.content.some((part) => part.type === 'opaque' || 'providerOptions' in part);
+    const late = first < 0 || isSigned ? [] : turn.content.slice(first).filter(isPlainText);
     const content = turn.content.filter((part) => !late.includes(part as TextPart));
     if (first >= 0) content.splice(first, 0, ...late);
     if (content.length === 0) return;

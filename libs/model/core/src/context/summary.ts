@@ -3,7 +3,7 @@
  * call a model. rule-summary.ts owns the rule-based summary.
  *
  * Invariants: a summary's range begins where the range of the one before it began, so the newest summary covers everything before it; a
- * range never separates a call from its result; the newest `keepTokens` are never summarised.
+ * range never separates a call from its result, nor the fragments of a message with parts; the newest `keepTokens` are never summarised.
  */
 
 import { isCovered, pairCalls, sortFragments, type ToolPair } from './conversation.ts';
@@ -14,6 +14,7 @@ import { contained, section } from './message.ts';
 import type { BundlePolicy } from './policy.ts';
 import type { Tokenizer } from './tokenizer.ts';
 import { turnTokens } from './turns.ts';
+import { wholeMessages } from './whole-message.ts';
 
 export interface SummaryDue {
   /** The range of the new summary, which includes the range of the previous one. */
@@ -55,21 +56,23 @@ export function summaryDue(
 
 /** Messages and pairs that the summary doesn't cover yet, by place. */
 function unitsOf(sorted: readonly Fragment[], previous: Fragment | undefined, tokenizer: Tokenizer): readonly Unit[] {
+  const wholes = wholeMessages(sorted, () => true);
+  const endOf = (fragment: Fragment): Fragment => wholes.get(fragment)?.members.at(-1) ?? fragment;
   const messages = sorted
     .filter((fragment) => fragment.type === 'user_message' || fragment.type === 'agent_message')
     .filter((fragment) => !isCovered(previous, fragment))
     .map((message): Unit => {
-      const tokens = () => turnTokens({ kind: 'user', message }, tokenizer).said;
-      return { from: message, to: message, tokens };
+      const tokens = () => turnTokens({ kind: 'user', message }, tokenizer, wholes).said;
+      return { from: message, to: endOf(message), tokens };
     });
   const pairs = pairCalls(sorted).flatMap((pair): Unit[] => {
     const { from, to } = endsOf(pair);
     if (isCovered(previous, from) && isCovered(previous, to)) return [];
     const tokens = () => {
-      const { said, answered } = turnTokens({ kind: 'tool', pair }, tokenizer);
+      const { said, answered } = turnTokens({ kind: 'tool', pair }, tokenizer, wholes);
       return said + answered;
     };
-    return [{ from, to, tokens }];
+    return [{ from, to: later(to, endOf(from)), tokens }];
   });
   return [...messages, ...pairs].sort((a, b) => comparePlaces(a.from, b.from));
 }

@@ -2,7 +2,7 @@
  * Owns how the kept part of a conversation becomes messages, and what each costs. Must not decide what is kept.
  *
  * Invariants: every result directly follows the assistant's message that made its call, so every provider accepts the list; the calls of
- * one answer are in one message, and so are their results; texts stay verbatim.
+ * one answer are in one message, and so are their results; texts stay verbatim; the parts of an answer are in its order.
  */
 
 import type { Json } from '../belief.ts';
@@ -10,8 +10,9 @@ import type { ToolPair } from './conversation.ts';
 import { countUpTo } from './cut.ts';
 import { comparePlaces, type Fragment, placeName } from './fragment.ts';
 import { MESSAGE_OVERHEAD_TOKENS, WHOLE_MAX_CHARS } from './limits.ts';
-import type { BundleMessage, TextPart, ToolCallPart, ToolResultPart } from './message.ts';
+import type { AssistantPart, BundleMessage, TextPart, ToolCallPart, ToolResultPart } from './message.ts';
 import type { Tokenizer } from './tokenizer.ts';
+import { type WholeMessages, type WholePart, wholeTokens } from './whole-message.ts';
 
 /** What a provider spends on a tool call or result beyond its message, its name and its text. */
 const CALL_OVERHEAD_TOKENS = 8;
@@ -62,16 +63,37 @@ export interface TurnTokens {
   readonly isPartial?: true;
 }
 
+/** The fragment by which the turn begins. */
+export const saidIn = (turn: Turn): Fragment =>
+  turn.kind === 'tool' ? ((turn.pair.call ?? turn.pair.result) as Fragment) : turn.message;
+
 /** Counts the turn; where it is long and has more than `limit` tokens, only as far as that is known. */
-export function turnTokens(turn: Turn, tokenizer: Tokenizer, limit = Number.POSITIVE_INFINITY): TurnTokens {
+export function turnTokens(
+  turn: Turn,
+  tokenizer: Tokenizer,
+  wholes: WholeMessages,
+  limit = Number.POSITIVE_INFINITY,
+): TurnTokens {
   const frame = frameTokens(turn, tokenizer);
-  const isTool = turn.kind === 'tool';
-  const text = isTool ? JSON.stringify(inputOf(turn.pair.call)) : turn.message.text;
-  const result = isTool ? (turn.pair.result?.text ?? '') : '';
-  const said = frame + countUpTo(text, tokenizer, limit);
-  const answered = isTool ? frame + countUpTo(result, tokenizer, limit) : 0;
-  const isPartial = said + answered > limit && text.length + result.length > WHOLE_MAX_CHARS;
-  return isPartial ? { said, answered, isPartial } : { said, answered };
+  const said = frame + saidTokens(turn, tokenizer, wholes, limit);
+  if (turn.kind !== 'tool') {
+    const isPartial = said > limit && turn.message.text.length > WHOLE_MAX_CHARS;
+    return { said, answered: 0, ...(isPartial && { isPartial }) };
+  }
+  const result = turn.pair.result?.text ?? '';
+  const answered = frame + countUpTo(result, tokenizer, limit);
+  const chars = (turn.pair.call?.text.length ?? 0) + result.length;
+  const isPartial = said + answered > limit && chars > WHOLE_MAX_CHARS;
+  return { said, answered, ...(isPartial && { isPartial }) };
+}
+
+/** What is said in the turn, without its frame. The first fragment of a message with parts also pays for these, and for all of its text. */
+export function saidTokens(turn: Turn, tokenizer: Tokenizer, wholes: WholeMessages, limit: number): number {
+  const fragment = saidIn(turn);
+  const whole = wholes.get(fragment);
+  const parts = whole?.members[0] === fragment ? wholeTokens(whole, tokenizer) : 0;
+  if (turn.kind === 'tool') return parts + countUpTo(JSON.stringify(inputOf(turn.pair.call)), tokenizer, limit);
+  return whole === undefined ? countUpTo(turn.message.text, tokenizer, limit) : parts;
 }
 
 /** What each half of the turn costs beyond its text. */
@@ -79,7 +101,7 @@ export const frameTokens = (turn: Turn, tokenizer: Tokenizer): number =>
   MESSAGE_OVERHEAD_TOKENS + (turn.kind === 'tool' ? CALL_OVERHEAD_TOKENS + tokenizer.count(nameOf(turn.pair)) : 0);
 
 interface Round {
-  readonly parts: (TextPart | ToolCallPart)[];
+  readonly parts: AssistantPart[];
   readonly results: ToolResultPart[];
   readonly run: number;
   sequence: number;
@@ -90,8 +112,20 @@ interface Round {
 const text = (content: string): TextPart => ({ text: content, type: 'text' });
 
 /** The turns as messages, in the order of the conversation. */
-export function conversationMessages(turns: readonly Turn[]): readonly BundleMessage[] {
+export function conversationMessages(turns: readonly Turn[], wholes: WholeMessages): readonly BundleMessage[] {
   const messages: BundleMessage[] = [];
+  const pairs = new Map(turns.flatMap((turn) => (turn.kind === 'tool' ? [[saidIn(turn), turn.pair] as const] : [])));
+  const sent = (part: WholePart): Exclude<WholePart, { type: 'call' }> | ToolCallPart => {
+    if (part.type !== 'call') return part;
+    const { providerOptions } = part;
+    return { ...callPart(pairs.get(part.call)!), ...(providerOptions !== undefined && { providerOptions }) };
+  };
+  /** What the fragment adds: all of a message with parts comes with its first one. */
+  const partsOf = <P extends TextPart | ToolCallPart>(fragment: Fragment, plain: () => P): readonly P[] => {
+    const whole = wholes.get(fragment);
+    if (whole === undefined) return [plain()];
+    return whole.members[0] === fragment ? (whole.parts.map(sent) as unknown as readonly P[]) : [];
+  };
   let round: Round | undefined;
   const flush = (): void => {
     if (round === undefined) return;
@@ -107,17 +141,18 @@ export function conversationMessages(turns: readonly Turn[]): readonly BundleMes
   for (const { fragment, turn } of inOrder(turns)) {
     if (turn.kind === 'user') {
       flush();
-      messages.push({ content: [text(turn.message.text)], role: 'user' });
+      messages.push({ content: partsOf(fragment, () => text(turn.message.text)), role: 'user' });
     } else if (turn.kind === 'agent') {
       // One answer of a model may hold text and calls: they came with one checkpoint.
-      const same = round !== undefined && !round.answered && isAt(round, fragment);
+      const same = round !== undefined && !round.answered && isAt(round, fragment) && !begins(fragment, wholes);
       const current: Round = same ? (round as Round) : open(fragment);
-      current.parts.push(text(turn.message.text));
+      current.parts.push(...partsOf(fragment, () => text(turn.message.text)));
     } else if (fragment.type === 'tool_call' || turn.pair.call === undefined) {
-      const joins = round !== undefined && !round.answered && turn.pair.call !== undefined;
+      const isOpen = round !== undefined && !round.answered && !begins(fragment, wholes);
+      const joins = isOpen && turn.pair.call !== undefined;
       const current: Round = joins ? (round as Round) : open(fragment);
       current.sequence = fragment.sequence;
-      current.parts.push(callPart(turn.pair));
+      current.parts.push(...partsOf(fragment, () => callPart(turn.pair)));
       current.results.push(resultPart(turn.pair));
       current.answered = turn.pair.call === undefined;
     } else if (round !== undefined) round.answered = true;
@@ -127,6 +162,9 @@ export function conversationMessages(turns: readonly Turn[]): readonly BundleMes
 }
 
 const isAt = (round: Round, { run, sequence }: Fragment): boolean => round.run === run && round.sequence === sequence;
+
+/** Answers with parts are messages of their own: what one provider signed must not stand in another answer. */
+const begins = (fragment: Fragment, wholes: WholeMessages): boolean => wholes.get(fragment)?.members[0] === fragment;
 
 /** Every fragment of the turns, by place. */
 function inOrder(turns: readonly Turn[]): readonly { readonly fragment: Fragment; readonly turn: Turn }[] {

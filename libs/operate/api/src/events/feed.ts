@@ -13,6 +13,7 @@ import {
   isClosed,
   isOpen,
   isoTime,
+  type Json,
   type Offset,
   type Position,
   type StreamState,
@@ -28,6 +29,7 @@ import {
 } from '@tidemark/runtime';
 import type { Redaction } from '../redaction.ts';
 import { reportedControl } from '../shapes/control.ts';
+import { opaqueSizes } from '../shapes/opaque.ts';
 import { type EventSink, eventBytes } from './sink.ts';
 
 /** Characters of a payload beyond which a stream leaves it out; the history has it. */
@@ -98,7 +100,7 @@ export class SentEvent {
 /** Large payloads are in the history; forgotten ones read as `{}`. */
 function contentOf(payload: Uint8Array): object {
   if (payload.length > STREAMED_PAYLOAD_MAX_CHARS) return { payload_left_out: true };
-  return { payload: JSON.parse(maskSecretsIn(payloadText(payload))) as unknown };
+  return { payload: opaqueSizes(JSON.parse(maskSecretsIn(payloadText(payload))) as Json) };
 }
 
 /** Whether a call that failed was streamed isn't recorded, and makes no difference to those who have seen nothing of it. */

@@ -38,6 +38,7 @@ import {
   workingMemorySchema,
 } from '../schemas/workflow.ts';
 import { comparisonJson } from '../shapes/comparison.ts';
+import { opaqueSizes } from '../shapes/opaque.ts';
 import { pastJson } from '../shapes/past.ts';
 
 /** Model calls that are rebuilt for one answer: each may have a bundle of megabytes. */
@@ -46,6 +47,8 @@ const CALLS_MAX_COUNT = 50;
 /** What the call saw, rebuilt, and what was kept and trimmed. */
 const callJson = (call: RebuiltCall) => ({
   ...call,
+  prompt: call.prompt.map(opaqueSizes),
+  answer: opaqueSizes(call.answer as unknown as Json),
   identical: call.sent === call.rebuilt,
   bundle: call.bundle && { ...call.bundle.bundle, hash: call.bundle.hash },
   manifest: call.bundle?.manifest ?? null,

@@ -3,6 +3,7 @@
 import { decodePayload } from '@tidemark/codec';
 import { isoTime, type Json } from '@tidemark/core';
 import type { EffectRow, EventRow } from '@tidemark/ports';
+import { opaqueSizes } from './opaque.ts';
 
 export const effectJson = (row: EffectRow) => ({
   operation: row.operation,
@@ -25,7 +26,7 @@ function effectPayload({ status, payload }: EffectRow) {
   if (status === 'pending') return {};
   const ended = decodePayload<Ending>('EffectResolved', payload);
   return {
-    ...('response' in ended && { response: ended.response }),
+    ...('response' in ended && { response: opaqueSizes(ended.response) }),
     ...('error' in ended && { error: ended.error as unknown as Json }),
   };
 }
@@ -39,5 +40,5 @@ export const eventJson = (row: EventRow) => ({
   holder: row.holder === '' ? null : row.holder,
   lamport: row.lamport,
   control: JSON.parse(row.control) as Json,
-  payload: JSON.parse(row.payload) as Json,
+  payload: opaqueSizes(JSON.parse(row.payload) as Json),
 });

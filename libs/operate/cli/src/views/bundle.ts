@@ -120,18 +120,26 @@ function itemLines(items: readonly ManifestItem[], { paint, width }: Style): rea
   return tableOf(columns, items, width, (text) => paint('bold', text));
 }
 
+type Part = Exclude<BundleMessage['content'], string>[number];
+
+/** What only the provider reads, and files, come by their sizes. */
+function partLine(part: Part | { readonly type: 'opaque'; readonly of: string; readonly bytes: number }): string {
+  switch (part.type) {
+    case 'text':
+      return part.text;
+    case 'tool-call':
+      return `→ ${part.name} ${JSON.stringify(part.input)}`;
+    case 'tool-result':
+      return `← ${part.name} ${part.output}`;
+    case 'file':
+      return `[${part.filename ?? part.url ?? 'file'}, ${part.mediaType}]`;
+    default:
+      return 'bytes' in part ? `[${part.of}, ${count(part.bytes)} bytes, for the provider alone]` : '';
+  }
+}
+
 function messageLines(message: BundleMessage, { paint }: Style): readonly string[] {
-  const text =
-    typeof message.content === 'string'
-      ? message.content
-      : message.content
-          .map((part) => {
-            if (part.type === 'text') return part.text;
-            return part.type === 'tool-call'
-              ? `→ ${part.name} ${JSON.stringify(part.input)}`
-              : `← ${part.name} ${part.output}`;
-          })
-          .join('\n');
+  const text = typeof message.content === 'string' ? message.content : message.content.map(partLine).join('\n');
   return [paint('cyan', `[${message.role}]`), ...text.split('\n').map(printable), ''];
 }
 

@@ -24,7 +24,11 @@ export const Messages = ({ messages }: { readonly messages: readonly Message[] }
         content.map((piece, at) =>
           piece.text === undefined ? (
             <code key={at} className="wrap">
-              {plain(JSON.stringify(piece))}
+              {plain(
+                piece.type === 'opaque'
+                  ? `${String(piece.of)}, ${String(piece.bytes)} bytes, for the provider alone`
+                  : JSON.stringify(piece),
+              )}
             </code>
           ) : (
             <Lines key={at} text={piece.text} />
