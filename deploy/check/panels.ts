@@ -29,7 +29,7 @@ const QUIET = new Set([
   // No session is recalled, and traces are sent nowhere.
   ...['session_recall_entries_total', 'trace_spans_dropped_total', 'recall_arm_workflows_total'],
   // Its workflows ask no model.
-  ...['phase_prompts_total', 'phase_prompt_tokens_total'],
+  ...['phase_prompts_total', 'phase_prompt_tokens_total', 'model_answers_unusable_total'],
   // The compactor's first round has nothing that is old enough.
   ...[
     'storage_bytes',

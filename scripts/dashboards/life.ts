@@ -157,6 +157,14 @@ export const life: Dashboard = {
           queries: [{ expr: 'sum(rate(memory_scope_violations_total[$__rate_interval]))', legend: 'out of scope' }],
         },
         {
+          title: 'Answers without anything',
+          says: 'Models that answered nothing, whose answer was filtered away, or that wrote a number which would be rounded.',
+          unit: 'ops',
+          queries: [
+            { expr: 'sum by (code) (rate(model_answers_unusable_total[$__rate_interval]))', legend: '{{code}}' },
+          ],
+        },
+        {
           title: 'Secrets in state',
           says: 'Suspected secrets in what workflows store, by the place; masked and refused ones too. Without what only looks random. Under report, of the events that are searched, and how many a second are skipped.',
           unit: 'ops',

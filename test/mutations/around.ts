@@ -269,6 +269,41 @@ export const AROUND_MUTATIONS: Mutations = {
     caughtBy: 'libs/author/ai/src/price.test.ts',
     breaks: 'A cost is never understated.',
   },
+  'answer-of-nothing': {
+    file: 'libs/author/ai/src/answered.ts',
+    edits: [["part.text.trim() !== ''", 'true']],
+    caughtBy: 'libs/author/ai/src/answered.test.ts',
+    breaks: 'No step gets an empty answer.',
+  },
+  'failed-answer-counts': {
+    file: 'libs/author/ai/src/answered.ts',
+    edits: [["new Set(['interrupted', 'error'])", "new Set(['interrupted'])"]],
+    caughtBy: 'libs/author/ai/src/answered.test.ts',
+    breaks: 'An answer that its provider ended with an error is none.',
+  },
+  'unreported-is-free': {
+    file: 'libs/author/ai/src/answer.ts',
+    edits: [['sent === 0 ? promptTokens : 0', '0']],
+    caughtBy: 'libs/author/ai/src/answered.test.ts',
+    breaks: 'A prompt whose tokens nobody reports is counted here.',
+  },
+  'sdk-acts-on-a-rounded-number': {
+    file: 'libs/author/ai/src/middleware.ts',
+    edits: [["  if (part.type !== 'tool-call') return part;\n", '  return part;\n']],
+    caughtBy: 'libs/author/ai/src/answered.test.ts',
+    breaks: "A tool of the SDK isn't run with a number that was rounded.",
+  },
+  'number-is-rounded': {
+    file: 'libs/model/core/src/json-bounds.ts',
+    edits: [
+      [
+        'MODEL_BOUNDS: JsonBounds = { ...JSON_BOUNDS, uniqueKeys',
+        'MODEL_BOUNDS: JsonBounds = { ...ANSWER_BOUNDS, uniqueKeys',
+      ],
+    ],
+    caughtBy: 'libs/author/ai/src/answered.test.ts',
+    breaks: 'A number in a call of a tool is the one that the model wrote.',
+  },
   'key-of-a-header-is-shown': {
     file: 'libs/author/ai/src/hidden.ts',
     edits: [['  for (const word of value.split(/[\\s,;]+/)) known.add(word);\n', '']],

@@ -76,12 +76,7 @@ export const DISPATCH_MUTATIONS: Mutations = {
   },
   'runs-before-cost-nothing': {
     file: MODEL_BUDGETS,
-    edits: [
-      [
-        'plus({ tokens: state.tokens, costMicros: state.costMicros }, state.spentBefore)',
-        '{ tokens: state.tokens, costMicros: state.costMicros }',
-      ],
-    ],
+    edits: [['plusSpend(state, state.spentBefore)', 'plusSpend(state, undefined)']],
     caughtBy: 'libs/engine/runtime/src/sagas/continuations.test.ts',
     breaks: 'A budget counts all runs of one workflow.',
   },
@@ -93,9 +88,21 @@ export const DISPATCH_MUTATIONS: Mutations = {
   },
   'reservations-do-not-count': {
     file: MODEL_BUDGETS,
-    edits: [['isOver(budget, plus(settled, reserved), call.reserved)', 'isOver(budget, settled, call.reserved)']],
+    edits: [['isOver(budget, plusSpend(settled, reserved), call.reserved)', 'isOver(budget, settled, call.reserved)']],
     caughtBy: 'libs/engine/runtime/src/agent/budget-room.test.ts',
     breaks: 'Calls under way count against a budget.',
+  },
+  'unknown-cost-is-free': {
+    file: MODEL_BUDGETS,
+    edits: [['const most = mostSpent(spent);', 'const most = spent;']],
+    caughtBy: 'libs/engine/runtime/src/agent/budget-room.test.ts',
+    breaks: 'What calls without an answer may have cost is held by each budget.',
+  },
+  'lost-call-is-free': {
+    file: 'libs/model/core/src/fold-holder.ts',
+    edits: [["known.status === 'intended' ? unknownSpend(known.spend)", "known.status === 'intended' ? NO_SPEND"]],
+    caughtBy: 'libs/model/core/src/fold-outcomes.test.ts',
+    breaks: 'A call whose caller was lost may have been paid for.',
   },
   'catch-up-is-boundless': {
     file: 'libs/engine/runtime/src/control/schedule-spec.ts',

@@ -129,7 +129,7 @@ export const FOLD_MUTATIONS: Mutations = {
   },
   'continuation-forgets-the-spend': {
     file: CONTINUING,
-    edits: [['[spentBefore, { tokens, costMicros }]', '[{ tokens, costMicros }]']],
+    edits: [['plusSpend(stream, stream.spentBefore)', 'plusSpend(stream, undefined)']],
     caughtBy: CONTINUING_TEST,
     breaks: 'A budget counts all runs of one workflow.',
   },
@@ -200,12 +200,7 @@ export const FOLD_MUTATIONS: Mutations = {
   },
   'wasted-spend-is-lost': {
     file: FOLD_HOLDER,
-    edits: [
-      [
-        'return { wasted: { tokens: tokens + known.spend.tokens, costMicros: costMicros + known.spend.costMicros } };',
-        'return { wasted: known.spend };',
-      ],
-    ],
+    edits: [['return { wasted: plusSpend(known.wasted ?? NO_SPEND, lost) };', 'return { wasted: lost };']],
     caughtBy: FOLD_OUTCOMES_TEST,
     breaks: 'What failed calls have cost is added up.',
   },
@@ -299,7 +294,7 @@ export const FOLD_MUTATIONS: Mutations = {
   },
   'budget-raise-replaces': {
     file: FOLD_INBOX,
-    edits: [['tokens: before.tokens + tokens, costMicros', 'tokens, costMicros']],
+    edits: [['plusSpend(stream.raised ?? NO_SPEND, { tokens, costMicros })', '{ tokens, costMicros }']],
     caughtBy: FOLD_OUTCOMES_TEST,
     breaks: 'Raises of a budget add up.',
   },

@@ -3,7 +3,7 @@
  * coordinators.
  */
 
-import { BUDGET_EXCEEDED, type EffectKey, type TaskId, type TenantId } from '@tidemark/core';
+import { BUDGET_EXCEEDED, type EffectKey, type Spend, type TaskId, type TenantId } from '@tidemark/core';
 import type { MemoryRow, Spends } from '@tidemark/ports';
 import { holderEvent } from '@tidemark/testkit/naive/events';
 import { at, claimed, fold, opened } from '@tidemark/testkit/naive/folding';
@@ -15,13 +15,14 @@ const acme = 'acme' as TenantId;
 const tokens = (count: number) => ({ tokens: count, costMicros: 0 });
 
 /** Budgets by subject, and the spend of each tenant or user. */
-function roomOf(budgets: Readonly<Record<string, object>>, settled: number, reserved = 0): SharedRoom {
+function roomOf(budgets: Readonly<Record<string, object>>, spent: number | Spend, reserved = 0): SharedRoom {
+  const settled = typeof spent === 'number' ? tokens(spent) : spent;
   const store = {
     memories: async ({ subject = '' }) => {
       const budget = budgets[subject];
       return budget === undefined ? [] : [{ value: JSON.stringify(budget) } as MemoryRow];
     },
-    spent: async (): Promise<Spends> => ({ settled: tokens(settled), reserved: tokens(reserved) }),
+    spent: async (): Promise<Spends> => ({ settled, reserved: tokens(reserved) }),
   };
   return new SharedRoom({ store, clock: { nowMs: () => 0 } });
 }
@@ -44,6 +45,13 @@ describe('room in shared budgets', () => {
     expect(await room.take({ tenant: acme, user: 'ana' }, tokens(11))).toBe(false);
     expect(await room.take({ tenant: acme, user: 'bob' }, tokens(70))).toBe(true);
     expect(await room.take({ tenant: acme, user: 'ana' }, tokens(1))).toBe(false);
+  });
+
+  it('is none of what calls without an answer may have cost', async () => {
+    const settled = { ...tokens(30), unknownCalls: 2, unknownTokens: 50 };
+    const room = roomOf({ 'tenant:acme': { tokens: 100, period: 'day' } }, settled);
+    expect(await room.take({ tenant: acme }, tokens(21))).toBe(false);
+    expect(await room.take({ tenant: acme }, tokens(20))).toBe(true);
   });
 
   it('is none where more was spent than a budget that was lowered allows', async () => {

@@ -236,12 +236,10 @@ export class JournaledCall implements AskedCall, UseInTurn {
         const mayCall = await this.#intend(prepared);
         // This check is the last step before the call.
         if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;
-        if (mayCall) {
-          // What follows would take a model call that was intended and never made for one that may have been paid for.
-          if (this.effect.lostOf !== undefined)
-            await this.#recordNotDone(new NotDoneError('It came too late to be made.'));
-          continue;
-        }
+        // Else the next intention would take a model call that was never made for one that may have been paid for.
+        if (mayCall && this.effect.lostOf !== undefined)
+          await this.#recordNotDone(new NotDoneError('It came too late.'));
+        if (mayCall) continue;
         // Of what was intended and given up it is recorded that it was not done.
         void turn.end({ kind: 'unmade' });
         turn = undefined;
