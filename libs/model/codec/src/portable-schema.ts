@@ -39,7 +39,10 @@ export interface PortableSchema {
 }
 
 export interface PortableOptions {
-  /** Objects that don't say so take no further members: for what a model answers, which some providers want closed. */
+  /**
+   * Objects that don't say so take no further members, and lengths of texts are only told: for what a model answers, which some providers
+   * hold to its schema.
+   */
   readonly isClosed?: boolean | undefined;
 }
 
@@ -77,7 +80,7 @@ class Conversion {
       if (within.includes(ref)) return noted(bare({ ...target, ...described(own) }), 'The same form again.');
       return this.at({ ...target, ...defined(own) }, [...within, ref], depth);
     }
-    if (Array.isArray(allOf) && allOf.length > 0) return this.at(this.#all(given, allOf), within, depth);
+    if (Array.isArray(allOf) && allOf.length > 0) return this.at(this.#resolved(given, 0), within, depth);
     const next = (schema: unknown) => this.at(schema, within, depth + 1);
     const variants = variantsOf(given);
     if (variants === undefined) return this.#single(given, next);
@@ -99,8 +102,8 @@ class Conversion {
   }
 
   /** All of the schemas as one: where two speak of the same, the first one is kept. */
-  #all(given: Given, allOf: readonly unknown[]): Given {
-    const parts = [{ ...given, allOf: undefined }, ...allOf].map((part) => this.#resolved(part));
+  #all(given: Given, allOf: readonly unknown[], depth: number): Given {
+    const parts = [given, ...allOf.map((part) => this.#resolved(part, depth + 1))];
     const all: Record<string, unknown> = {};
     for (const part of parts) {
       for (const [name, value] of Object.entries(part)) {
@@ -117,12 +120,14 @@ class Conversion {
     return all;
   }
 
-  #resolved(part: unknown): Given {
+  /** The schema without a reference or `allOf` at its top. */
+  #resolved(part: unknown, depth: number): Given {
     if (!isObject(part)) return {};
-    if (typeof part.$ref === 'string') return { ...this.#target(part.$ref), ...defined({ ...part, $ref: undefined }) };
-    if (!Array.isArray(part.allOf)) return part;
-    this.#count += part.allOf.length;
-    return this.#count > PLACES_MAX_COUNT ? {} : this.#all(part, part.allOf);
+    const { $ref: ref, ...own } = part;
+    const { $ref: _, allOf, ...whole } = typeof ref === 'string' ? { ...this.#target(ref), ...own } : (part as Given);
+    if (!Array.isArray(allOf)) return whole;
+    this.#count += allOf.length;
+    return this.#count > PLACES_MAX_COUNT || depth > NESTED_MAX_DEPTH ? whole : this.#all(whole, allOf, depth);
   }
 
   #target(ref: string): Given {
@@ -143,7 +148,7 @@ class Conversion {
       case 'array':
         return defaultNoted(arrayOf(given, own, next), given);
       case 'string':
-        return defaultNoted(textOf(given, own), given);
+        return defaultNoted(textOf(given, own, this.#isClosed), given);
       case 'number':
       case 'integer':
         return defaultNoted(numberOf(given, type, own), given);
@@ -214,7 +219,7 @@ function arrayOf(
   return noted({ type: 'array', ...own, items: item, ...bounds }, order, unique);
 }
 
-function textOf(given: Given, own: PortableSchema): PortableSchema {
+function textOf(given: Given, own: PortableSchema, isClosed: boolean): PortableSchema {
   const { format, pattern, contentEncoding } = given;
   const texts = valuesOf(given)?.filter((value) => typeof value === 'string');
   // Gemini refuses an empty text among the values.
@@ -227,10 +232,11 @@ function textOf(given: Given, own: PortableSchema): PortableSchema {
     {
       type: 'string',
       ...own,
-      ...counts(given, 'minLength'),
-      ...counts(given, 'maxLength'),
+      ...(!isClosed && { ...counts(given, 'minLength'), ...counts(given, 'maxLength') }),
       ...(portable !== undefined && { pattern: portable }),
     },
+    // Where an answer is held to its schema, lengths are refused.
+    isClosed && countNote(given, 'Length', 'characters'),
     isNamed && `Format: ${format ?? contentEncoding}.`,
     !isNamed && portable === undefined && patternNote('Matches', pattern),
   );
