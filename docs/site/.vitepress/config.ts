@@ -95,6 +95,7 @@ export default defineConfig({
           dispatch: 'Priorities and limits',
           lifecycle: 'Cancel, pause, resume',
           context: 'Context and memory',
+          prompts: 'What a model is sent',
           versions: 'Versions',
           files: 'Pipelines and files',
           'repo-state': 'State in a repository',

@@ -77,8 +77,10 @@ export function bundleLines(
     ...laneLines(manifest, style),
     ...manifest.items.filter(({ cut }) => cut !== undefined).map(cutLine),
     ...(shown.items === true ? ['', ...itemLines(manifest.items, style)] : []),
-    ...(shown.messages === true ? ['', ...(messages ?? []).flatMap((message) => messageLines(message, style))] : []),
-    ...promptLines(prompt, style),
+    // What the step itself sends is in all that was sent.
+    ...(shown.messages === true
+      ? ['', ...(messages ?? []).flatMap((message) => messageLines(message, style))]
+      : promptLines(prompt, style)),
   ];
 }
 
