@@ -94,6 +94,25 @@ describe('an agent that thinks and acts', () => {
     expect(summary.costMicros).toBe(summary.tokens);
   });
 
+  it('runs no tool with a number that would be rounded: the model is told, and may write it as a text', async () => {
+    const input = '{"query":9007199254740993}';
+    const model = testModel((_prompt, call) =>
+      call === 1
+        ? { toolCalls: [{ id: 'c1', name: 'search', input }] }
+        : call === 2
+          ? { toolCalls: [{ id: 'c2', name: 'search', input: { query: '9007199254740993' } }] }
+          : 'Found.',
+    );
+    const world = await open({ workflows: [researcher(model)] });
+    const run = await world.start(researcher(model), { question: 'Whose is it?' });
+    expect(await run.result()).toEqual({ answer: 'Found.' });
+    const [, second, third] = model.prompts.map(({ messages }) => JSON.stringify(messages));
+    expect(second).toMatch(/Nothing was run.*can't be kept as it is written/);
+    expect(third).toContain('about 9007199254740993');
+    const effects = await world.ports.store.effects(run.id as never);
+    expect(effects.filter(({ operation }) => operation === 'web.search')).toHaveLength(1);
+  });
+
   it('shows every bundle again, byte for byte', async () => {
     const model = searchesOnce();
     const world = await open({ workflows: [researcher(model)] });

@@ -12,7 +12,6 @@ import { generateText, isStepCount, Output, streamText, tool, wrapLanguageModel 
 import { MockLanguageModelV4, simulateReadableStream } from 'ai/test';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import type { Parts } from './answer.ts';
 import { tidemark } from './middleware.ts';
 import { model } from './model.ts';
 import { FakeStep, PROMPT_TOKENS } from './step-fixture.ts';
@@ -40,7 +39,7 @@ interface Said {
 /** Answers so, one after another; whole, or in a stream. */
 function answering(...answers: readonly Said[]): MockLanguageModelV4 {
   let next = 0;
-  const parts = (): Parts => {
+  const parts = () => {
     const { content = [], unified = 'stop', usage = USAGE } = answers[Math.min(next++, answers.length - 1)]!;
     return { content, finishReason: { unified, raw: unified }, usage, warnings: [] };
   };
@@ -72,7 +71,7 @@ function answering(...answers: readonly Said[]): MockLanguageModelV4 {
 
 const prompt = { messages: [], raw: undefined, tools: [], responseSchema: null, settings: null };
 const ask = (said: Said, isStreamed: boolean) =>
-  model(answering(said), { prices: { priceOf: () => undefined, costMicros: () => undefined } }).answer(
+  model(answering(said), { price: { input: 1, output: 2 } }).answer(
     prompt,
     { key: 'k' as EffectKey, signal: new AbortController().signal, onDelta: () => {}, promptTokens: PROMPT_TOKENS },
     isStreamed,

@@ -18,6 +18,7 @@ import { FINAL_CODES } from './errors.ts';
 import { promptFormFor } from './fit-prompt.ts';
 import { type SupportedModel, supported } from './language-model.ts';
 import { OUTPUT_TOKENS_MAX_COUNT } from './limits.ts';
+import { costMicros, type Price, priceSchema } from './price.ts';
 import { defaultPrices, type PriceTable } from './price-table.ts';
 
 /** Tokens reserved in a budget for an answer, where neither the model nor the call limits its length. */
@@ -34,6 +35,10 @@ export interface ModelOptions {
   readonly tokenizer?: Tokenizer | undefined;
   /** The shipped prices by default. */
   readonly prices?: PriceTable | undefined;
+  /** This model's own price, before any table's. */
+  readonly price?: Price | undefined;
+  /** The most tokens of prompt and answer together; by default what the table has for the model. */
+  readonly contextTokens?: number | undefined;
   /** Cap on an answer in tokens, sent with each call that sets no other, and reserved for it. By default nothing is sent, and 8,192 are reserved. */
   readonly maxOutputTokens?: number | undefined;
   /** Time-out of one call, in milliseconds; ten minutes by default. */
@@ -59,6 +64,8 @@ const optionsSchema = z
       (value) => typeof (value as PriceTable | undefined)?.costMicros === 'function',
       'must come from priceTable or loadPrices',
     ),
+    price: priceSchema,
+    contextTokens: z.int().min(1),
     maxOutputTokens: z.int().min(1).max(OUTPUT_TOKENS_MAX_COUNT),
     timeoutMs: z.number().positive().max(MODEL_TIMEOUT_MAX_MS),
     retry: z
@@ -91,6 +98,8 @@ export function traitsOf(languageModel: SupportedModel, options: ModelOptions): 
   const {
     tokenizer = tokenizerFor(modelId),
     prices = defaultPrices(),
+    price,
+    contextTokens = price?.contextTokens ?? prices.contextTokens(provider, modelId),
     maxOutputTokens,
     timeoutMs,
     retry,
@@ -102,13 +111,15 @@ export function traitsOf(languageModel: SupportedModel, options: ModelOptions): 
     tokenizer,
     maxOutputTokens: maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT_COUNT,
     promptForm: promptFormFor(provider, modelId),
+    ...(contextTokens !== undefined && { contextTokens }),
     timeoutMs: timeoutMs ?? MODEL_TIMEOUT_DEFAULT_MS,
     retry: {
       ...retryPolicy(retry, { ...DEFAULT_RETRY, firstDelayMs: MODEL_DELAY_DEFAULT_MS }),
       nonRetryable: [...new Set([...FINAL_CODES, ...(retry?.nonRetryable ?? [])])],
     },
     ...(limits !== undefined && { limits }),
-    costMicros: (usage) => prices.costMicros(provider, modelId, usage),
+    costMicros: (usage) =>
+      price === undefined ? prices.costMicros(provider, modelId, usage) : costMicros(price, usage),
   };
 }
 

@@ -18,20 +18,27 @@ export interface PriceTable {
   readonly priceOf: (provider: string, modelId: string) => Price | undefined;
   /** Millionths of a US dollar, rounded up. */
   readonly costMicros: (provider: string, modelId: string, usage: PricedUsage) => number | undefined;
+  /** Undefined where it isn't known. */
+  readonly contextTokens: (provider: string, modelId: string) => number | undefined;
 }
 
 /** Called for a model without a price. */
 export type OnWarning = (warning: string) => void;
 
-const providerSchema = z.strictObject({
-  /** Where the prices were read. */
+/** Where something was read, and when, as `2026-11` or `2026-11-05`. */
+const sourceFields = {
   source: z.string().optional(),
-  /** When, as `2026-11` or `2026-11-05`. */
   asOf: z
     .string()
     .regex(/^\d{4}-\d{2}(-\d{2})?$/, 'must be a date as 2026-11 or 2026-11-05')
     .optional(),
+};
+const providerSchema = z.strictObject({
+  /** Of the prices. */
+  ...sourceFields,
   note: z.string().optional(),
+  /** Of contextTokens and maxOutputTokens. */
+  limits: z.strictObject(sourceFields).optional(),
   models: z.record(z.string().min(1), priceSchema),
 });
 const fileSchema = z.strictObject({
@@ -109,11 +116,13 @@ function addTo(prices: Map<string, Price>, file: PricesFile): void {
 
 function tableOf(prices: ReadonlyMap<string, Price>, onWarning: OnWarning): PriceTable {
   const reported = new Set<string>();
+  const rowOf = (provider: string, modelId: string): Price | undefined =>
+    keysOf(provider, modelId)
+      .map((key) => prices.get(key))
+      .find((price) => price !== undefined);
   const priceOf = (provider: string, modelId: string): Price | undefined => {
-    for (const key of keysOf(provider, modelId)) {
-      const price = prices.get(key);
-      if (price !== undefined) return price;
-    }
+    const found = rowOf(provider, modelId);
+    if (found !== undefined) return found;
     const name = keyOf(ownerOf(provider), modelId);
     if (!reported.has(name)) {
       reported.add(name);
@@ -125,6 +134,7 @@ function tableOf(prices: ReadonlyMap<string, Price>, onWarning: OnWarning): Pric
   };
   return {
     priceOf,
+    contextTokens: (provider, modelId) => rowOf(provider, modelId)?.contextTokens,
     costMicros: (provider, modelId, usage) => {
       const price = priceOf(provider, modelId);
       return price === undefined ? undefined : costMicros(price, usage);

@@ -3,8 +3,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { ENCODINGS, tokenizerFor } from '@tidemark/tokenizer';
+import { MockLanguageModelV4 } from 'ai/test';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { model } from './model.ts';
 import { costMicros, type Price, type PricedUsage } from './price.ts';
 import { loadPrices, priceTable } from './price-table.ts';
 import shipped from './prices.json' with { type: 'json' };
@@ -183,5 +186,41 @@ describe('a file of prices', () => {
 
   test('that isn’t there is refused', async () => {
     await expect(loadPrices(path.join(folder, 'none.json'))).rejects.toThrow('there is no such file');
+  });
+});
+
+describe('what is shipped says where it is from, and when', () => {
+  const A_DATE = /^\d{4}-\d{2}(-\d{2})?$/;
+
+  test.each(Object.entries(shipped.providers))('prices and limits of %s', (_, { source, asOf, limits, models }) => {
+    for (const from of [{ source, asOf }, limits]) {
+      expect(from.source).toMatch(/^https:\/\//);
+      expect(from.asOf).toMatch(A_DATE);
+    }
+    const rows = Object.values(models as Record<string, Price>);
+    expect(rows.some(({ contextTokens }) => contextTokens !== undefined)).toBe(true);
+    for (const { contextTokens, maxOutputTokens = 0 } of rows) {
+      if (contextTokens !== undefined) expect(contextTokens).toBeGreaterThanOrEqual(maxOutputTokens);
+      else expect(maxOutputTokens).toBe(0);
+    }
+  });
+
+  test.each(Object.entries(ENCODINGS))('the encoding %s', (id, { source, asOf, models }) => {
+    expect(source).toMatch(/^https:\/\//);
+    expect(asOf).toMatch(A_DATE);
+    for (const model of ['gpt-4', 'gpt-4o', 'gpt-5.5', 'o3'].filter((name) => models.test(name)))
+      expect(tokenizerFor(model).id).toBe(id);
+  });
+
+  test('and a model takes its room from it, or from its definition', () => {
+    const mock = (provider: string, modelId: string) => new MockLanguageModelV4({ provider, modelId });
+    expect(model(mock('openai.chat', 'gpt-4o-2024-08-06')).contextTokens).toBe(128_000);
+    expect(model(mock('lab.chat', 'tiny')).contextTokens).toBeUndefined();
+    const price = { input: 1, output: 2, contextTokens: 4_000 };
+    const own = model(mock('lab.chat', 'tiny'), { price });
+    expect(own.contextTokens).toBe(4_000);
+    expect(own.costMicros(usage({ inputTokens: 10, outputTokens: 5 }))).toBe(20);
+    expect(model(mock('lab.chat', 'tiny'), { price, contextTokens: 8_000 }).contextTokens).toBe(8_000);
+    expect(() => model(mock('lab.chat', 'tiny'), { price: { input: -1, output: 2 } })).toThrow(/price\.input/);
   });
 });

@@ -36,9 +36,14 @@ const rates = {
   output: dollars,
 };
 
+const tokens = z.int().positive();
+
 /** US dollars per million tokens. `long`: of all tokens of a call whose input is longer than that. */
 export const priceSchema = z.strictObject({
   ...rates,
+  /** The most tokens of prompt and answer together, and of an answer alone, where the provider publishes them. */
+  contextTokens: tokens.optional(),
+  maxOutputTokens: tokens.optional(),
   long: z.strictObject({ aboveInputTokens: z.int().positive(), ...rates }).optional(),
 });
 export type Price = z.infer<typeof priceSchema>;

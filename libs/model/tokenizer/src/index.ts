@@ -1,4 +1,4 @@
 /** The entry point of the library. */
 
 export { CountCache } from './count-cache.ts';
-export { cachedTokenizer, registerTokenizer, tokenizerById, tokenizerFor } from './tokenizer.ts';
+export { cachedTokenizer, ENCODINGS, registerTokenizer, tokenizerById, tokenizerFor } from './tokenizer.ts';

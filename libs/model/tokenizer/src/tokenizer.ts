@@ -65,8 +65,22 @@ function encodingTokenizer(name: EncodingName): Tokenizer {
   return made;
 }
 
-/** OpenAI's models from before GPT-4o. */
-const CL100K_MODELS = /^(gpt-4(?!o|\.|-o)|gpt-3\.5|text-embedding-)/;
+/**
+ * Whose models an encoding counts exactly, and where and when that was read. o200k also stands in for the rest: a newer Claude counts some
+ * 30 % more tokens of the same text; register its tokenizer where that matters.
+ */
+export const ENCODINGS = {
+  cl100k_base: {
+    models: /^(gpt-4(?!o|\.|-o)|gpt-3\.5|text-embedding-)/,
+    source: 'https://github.com/openai/tiktoken/blob/main/tiktoken/model.py',
+    asOf: '2026-11',
+  },
+  o200k_base: {
+    models: /^(gpt-4o|gpt-4\.|gpt-5|o[134](?:-|$))/,
+    source: 'https://github.com/openai/tiktoken/blob/main/tiktoken/model.py',
+    asOf: '2026-11',
+  },
+} as const satisfies Record<EncodingName, { models: RegExp; source: string; asOf: string }>;
 
 const registered: { readonly matches: (model: string) => boolean; readonly tokenizer: Tokenizer }[] = [];
 
@@ -99,5 +113,5 @@ export function tokenizerFor(model?: string): Tokenizer {
   const name = model.slice(model.lastIndexOf('/') + 1);
   const own = registered.find(({ matches }) => matches(name));
   if (own !== undefined) return own.tokenizer;
-  return encodingTokenizer(CL100K_MODELS.test(name) ? 'cl100k_base' : 'o200k_base');
+  return encodingTokenizer(ENCODINGS.cl100k_base.models.test(name) ? 'cl100k_base' : 'o200k_base');
 }
