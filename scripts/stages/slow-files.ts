@@ -182,6 +182,10 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     why: 'A fleet whose processes are replaced by another release and back.',
   },
   'test/integration/zombie.cluster.test.ts': { seconds: 60, why: 'Workers that are stopped, replaced and let go on.' },
+  'test/providers/fault-runs.test.ts': {
+    seconds: 20,
+    why: 'Every fault of every family of providers, over real HTTP, with six failures each.',
+  },
   'test/simulation/guards.test.ts': { seconds: 9, why: 'A process for each of 31 guards.' },
   'test/simulation/search.test.ts': { seconds: 37, why: 'Five hundred seeds of the simulated fleet.' },
   'test/simulation/simulation.test.ts': {

@@ -180,6 +180,20 @@ export const EFFECTS_MUTATIONS: Mutations = {
     test: 'context-length.anthropic.whole',
     breaks: 'A prompt that is too long for its model is said to be that, in whatever words the provider has.',
   },
+  'an-error-body-is-an-empty-answer': {
+    file: 'libs/author/ai/src/ask.ts',
+    edits: [['content.length === 0 ? bodyError(given.response?.body) : undefined', 'undefined as Error | undefined']],
+    caughtBy: 'test/providers/faults.test.ts',
+    test: 'error-in-body.google.whole',
+    breaks: 'An error with status 200 is told in the words of the provider, also where its SDK reads an empty answer.',
+  },
+  'notes-of-a-provider-are-an-answer': {
+    file: 'libs/author/ai/src/answered.ts',
+    edits: [[", 'custom']", ']']],
+    caughtBy: 'test/providers/faults.test.ts',
+    test: 'empty.anthropic.streamed',
+    breaks: 'An answer with nothing but notes of the provider is empty.',
+  },
   'bedrock-forgets-results': {
     file: 'libs/author/ai/src/call-options.ts',
     edits: [['toldCalls(messages) : messages', 'messages : messages']],

@@ -28,6 +28,7 @@ const IDS = [
   'chatcmpl-tool-1:0',
   'functions.search:0',
   'é',
+  `fc_${'x'.repeat(50)}`,
   'x'.repeat(80),
 ];
 const NAMES = ['search', 'web.search', 'my tool', '2fa', 'namespace/tool', 'ツール', 'n'.repeat(70), ''];
