@@ -60,7 +60,6 @@ describe('bundle', () => {
     expect(late.manifest.lanes.messages.trimmed).toBeGreaterThan(0);
     // What the provider signed is shown by its size alone.
     expect(late.answer.parts).toEqual({ provider: 'test', bytes: expect.any(Number) });
-    expect(JSON.stringify(late)).toContain('"of":"reasoning"');
     expect(JSON.stringify(late)).not.toContain('c2lnbmVk');
     expect((await here('bundle', 't1', '--at', '18', '--items')).out).toMatch(/agent_message +over-budget/);
 
