@@ -185,7 +185,8 @@ class Attempt implements StepContext {
     this.task = task.id;
     this.step = step.name;
     this.claim = stream;
-    this.sequence = (head.sequence + (content.fork === undefined ? 0 : shiftOf(content.fork))) as StepContext['sequence'];
+    this.sequence = (head.sequence +
+      (content.fork === undefined ? 0 : shiftOf(content.fork))) as StepContext['sequence'];
     this.#tried = { step, task };
     this.attempt = task.failureCount + 1;
     this.input = content.input;

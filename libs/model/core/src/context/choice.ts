@@ -58,28 +58,19 @@ export function choose(
   const first = newestPairs(conversation);
   const isNewest = (one: ChosenTurn): boolean =>
     one === users[0] || (one.turn.kind === 'tool' && first.has(one.turn.pair));
-  const unitsBy = (parts: WholeMessages) => unitsOf(users, agents, pairs, parts);
-  const newestOf = (units: ReturnType<typeof unitsBy>): readonly ChosenTurn[] =>
-    [...units.messages, ...units.tool_results].filter((unit) => unit.some(isNewest)).flat();
-  let units = unitsBy(given);
-  let wholes = given;
-  try {
-    keepNewest(newestOf(units), policy, room, tokenizer, wholes);
-  } catch (error) {
-    // What is signed can't be cut: where it has no room, the texts of that message are sent without it.
-    const signed = newestOf(units).flatMap(({ turn: one }) => given.get(saidIn(one))?.members ?? []);
-    if (!(error instanceof LimitError) || signed.length === 0) throw error;
-    wholes = new Map([...given].filter(([fragment]) => !signed.includes(fragment)));
-    units = unitsBy(wholes);
-    keepNewest(newestOf(units), policy, room, tokenizer, wholes);
-  }
+  const { newest, units, wholes } = withNewest(
+    (parts) => unitsOf(users, agents, pairs, parts),
+    isNewest,
+    given,
+    (turns, parts) => keepNewest(turns, policy, room, tokenizer, parts),
+  );
   const keep = (unit: readonly ChosenTurn[]): void => {
     for (const one of unit) {
       one.kept = true;
       laneTokens[one.lane] = (laneTokens[one.lane] ?? 0) + measureTurn(one);
     }
   };
-  for (const one of newestOf(units)) {
+  for (const one of newest) {
     keep([one]);
     left -= measureTurn(one);
   }
@@ -114,6 +105,28 @@ export function choose(
   return { turns: [...users, ...agents, ...pairs], sections, laneTokens, tokens, wholes };
 }
 
+/** Keeps the units of the newest turns. What is signed can't be cut: where it has no room, the texts of its message are sent without it. */
+function withNewest(
+  unitsBy: (wholes: WholeMessages) => Units,
+  isNewest: (one: ChosenTurn) => boolean,
+  given: WholeMessages,
+  keep: (newest: readonly ChosenTurn[], wholes: WholeMessages) => void,
+): { readonly newest: readonly ChosenTurn[]; readonly units: Units; readonly wholes: WholeMessages } {
+  const units = unitsBy(given);
+  const newest = [...units.messages, ...units.tool_results].filter((unit) => unit.some(isNewest)).flat();
+  try {
+    keep(newest, given);
+    return { newest, units, wholes: given };
+  } catch (error) {
+    const signed = new Set(newest.flatMap(({ turn }) => given.get(saidIn(turn))?.members ?? []));
+    if (!(error instanceof LimitError) || signed.size === 0) throw error;
+    const wholes = new Map([...given].filter(([fragment]) => !signed.has(fragment)));
+    return withNewest(unitsBy, isNewest, wholes, keep);
+  }
+}
+
+type Units = Readonly<Record<ChosenTurn['lane'], readonly (readonly ChosenTurn[])[]>>;
+
 /**
  * What is kept or trimmed as one, in the order in which it is kept: a turn, or all turns of an answer with parts, since a provider refuses a
  * call without the reasoning before it. An answer with calls is a unit of the lane of results.
@@ -123,7 +136,7 @@ function unitsOf(
   agents: readonly ChosenTurn[],
   pairs: readonly ChosenTurn[],
   wholes: WholeMessages,
-): Readonly<Record<ChosenTurn['lane'], readonly (readonly ChosenTurn[])[]>> {
+): Units {
   const messages: ChosenTurn[][] = [];
   const results: ChosenTurn[][] = [];
   const known = new Map<object, ChosenTurn[]>();
