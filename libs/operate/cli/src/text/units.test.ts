@@ -1,5 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { ago, bytes, clockTime, cost, count, counted, dateTime, duration, until, zonedTime } from './units.ts';
+import {
+  ago,
+  bytes,
+  clockTime,
+  cost,
+  costCell,
+  count,
+  counted,
+  dateTime,
+  duration,
+  spentWords,
+  tokenCell,
+  until,
+  zonedTime,
+} from './units.ts';
 
 describe('durations', () => {
   it.each([
@@ -67,5 +81,32 @@ describe('amounts', () => {
     expect(counted(1, 'task')).toBe('1 task');
     expect(counted(0, 'task')).toBe('0 tasks');
     expect(counted(2_000, 'process', 'processes')).toBe('2,000 processes');
+  });
+});
+
+describe('what was spent', () => {
+  const unknown = { calls: 2, tokens: 16_384, cost_micros: 5_000 };
+
+  it.each([
+    [{ tokens: 0, cost_micros: 0 }, [], '', ''],
+    [{ tokens: 1_234, cost_micros: 120_000 }, ['1,234 tokens', '$0.1200'], '1,234', '$0.1200'],
+    [{ tokens: 1_234, cost_micros: 0, estimated_tokens: 1_234 }, ['1,234 tokens (all estimated)'], '~1,234', ''],
+    [
+      { tokens: 40, cost_micros: null, unpriced_tokens: 40, estimated_tokens: 9 },
+      ['40 tokens (9 estimated)', 'no price'],
+      ...['~40', 'no price'],
+    ],
+    [
+      { tokens: 40, cost_micros: 2_000_000, unpriced_tokens: 7, unknown },
+      [
+        '40 tokens',
+        '$2.00 and 7 tokens without a price',
+        'up to 16,384 tokens, $0.0050 more in 2 calls without an answer',
+      ],
+      ...['40', '$2.00+'],
+    ],
+  ] as const)('%j is said as it is known, and never as nothing', (spent, said, tokens, money) => {
+    expect(spentWords(spent)).toEqual(said);
+    expect([tokenCell(spent), costCell(spent)]).toEqual([tokens, money]);
   });
 });

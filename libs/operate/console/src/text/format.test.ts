@@ -1,5 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { ago, bytes, counted, duration, holderName, money, plain, short, words } from './format.ts';
+import {
+  ago,
+  bytes,
+  counted,
+  duration,
+  holderName,
+  isFree,
+  money,
+  moneyOf,
+  plain,
+  short,
+  tokensOf,
+  unknownOf,
+  words,
+} from './format.ts';
 
 describe('how numbers and times read', () => {
   it.each([
@@ -40,5 +54,17 @@ describe('how numbers and times read', () => {
   it('shows marks in place of characters that would turn the text around them', () => {
     expect(plain('a\u202egpj.exe\u0007\u200b')).toBe('a␣gpj.exe␣␣');
     expect(plain('<b>é 日本</b>')).toBe('<b>é 日本</b>');
+  });
+});
+
+describe('what was spent', () => {
+  it('is marked where it was estimated, has no price, or is unknown', () => {
+    const unknown = { calls: 2, tokens: 16_384, cost_micros: 5_000 };
+    const mixed = { tokens: 40, cost_micros: 2_000_000, estimated_tokens: 4, unpriced_tokens: 7, unknown };
+    expect([tokensOf(mixed), moneyOf(mixed)]).toEqual(['~40', '$2.00+']);
+    expect(unknownOf(mixed)).toBe('up to 16.4K tokens, $0.005 (2 calls)');
+    const unpriced = { tokens: 7, cost_micros: null, unpriced_tokens: 7 };
+    expect([moneyOf(unpriced), isFree(unpriced), unknownOf(unpriced)]).toEqual(['no price', false, undefined]);
+    expect(isFree({ tokens: 0, cost_micros: 0 })).toBe(true);
   });
 });
