@@ -251,7 +251,7 @@ export const EFFECTS_MUTATIONS: Mutations = {
   },
   'body-is-not-told-apart': {
     file: EFFECT_JOURNAL,
-    edits: [['      enterBody(this, path);\n', '']],
+    edits: [['      enterBody(this, way);\n', '']],
     caughtBy: OVERLAPPING_TEST,
     test: 'a closure in a closure, and one of its name after it',
     failsWith: 'waits for a person (calls-unordered)',

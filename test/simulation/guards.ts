@@ -106,7 +106,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'closure-path': {
     file: 'libs/engine/runtime/src/effects/effect-journal.ts',
     edits: [
-      ['requestDigest: asked ?? path };', 'requestDigest: asked ?? digestOf(digest, null) };'],
+      ['requestDigest: asked ?? way.path };', 'requestDigest: asked ?? digestOf(digest, null) };'],
       ['isPlaced && this.#isUnordered(inPlace)', "name === ''"],
     ],
     seed: 4,
