@@ -14,6 +14,7 @@ const UNDONE_THINGS = 'libs/engine/runtime/src/sagas/compensation-items.ts';
 const EFFECT_USES = 'libs/engine/runtime/src/effects/effect-uses.ts';
 const EFFECT_USES_TEST = 'libs/engine/runtime/src/effects/effect-uses.test.ts';
 const OVERLAPPING_TEST = 'libs/testkit/src/overlapping-calls.test.ts';
+const CHANGED_TEST = 'libs/testkit/src/changed-requests.test.ts';
 
 const ATTEMPT_FAILURE = 'libs/engine/runtime/src/lease/attempt-failure.ts';
 const ATTEMPT_FAILURE_TEST = 'libs/engine/runtime/src/lease/attempt-failure.test.ts';
@@ -260,14 +261,30 @@ export const EFFECTS_MUTATIONS: Mutations = {
   },
   'new-call-beside-a-recorded-one': {
     file: EFFECT_USES,
-    edits: [
-      [
-        'return same === undefined && this.#others(use).length === 0 ? this.fresh(operation) : undefined;',
-        'return this.fresh(operation);',
-      ],
-    ],
+    edits: [['if (same !== undefined || this.#others(use).length > 0) return undefined;', '']],
     caughtBy: EFFECT_USES_TEST,
     breaks: 'No call is made beside one that was made and that nothing asks for again.',
+  },
+  'changed-calls-are-exchanged': {
+    file: EFFECT_USES,
+    edits: [['const isOnly = isAlone && placed.length === 1;', 'const isOnly = placed.length === 1;']],
+    caughtBy: CHANGED_TEST,
+    test: 'that another may be taken for asks a person: besides',
+    breaks: 'Of calls side by side whose requests have changed none gets what another one recorded.',
+  },
+  'changed-call-sends-anew': {
+    file: JOURNALED_CALL,
+    edits: [['this.effect = effect;\n      this.request = request;', '']],
+    caughtBy: CHANGED_TEST,
+    test: 'what is recorded is sent again, under its key, and counted',
+    breaks: 'A model call whose request has changed sends what is recorded.',
+  },
+  'changed-effect-is-answered': {
+    file: 'libs/engine/runtime/src/effects/changed-request.ts',
+    edits: [['if (!hasRule(effect)) throw', 'if (effect.operation === "") throw']],
+    caughtBy: CHANGED_TEST,
+    test: 'asks a person at once, in words that show the field and both values',
+    breaks: 'An effect whose request has changed asks a person.',
   },
   'gives-up-while-calls-run': {
     file: EFFECT_USES,
@@ -290,7 +307,7 @@ export const EFFECTS_MUTATIONS: Mutations = {
   },
   'body-is-not-told-apart': {
     file: EFFECT_JOURNAL,
-    edits: [['      enterBody(this, path);\n', '']],
+    edits: [['      enterBody(this, way);\n', '']],
     caughtBy: OVERLAPPING_TEST,
     test: 'a closure in a closure, and one of its name after it',
     failsWith: 'waits for a person (calls-unordered)',

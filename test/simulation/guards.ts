@@ -83,13 +83,8 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     workloads: MONEY,
   },
   'request-digest': {
-    file: 'libs/engine/runtime/src/effects/effect-recovery.ts',
-    edits: [
-      [
-        'if (known === undefined || known.requestDigest === recorded.requestDigest) return;',
-        'if (key !== null) return;',
-      ],
-    ],
+    file: 'libs/engine/runtime/src/effects/journaled-call.ts',
+    edits: [['was.requestDigest !== this.recorded.requestDigest) await', 'was.key === null) await']],
     seed: 1,
     faults: ['crash'],
     workloads: ['fickle'],
@@ -111,7 +106,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'closure-path': {
     file: 'libs/engine/runtime/src/effects/effect-journal.ts',
     edits: [
-      ['requestDigest: asked ?? path };', 'requestDigest: asked ?? digestOf(digest, null) };'],
+      ['requestDigest: asked ?? way.path };', 'requestDigest: asked ?? digestOf(digest, null) };'],
       ['isPlaced && this.#isUnordered(inPlace)', "name === ''"],
     ],
     seed: 4,
@@ -120,12 +115,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   },
   'recorded-first': {
     file: USES,
-    edits: [
-      [
-        'return same === undefined && this.#others(use).length === 0 ? this.fresh(operation) : undefined;',
-        'return this.fresh(operation);',
-      ],
-    ],
+    edits: [['if (same !== undefined || this.#others(use).length > 0) return undefined;', '']],
     seed: 1,
     faults: ['crash'],
     workloads: ['fickle'],

@@ -12,6 +12,7 @@ import type {
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
 import {
+  ANSWER_BOUNDS,
   CorruptError,
   type Json,
   LimitError,
@@ -246,7 +247,7 @@ function ownMetadata(given: Metadata | undefined, hidden: Hidden, lost: string[]
   try {
     const text = JSON.stringify(given);
     if (text.length > ANSWER_PARTS_MAX_BYTES) throw new LimitError('parts-too-large', 'it is too large');
-    const clean = hidden.clean(parseJson(text, 'providerMetadata', MODEL_BOUNDS));
+    const clean = hidden.clean(parseJson(text, 'providerMetadata', ANSWER_BOUNDS));
     if (JSON.stringify(clean) !== text) lost.push("a part's providerMetadata quotes a secret of this process");
     return clean as Metadata;
   } catch (error) {

@@ -70,6 +70,20 @@ describe('a use without a name', () => {
     expect(await changed).toBe(keyOf('pay', 1));
   });
 
+  it('whose request has changed stands at once in the one record of its place, and in no other', async () => {
+    const clock = new SimulatedClock();
+    const at = (asks: string, key: EffectKey) => ({ ...asking(asks), place: placeOf(key) });
+    const one = usesOf([recorded(0, 'a'), recorded(1, 'b')], clock);
+    expect(await one.claimed(at('c', keyOf('pay', 1)))).toBe(keyOf('pay', 1));
+    expect(one.isToldApart(keyOf('pay', 1), 'c' as Sha256)).toBe(true);
+    expect(one.isToldApart(keyOf('pay', 1), 'd' as Sha256)).toBe(false);
+    const two = usesOf([recorded(0, 'a'), recorded(1, 'b')], clock);
+    const both = [0, 1].map((end) => two.claimed(at(`c${end}`, keyOf('pay', end))));
+    await clock.run(QUIET_MS);
+    await Promise.all(both);
+    expect([0, 1].some((end) => two.isToldApart(keyOf('pay', end), `c${end}` as Sha256))).toBe(false);
+  });
+
   it('is not made once its step has ended, or its attempt is over', async () => {
     const clock = new SimulatedClock();
     const over = new AbortController();

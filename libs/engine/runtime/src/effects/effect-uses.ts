@@ -220,7 +220,10 @@ export class EffectUses {
     try {
       await this.#breath.ended();
       const calls: RecordedCalls = use.place === undefined ? new Map() : await this.#recordedCalls();
+      // Once another one waited beside it, it is never certain again which record is whose.
+      let isAlone = true;
       for (let quiet = 0; ; ) {
+        isAlone &&= [...this.#unmatched].every((one) => one === use || one.operation !== use.operation);
         this.#signal.throwIfAborted();
         if (this.#refusal !== undefined) throw this.#refusal;
         if (this.#isClosed) throw new InvalidError('step-ended', `The step ended before its call of ${use.operation}.`);
@@ -228,7 +231,7 @@ export class EffectUses {
         const placed = known.filter(({ key }) => isSamePlace(calls.get(key)?.place, use.place));
         const isSure = isInOrder(use.place) && placed.every(({ key }) => isInOrder(calls.get(key)?.place));
         const isQuiet = quiet >= RECORD_CLAIM_PERIODS;
-        const key = this.#keyFor(use, placed) ?? this.#instead(use, placed, { isSure, isQuiet });
+        const key = this.#keyFor(use, placed) ?? this.#instead(use, placed, { isAlone, isSure, isQuiet });
         if (key !== undefined) return key;
         const woken = new AbortController();
         this.#waiting.add(woken);
@@ -245,9 +248,8 @@ export class EffectUses {
   #instead(
     use: Use,
     placed: readonly EffectState[],
-    { isSure, isQuiet }: { readonly isSure: boolean; readonly isQuiet: boolean },
+    { isAlone, isSure, isQuiet }: { readonly isAlone: boolean; readonly isSure: boolean; readonly isQuiet: boolean },
   ): EffectKey | undefined {
-    const isAlone = [...this.#unmatched].every((one) => one === use || one.operation !== use.operation);
     const isOnly = isAlone && placed.length === 1;
     if (isOnly && (isSure || isQuiet)) return this.#takeFor(use, placed[0]!.key);
     const [other] = this.#others(use);

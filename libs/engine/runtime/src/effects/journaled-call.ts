@@ -81,9 +81,8 @@ export class JournaledCall implements AskedCall, UseInTurn {
   }
 
   async answer(): Promise<Json> {
-    const recorded = this.#state;
-    if (recorded !== undefined && recorded.requestDigest !== this.recorded.requestDigest)
-      await this.#takeRecorded(recorded);
+    const was = this.#state;
+    if (was !== undefined && was.requestDigest !== this.recorded.requestDigest) await this.#takeRecorded(was);
     const { replay } = this.#parts;
     if (replay !== undefined) {
       await this.#uses.expect(() => replay.outcomes(this.recorded.task));
