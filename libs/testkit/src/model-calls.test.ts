@@ -227,47 +227,53 @@ describe('what a provider would refuse', () => {
     expect(third!.rebuilt).toBe(third!.sent);
   });
 
-  it('another attempt sends the form that was recorded, though the model takes another one by then', async () => {
-    let reads = 0;
-    const promptForm = (): PromptForm => (reads++ === 0 ? '1' : '1-mistral');
-    const model = Object.defineProperty(
-      testModel(() => 'Done.'),
-      'promptForm',
-      { get: promptForm },
-    );
-    const history: readonly BundleMessage[] = [
-      { role: 'assistant', content: [{ type: 'tool-call', id: 'call_1', name: 'look', input: {} }] },
-      { role: 'tool', content: [{ type: 'tool-result', id: 'call_1', name: 'look', output: 'seen' }] },
-    ];
-    const definition = defineWorkflow({
-      name: 'form',
-      version: 1,
-      input: z.object({}),
-      belief: z.object({}),
-      output: z.string(),
-      tasks: { ask: z.object({}) },
-      flow: { ask: [] },
-      retry: { attempts: 3, firstDelayMs: 0 },
-      models: { default: model },
-      bundles: { all: { budgetTokens: 1_000 } },
-      begin: () => ({ belief: {}, next: [task('ask', {})], fragments: [taskGoal('Look.')] }),
-      steps: {
-        async ask(ctx) {
-          const { text } = await ctx.model({ bundle: 'all', prompt: history });
-          return { done: text };
+  it.each([
+    ['with a bundle', { bundle: 'all' }],
+    ['without one', {}],
+  ])(
+    'another attempt sends the form that was recorded, though the model takes another one by then: %s',
+    async (_, of) => {
+      let reads = 0;
+      const promptForm = (): PromptForm => (reads++ === 0 ? '1' : '1-mistral');
+      const model = Object.defineProperty(
+        testModel(() => 'Done.'),
+        'promptForm',
+        { get: promptForm },
+      );
+      const history: readonly BundleMessage[] = [
+        { role: 'assistant', content: [{ type: 'tool-call', id: 'call_1', name: 'look', input: {} }] },
+        { role: 'tool', content: [{ type: 'tool-result', id: 'call_1', name: 'look', output: 'seen' }] },
+      ];
+      const definition = defineWorkflow({
+        name: 'form',
+        version: 1,
+        input: z.object({}),
+        belief: z.object({}),
+        output: z.string(),
+        tasks: { ask: z.object({}) },
+        flow: { ask: [] },
+        retry: { attempts: 3, firstDelayMs: 0 },
+        models: { default: model },
+        bundles: { all: { budgetTokens: 1_000 } },
+        begin: () => ({ belief: {}, next: [task('ask', {})], fragments: [taskGoal('Look.')] }),
+        steps: {
+          async ask(ctx) {
+            const { text } = await ctx.model({ ...of, prompt: history });
+            return { done: text };
+          },
         },
-      },
-    });
-    const world = await open({ workflows: [definition] });
-    world.crash({ after: 'EffectIntended', operation: 'model' });
-    const run = await world.start(definition, {});
-    await run.result();
-    expect(world.crashCount).toBe(1);
-    const [call] = await world.bundles(run.id, 1);
-    expect(JSON.stringify(model.prompts[0]!.messages)).toContain('call_1');
-    expect(call!.rebuilt).toBe(call!.sent);
-    expect(call!.messages).toEqual(model.prompts[0]!.messages);
-  });
+      });
+      const world = await open({ workflows: [definition] });
+      world.crash({ after: 'EffectIntended', operation: 'model' });
+      const run = await world.start(definition, {});
+      await run.result();
+      expect(world.crashCount).toBe(1);
+      const [call] = await world.bundles(run.id, 1);
+      expect(JSON.stringify(model.prompts[0]!.messages)).toContain('call_1');
+      expect(call!.rebuilt).toBe(call!.sent);
+      expect(call!.messages).toEqual(model.prompts[0]!.messages);
+    },
+  );
 
   it('what the model has no room for is refused at no cost, and the step is not tried again', async () => {
     const model = testModel(() => 'x', { contextTokens: 1_050 });

@@ -93,15 +93,13 @@ export interface BundleOrigin {
   readonly placeholders?: Readonly<Record<string, string>>;
   /** The phase in which the workflow began, if it has phases. */
   readonly firstPhase?: string;
-  /** The form in which the messages were sent (see core's portable prompt), so that another attempt sends the same bytes. */
-  readonly form?: string;
   /** The provider, where the bundle has parts that only it is sent. */
   readonly provider?: string;
   /** SHA-256 of the messages' canonical JSON, that is of the bundle's bytes. */
   readonly messages: Sha256;
 }
 
-/** How bundle and prompt were made fit to be sent. Absent where the model's own library did that. */
+/** How bundle and prompt were made fit to be sent, so that another attempt sends the same bytes. Absent where the model's own library did that. */
 export interface SentPrompt {
   readonly form: string;
   /** Names of tools that were sent otherwise than the form alone would have them. */

@@ -45,6 +45,7 @@ import type {
   ModelRequest,
   PreparedCall,
   RecordedAsk,
+  RecordedPrompt,
 } from '../definition/index.ts';
 import { callScopes } from '../definition/index.ts';
 import { isIntended, refuseRepeats } from '../effects/index.ts';
@@ -173,8 +174,8 @@ class ModelCall {
     }
   }
 
-  /** `origin`: of the bundle that the call sends, whatever the journal has of it. */
-  effect(origin?: BundleOrigin): EffectDefinition {
+  /** `of`: the prompt that the call sends, whatever the journal has of it. */
+  effect(of?: RecordedPrompt): EffectDefinition {
     const { model } = this.#request;
     return {
       operation: MODEL_OPERATION,
@@ -188,7 +189,7 @@ class ModelCall {
       parseResponse: (value) => parseAnswer(value),
       call: (_request, context) => this.#call(context),
       prepare: (key, recorded, isAnswered = isReplay(this.#dependencies.state())) =>
-        this.#prepare(key, origin ?? recorded, isAnswered),
+        this.#prepare(key, of ?? recorded, isAnswered),
       asRecorded: (intended, isAnswered) => this.#asRecorded(intended, isAnswered),
       isAnother: (recorded) => !this.#asksSameModel(recorded),
       spentOf: (response) => spentFor(response as unknown as ModelAnswer),
@@ -231,7 +232,7 @@ class ModelCall {
     const compared = { before: call.#inFull(asked), now: this.#inFull(own) };
     if (isAnswered) return { effect: this.effect(), ...compared };
     if (this.#digest(call.asked()) !== this.#digest(intended.request)) throw unsendable('not all of it is stored');
-    return { effect: call.#sending().effect(intended.bundle), ...compared };
+    return { effect: call.#sending().effect(intended), ...compared };
   }
 
   #asksSameModel(recorded: Json): boolean {
@@ -285,13 +286,12 @@ class ModelCall {
   }
 
   /** `isAnswered`: it calls nothing and pays nothing, so it checks no budget; the recorded answer has its cost. */
-  async #prepare(key: EffectKey, recorded: BundleOrigin | undefined, isAnswered: boolean): Promise<PreparedCall> {
+  async #prepare(key: EffectKey, recorded: RecordedPrompt | undefined, isAnswered: boolean): Promise<PreparedCall> {
     const texts = new Map<Sha256, string>();
-    const { origin, bundle } = await this.#originFor(recorded, texts);
+    const { origin, bundle } = await this.#originFor(recorded?.bundle, texts);
     this.#bundle = bundle;
     this.#requireContent();
-    const form = recorded?.form ?? this.#request.model.promptForm ?? PROMPT_FORMS[0];
-    const sent = this.#fit(form);
+    const sent = this.#fit(recorded?.sent?.form ?? this.#request.model.promptForm ?? PROMPT_FORMS[0]);
     const { prompt, texts: said, stored } = this.#chain.add(this.#messages());
     for (const [digest, text] of said) texts.set(digest, text);
     const { tools = [], responseSchema = null } = this.#request;
@@ -313,7 +313,7 @@ class ModelCall {
     return {
       control: { model: { bundle: this.#bundle?.hash ?? null, reserved }, question, hasContext: true },
       payload: {
-        ...(origin !== undefined && { bundle: { ...origin, form, messages: bundle!.manifest.messages } }),
+        ...(origin !== undefined && { bundle: { ...origin, messages: bundle!.manifest.messages } }),
         ...(prompt !== null && { prompt }),
         ...(sent !== undefined && { sent }),
         ...named,

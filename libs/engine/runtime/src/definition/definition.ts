@@ -3,7 +3,7 @@
  * border. It knows neither zod nor how the SDK spells any of this.
  */
 
-import type { BundleOrigin, MemoryWrite, Payloads } from '@tidemark/codec';
+import type { MemoryWrite, Payloads } from '@tidemark/codec';
 import type {
   BundlePolicy,
   Cause,
@@ -115,6 +115,9 @@ export interface ConfirmationPolicy {
   readonly timeoutMs: number;
 }
 
+/** What is recorded of the prompt of a model call: another attempt sends the same. */
+export type RecordedPrompt = Pick<Payloads['EffectIntended'], 'bundle' | 'sent'>;
+
 /** What an intention records beside its request, computed just before the call. */
 export interface PreparedCall {
   readonly control: Pick<Controls['EffectIntended'], 'model' | 'question' | 'hasContext'>;
@@ -184,11 +187,11 @@ export interface EffectDefinition {
   /** Undoes an effect that may or may not have happened, given its request. */
   readonly compensateUnknown?: ((request: Json, context: EffectContext) => Promise<void>) | undefined;
   /**
-   * `recorded` is the origin of an earlier intention of the same call: the call then sends the same again. `isAnswered`: nothing is called,
+   * `recorded` is of an earlier intention of the same call: the call then sends the same again. `isAnswered`: nothing is called,
    * since a record answers, so no limit counts.
    */
   readonly prepare?:
-    | ((key: EffectKey, recorded: BundleOrigin | undefined, isAnswered?: boolean) => Promise<PreparedCall>)
+    | ((key: EffectKey, recorded: RecordedPrompt | undefined, isAnswered?: boolean) => Promise<PreparedCall>)
     | undefined;
   /** What a call cost, by its recorded response; and what a call cost that failed with the error. */
   readonly spentOf?: ((response: Json) => Spend) | undefined;

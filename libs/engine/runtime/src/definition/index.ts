@@ -29,6 +29,7 @@ export {
   type RecalledMemories,
   type RecallOptions,
   type RecordedAsk,
+  type RecordedPrompt,
   type RunOptions,
   type StepContext,
   type StepDefinition,

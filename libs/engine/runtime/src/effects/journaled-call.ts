@@ -27,6 +27,7 @@ import {
   type PreparedCall,
   SuspendedError,
 } from '../definition/index.ts';
+import { promptOf } from '../history/index.ts';
 import type { Way } from './call-path.ts';
 import { CallTurn, NO_TURN, type TakenTurn } from './call-turn.ts';
 import { recordedCall } from './changed-request.ts';
@@ -325,12 +326,12 @@ export class JournaledCall implements AskedCall, UseInTurn {
     );
   }
 
-  /** Prepares the call. A call that was intended before is prepared from its recorded origin, so that it sends the same again. */
+  /** Prepares the call. A call that was intended before is prepared from what is recorded, so that it sends the same again. */
   async #prepare(): Promise<PreparedCall | undefined> {
     const { effect, key } = this;
     if (effect.prepare === undefined) return undefined;
     const entry = this.#parts.content.journalOf(key);
-    const prepared = await effect.prepare(key, entry?.status === 'intended' ? entry.bundle : undefined);
+    const prepared = await effect.prepare(key, entry?.status === 'intended' ? entry : undefined);
     this.#signal.throwIfAborted();
     return prepared;
   }
@@ -341,8 +342,7 @@ export class JournaledCall implements AskedCall, UseInTurn {
     const intended = intendedDraft(this, sends === undefined ? prepared : withKey(prepared, sends));
     await this.#parts.flushing.write(this.#run.reserving(this.recorded.task, intended));
     this.#run.wasIntended(key);
-    const bundle = prepared?.payload.bundle;
-    this.#parts.content.journaled(key, { status: 'intended', request, ...(bundle && { bundle }) });
+    this.#parts.content.journaled(key, { status: 'intended', request, ...promptOf(prepared?.payload) });
   }
 
   async #callOnce(): Promise<Json | PendingResult> {

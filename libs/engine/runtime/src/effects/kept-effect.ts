@@ -5,7 +5,7 @@
 
 import { type Json, NO_SPEND } from '@tidemark/core';
 import { type EffectDefinition, excerpt, ParkError } from '../definition/index.ts';
-import type { Recorded, Replay } from '../history/index.ts';
+import { promptOf, type Recorded, type Replay } from '../history/index.ts';
 import { EFFECT_DONE_BEFORE } from '../kernel/index.ts';
 import { hasRule, otherAnswered } from './changed-request.ts';
 import { type AskedCall, intendedDraft, resolvedDraft } from './effect-drafts.ts';
@@ -43,8 +43,7 @@ export async function keptEffect(
     const spentOf = effect.spentOf && (() => NO_SPEND);
     if (isKept) drafts.push(resolvedDraft(run.ports.digest, asked, outcome.response, spentOf));
     await flushing.write(run.reserving(asked.task, ...drafts));
-    const bundle = prepared?.payload.bundle;
-    content.journaled(key, { status: 'intended', request, ...(bundle && { bundle }) });
+    content.journaled(key, { status: 'intended', request, ...promptOf(prepared?.payload) });
     if (isKept) content.journaled(key, outcome, effect.spentOf !== undefined);
     await prepared?.confirm?.();
   }

@@ -8,7 +8,7 @@ import type { ErrorNote } from '@tidemark/codec';
 import { type Json, NO_SPEND, TidemarkError } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
 import { type EffectDefinition, EffectError, FatalError, ParkError } from '../definition/index.ts';
-import type { Recorded, Replay } from '../history/index.ts';
+import { promptOf, type Recorded, type Replay } from '../history/index.ts';
 import { EFFECT_NOT_RECORDED } from '../kernel/index.ts';
 import type { Draft } from '../lease/index.ts';
 import { isInOrder, isSamePlace } from './call-path.ts';
@@ -64,7 +64,7 @@ export async function replayedEffect(run: EffectRun, replay: Replay, call: Asked
   if (recorded !== undefined) order.answeredBy(key, recorded.key);
   if (recorded?.isChanged === true) otherAnswered(call, recorded.key, run.ports.telemetry, turn.warn);
   signal.throwIfAborted();
-  const prepared = await effect.prepare?.(key, own?.status === 'intended' ? own.bundle : undefined);
+  const prepared = await effect.prepare?.(key, own?.status === 'intended' ? own : undefined);
   signal.throwIfAborted();
 
   const intended = intendedDraft(call, prepared);
@@ -74,8 +74,7 @@ export async function replayedEffect(run: EffectRun, replay: Replay, call: Asked
   if (recorded !== undefined) drafts.push(resolution(run.ports.digest, call, recorded));
   if (drafts.length > 0) await flushing.write(run.reserving(call.recorded.task, ...drafts));
 
-  const bundle = prepared?.payload.bundle;
-  content.journaled(key, { status: 'intended', request, ...(bundle && { bundle }) });
+  content.journaled(key, { status: 'intended', request, ...promptOf(prepared?.payload) });
   if (recorded !== undefined) content.journaled(key, recorded.outcome, effect.spentOf !== undefined);
   await prepared?.confirm?.();
   if (recorded === undefined) throw notRecorded(replay, call);

@@ -4,7 +4,7 @@
  * already accepted each event.
  */
 
-import { type BundleOrigin, decodePayload, type ErrorNote, type ForkOrigin, type Payloads } from '@tidemark/codec';
+import { decodePayload, type ErrorNote, type ForkOrigin, type Payloads } from '@tidemark/codec';
 import {
   applyDelta,
   type Cause,
@@ -26,7 +26,7 @@ import {
   ZERO,
 } from '@tidemark/core';
 import type { Digest, ProjectionStore, StreamSnapshot, WorkflowSummary } from '@tidemark/ports';
-import { type Definition, ParkError } from '../definition/index.ts';
+import { type Definition, ParkError, type RecordedPrompt } from '../definition/index.ts';
 import { isForgotten, sha256Digest } from '../kernel/index.ts';
 import { type Draft, parkDraft } from '../lease/index.ts';
 import { answerTexts } from './context-shapes.ts';
@@ -35,7 +35,7 @@ import { orPark, upcastBelief, upcastInput } from './versions.ts';
 import { WorkflowContext } from './workflow-context.ts';
 
 export type JournalEntry =
-  | { readonly status: 'intended'; readonly request: Json; readonly bundle?: BundleOrigin }
+  | ({ readonly status: 'intended'; readonly request: Json } & RecordedPrompt)
   | { readonly status: 'pending' }
   | { readonly status: 'done'; readonly response: Json }
   | { readonly status: 'failed'; readonly error: ErrorNote };
@@ -325,11 +325,16 @@ export class StreamContent {
   }
 }
 
+export const promptOf = ({ bundle, sent }: RecordedPrompt = {}): RecordedPrompt => ({
+  ...(bundle !== undefined && { bundle }),
+  ...(sent !== undefined && { sent }),
+});
+
 /** The journal entry of a recorded event. */
 export function journalEntry(status: string, payload: Uint8Array | string): JournalEntry {
   if (status === 'intended') {
-    const { request, bundle } = decodePayload('EffectIntended', payload);
-    return { status, request, ...(bundle && { bundle }) };
+    const intended = decodePayload('EffectIntended', payload);
+    return { status, request: intended.request, ...promptOf(intended) };
   }
   if (status === 'pending') return { status };
   // A person's decision has a reason in place of an error.

@@ -124,7 +124,7 @@ export function assembleBundle(input: BundleInput, tools: BundleTools): Assemble
   ];
   const messages = [
     ...[resolved.texts, changing].flatMap(systemMessage),
-    ...conversationMessages(choice.turns.filter(({ kept }) => kept).map(shownTurn), choice.wholes),
+    ...conversationMessages(choice.turns.filter(({ kept }) => kept).map(shownTurn), wholes),
   ];
   const tokenEstimate = fixedTokens + choice.tokens;
   const items = [

@@ -1,6 +1,5 @@
 /** Owns the choice of what is kept: first the newest turn, cut if it must be (newest.ts), then what lanes.ts deals out. Must not render. */
 
-import { LimitError } from '../errors.ts';
 import type { Conversation } from './conversation.ts';
 import { dealOut, type LaneUnits } from './lanes.ts';
 import { JOIN_OVERHEAD_TOKENS } from './limits.ts';
@@ -24,8 +23,6 @@ export interface Choice {
   readonly sections: readonly ChosenSection[];
   readonly laneTokens: Readonly<Partial<Record<Lane, number>>>;
   readonly tokens: number;
-  /** The messages that are sent with their parts. */
-  readonly wholes: WholeMessages;
 }
 
 /** Chooses what is kept within `room` tokens. */
@@ -35,7 +32,7 @@ export function choose(
   policy: BundlePolicy,
   room: number,
   tokenizer: Tokenizer,
-  given: WholeMessages,
+  wholes: WholeMessages,
 ): Choice {
   const turn = (lane: ChosenTurn['lane'], what: Turn): ChosenTurn => ({
     turn: what,
@@ -58,12 +55,9 @@ export function choose(
   const first = newestPairs(conversation);
   const isNewest = (one: ChosenTurn): boolean =>
     one === users[0] || (one.turn.kind === 'tool' && first.has(one.turn.pair));
-  const { newest, units, wholes } = withNewest(
-    (parts) => unitsOf(users, agents, pairs, parts),
-    isNewest,
-    given,
-    (turns, parts) => keepNewest(turns, policy, room, tokenizer, parts),
-  );
+  const units = unitsOf(users, agents, pairs, wholes);
+  const newest = [...units.messages, ...units.tool_results].filter((unit) => unit.some(isNewest)).flat();
+  keepNewest(newest, policy, room, tokenizer, wholes);
   const keep = (unit: readonly ChosenTurn[]): void => {
     for (const one of unit) {
       one.kept = true;
@@ -102,30 +96,8 @@ export function choose(
     if (chosen !== undefined) chosen.kept = kept.map((index) => chosen.section.keepOrder[index]!);
   });
   const tokens = Object.values(laneTokens).reduce((sum, count) => sum + count, 0);
-  return { turns: [...users, ...agents, ...pairs], sections, laneTokens, tokens, wholes };
+  return { turns: [...users, ...agents, ...pairs], sections, laneTokens, tokens };
 }
-
-/** Keeps the units of the newest turns. What is signed can't be cut: where it has no room, the texts of its message are sent without it. */
-function withNewest(
-  unitsBy: (wholes: WholeMessages) => Units,
-  isNewest: (one: ChosenTurn) => boolean,
-  given: WholeMessages,
-  keep: (newest: readonly ChosenTurn[], wholes: WholeMessages) => void,
-): { readonly newest: readonly ChosenTurn[]; readonly units: Units; readonly wholes: WholeMessages } {
-  const units = unitsBy(given);
-  const newest = [...units.messages, ...units.tool_results].filter((unit) => unit.some(isNewest)).flat();
-  try {
-    keep(newest, given);
-    return { newest, units, wholes: given };
-  } catch (error) {
-    const signed = new Set(newest.flatMap(({ turn }) => given.get(saidIn(turn))?.members ?? []));
-    if (!(error instanceof LimitError) || signed.size === 0) throw error;
-    const wholes = new Map([...given].filter(([fragment]) => !signed.has(fragment)));
-    return withNewest(unitsBy, isNewest, wholes, keep);
-  }
-}
-
-type Units = Readonly<Record<ChosenTurn['lane'], readonly (readonly ChosenTurn[])[]>>;
 
 /**
  * What is kept or trimmed as one, in the order in which it is kept: a turn, or all turns of an answer with parts, since a provider refuses a
@@ -136,7 +108,7 @@ function unitsOf(
   agents: readonly ChosenTurn[],
   pairs: readonly ChosenTurn[],
   wholes: WholeMessages,
-): Units {
+): Readonly<Record<ChosenTurn['lane'], readonly (readonly ChosenTurn[])[]>> {
   const messages: ChosenTurn[][] = [];
   const results: ChosenTurn[][] = [];
   const known = new Map<object, ChosenTurn[]>();

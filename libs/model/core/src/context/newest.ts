@@ -128,19 +128,28 @@ export function shownTurn({ turn, cuts }: ChosenTurn): Turn {
   return { kind: 'tool', pair: { call: shown(turn.pair.call), result: shown(turn.pair.result) } };
 }
 
+const WHAT = {
+  user: 'the newest message of the user',
+  agent: 'the newest answer',
+  tool: 'a tool call of the newest answer, or its result,',
+} as const;
+
 function tooLarge(
-  { fragment, need, chosen }: Unit,
+  { fragment, need, chosen, style }: Unit,
   bundleType: string,
   budgetTokens: number,
   room: number,
   turns: number,
 ): LimitError {
-  const what =
-    chosen.turn.kind === 'tool' ? 'a tool call of the newest answer, or its result,' : 'the newest message of the user';
+  const what = WHAT[chosen.turn.kind];
+  const why =
+    style === undefined
+      ? ', and is not cut: its provider wants back all that it signed, and a file is sent whole'
+      : ' even when cut';
   const place = fragment === undefined ? undefined : placeName(fragment);
   return new LimitError(
     'bundle-newest-too-large',
-    `The bundle '${bundleType}' has ${room} tokens left of its budget of ${budgetTokens} after its directives, for the ${turns} newest messages and calls: ${what} (${place === undefined ? 'without a call' : `at ${place}`}, ${need} tokens) does not fit even when cut. Raise the budget, shorten the directives, or call fewer tools at once.`,
+    `The bundle '${bundleType}' has ${room} tokens left of its budget of ${budgetTokens} after its directives, for the ${turns} newest messages and calls: ${what} (${place === undefined ? 'without a call' : `at ${place}`}, ${need} tokens) does not fit${why}. Raise the budget, shorten the directives, or call fewer tools at once.`,
     { bundleType, budgetTokens, roomTokens: room, place, needTokens: need },
   );
 }

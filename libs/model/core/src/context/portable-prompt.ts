@@ -99,6 +99,9 @@ export function distinctCallIds(ids: readonly string[]): readonly string[] {
 }
 
 const isBlank = (text: unknown): boolean => typeof text === 'string' && text.trim() === '';
+/** An answer with parts that its provider wants back as they were. */
+const isSigned = ({ content }: Turn): boolean =>
+  content.some((part) => part.type === 'opaque' || 'providerOptions' in part);
 const isPlainText = (part: Part): part is TextPart => part.type === 'text' && Object.keys(part).length === 2;
 /** A call that the provider made and answered by itself has its result beside it, in a form of the provider's own. */
 const isCall = (part: Part): part is ToolCallPart => part.type === 'tool-call' && !('providerExecuted' in part);
@@ -164,13 +167,14 @@ class PromptWriter {
 
   assistant(turn: Turn, results: ReadonlyMap<Part, ToolResultPart>): void {
     const first = turn.content.findIndex(isCall);
-    // An answer with parts of its provider goes back in its own order.
-    const isSigned = turn.content.some((part) => part.type === 'opaque' || 'providerOptions' in part);
-    const late = first < 0 || isSigned ? [] : turn.content.slice(first).filter(isPlainText);
+    // It goes back in its own order.
+    const late = first < 0 || isSigned(turn) ? [] : turn.content.slice(first).filter(isPlainText);
     const content = turn.content.filter((part) => !late.includes(part as TextPart));
     if (first >= 0) content.splice(first, 0, ...late);
     if (content.length === 0) return;
-    if (this.#isUnbegun) this.#goOn();
+    // What a provider signed stands in no other answer.
+    const last = this.#turns.at(-1);
+    if (this.#isUnbegun || (last?.role === 'assistant' && (isSigned(last) || isSigned(turn)))) this.#goOn();
     const answered: ToolResultPart[] = [];
     const said = content.map((part): Part => {
       if (!isCall(part)) return part;
