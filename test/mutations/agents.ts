@@ -57,7 +57,7 @@ export const AGENTS_MUTATIONS: Mutations = {
     test: 'asks in its words, keeps no other call waiting, and is made as the model wanted',
     breaks: 'Each call has its result before the next thought.',
   },
-  'calls-share-an-id': {
+  'agent-calls-share-an-id': {
     file: AGENT,
     edits: [['return isFit ? calls :', 'return isFit || calls.length > 9 ? calls :']],
     caughtBy: AGENT_TEST,

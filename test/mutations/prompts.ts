@@ -24,9 +24,16 @@ export const PROMPTS_MUTATIONS: Mutations = {
   },
   'assistant-begins': {
     file: PORTABLE,
-    edits: [['if (this.#isUnbegun) this.#goOn();\n', '']],
+    edits: [['if (this.#isUnbegun || (last', 'if ((last']],
     caughtBy: RULES_TEST,
     breaks: 'The first turn of a prompt is the user’s (user-begins).',
+  },
+  'signed-beside-another': {
+    file: PORTABLE,
+    edits: [['(isSigned(last) || isSigned(turn))', 'turn === last']],
+    caughtBy: 'libs/testkit/src/answer-parts.test.ts',
+    test: 'go back in their place',
+    breaks: 'What a provider signed stands in no other answer.',
   },
   'user-after-user': {
     file: PORTABLE,
@@ -102,7 +109,7 @@ export const PROMPTS_MUTATIONS: Mutations = {
   },
   'long-result-is-dropped': {
     file: 'libs/model/core/src/context/choice.ts',
-    edits: [['keepNewest(newest, policy, room, tokenizer)', 'keepNewest(newest.slice(0, 1), policy, room, tokenizer)']],
+    edits: [['[...units.messages, ...units.tool_results].filter', '[...units.messages].filter']],
     caughtBy: CALLS_TEST,
     failsWith: 'run-away-loop',
     breaks: 'A result that is too long is cut, and never vanishes.',
@@ -149,7 +156,7 @@ export const PROMPTS_MUTATIONS: Mutations = {
   },
   'form-of-the-day': {
     file: MODEL_CALLS,
-    edits: [['recorded?.form ?? this', 'this']],
+    edits: [['recorded?.sent?.form ?? this', 'this']],
     caughtBy: CALLS_TEST,
     breaks: 'Another attempt at a call sends the bytes of the first.',
   },

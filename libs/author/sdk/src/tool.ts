@@ -92,7 +92,7 @@ export function toolProblems(tools: Tools): readonly DefinitionProblem[] {
       message: `tools.${name}${message}`,
     });
     // Its `execute` doesn't say what a repetition does.
-    if ('inputSchema' in others)
+    if ('execute' in others || (input === undefined && 'inputSchema' in others))
       return [
         problem(' is made for the AI SDK: give input, and run where it changes nothing outside, else an effect.'),
       ];

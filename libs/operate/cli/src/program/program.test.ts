@@ -149,7 +149,6 @@ describe('wrong input in an empty folder', () => {
     [65, 'schedule set s w --cron * --input -'],
     [65, 'session resume s --input {bad'],
     [65, 'fork w --at 0 --with nowhere.json'],
-    [65, 'approve w --task t --why y'],
     [65, 'approve w --response {bad --why y'],
     [65, 'approve w --response - --why y'],
     [65, 'approve w --task t --value - --why y'],
