@@ -57,13 +57,6 @@ export const AGENTS_MUTATIONS: Mutations = {
     test: 'asks in its words, keeps no other call waiting, and is made as the model wanted',
     breaks: 'Each call has its result before the next thought.',
   },
-  'agent-calls-share-an-id': {
-    file: AGENT,
-    edits: [['return isFit ? calls :', 'return isFit || calls.length > 9 ? calls :']],
-    caughtBy: AGENT_TEST,
-    test: 'tells them apart by their place where their ids are one',
-    breaks: 'Calls of one answer that have one id get their own results.',
-  },
   'steps-without-a-bound': {
     file: AGENT,
     edits: [['steps.length >= stepCount', 'steps.length >= stepCount + 1']],

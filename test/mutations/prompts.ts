@@ -32,7 +32,7 @@ export const PROMPTS_MUTATIONS: Mutations = {
     file: PORTABLE,
     edits: [['(isSigned(last) || isSigned(turn))', 'turn === last']],
     caughtBy: 'libs/testkit/src/answer-parts.test.ts',
-    test: 'go back in their place',
+    test: 'go back in their place, are in the log once, and are rebuilt byte for byte',
     breaks: 'What a provider signed stands in no other answer.',
   },
   'user-after-user': {

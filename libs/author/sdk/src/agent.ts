@@ -4,7 +4,7 @@
  * comes after all of them, so that each has its result in the prompt. Must not keep anything outside of tasks, outputs and fragments.
  */
 
-import { NAME_MAX_CHARS, wholeSchema } from '@tidemark/codec';
+import { wholeSchema } from '@tidemark/codec';
 import { canonicalJson, InvalidError, type Json, messageOf } from '@tidemark/core';
 import { EffectError, FatalError, type ModelToolCall, NotDoneError } from '@tidemark/runtime';
 import { z } from 'zod';
@@ -112,10 +112,8 @@ function define(spec: Spec) {
 const promptIn = ({ prompt }: { readonly prompt: string }): string => prompt;
 
 /** Half of what the model takes, where that is known: the rest is for its tools and its answer. */
-const roomOf = (model: Spec['model']): number =>
-  'contextTokens' in model && typeof model.contextTokens === 'number'
-    ? Math.floor(model.contextTokens / 2)
-    : AGENT_BUNDLE_DEFAULT_TOKENS;
+const roomOf = ({ contextTokens }: Spec['model']): number =>
+  contextTokens === undefined ? AGENT_BUNDLE_DEFAULT_TOKENS : Math.floor(contextTokens / 2);
 
 const toolsOf = ({ tools = {}, output }: Spec): Tools =>
   output === undefined
@@ -163,7 +161,7 @@ async function think(ctx: AnyContext, spec: Spec, tools: Tools): Promise<Change>
   const stop = last && [stopWhen].flat().find((condition: StopCondition) => condition({ steps }));
   if (last !== undefined && stop !== undefined) return stopped(last, stop, spec);
   const reply = await ctx.model({ bundle: BUNDLE, settings, stream });
-  const calls = distinct(reply.toolCalls);
+  const { toolCalls: calls } = reply;
   const { text, finishReason } = reply;
   const { inputTokens, outputTokens } = reply.usage;
   const step: AgentStep = { text, toolCalls: calls as never, finishReason, usage: { inputTokens, outputTokens } };
@@ -179,16 +177,9 @@ async function think(ctx: AnyContext, spec: Spec, tools: Tools): Promise<Change>
   return {
     output: step,
     lastAction: `calls ${toolNames(step.toolCalls).slice(0, ACTION_MAX_CHARS)}`,
-    fragments: [...said({ ...reply, toolCalls: calls }), ...ways.filter((way) => 'type' in way)],
+    fragments: [...said(reply), ...ways.filter((way) => 'type' in way)],
     next: [...acts, task('think', {}, { after: acts })],
   };
-}
-
-/** Calls are told apart by their ids, from which results find them in whatever order they come. */
-function distinct(calls: readonly ModelToolCall[]): readonly ModelToolCall[] {
-  const ids = new Set(calls.map(({ id }) => id));
-  const isFit = ids.size === calls.length && [...ids].every((id) => id !== '' && id.length <= NAME_MAX_CHARS);
-  return isFit ? calls : calls.map((call, at) => ({ ...call, id: `call-${at + 1}` }));
 }
 
 /** The end by a condition. The step count is a bound: a run that met it has no answer, and says so. */

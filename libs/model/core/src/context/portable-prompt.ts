@@ -31,6 +31,8 @@ const PORTABLE_MAX_CHARS = 64;
 const ID_MAX_CHARS = 40;
 /** Characters of such an id that leave room for a number. */
 const NUMBERED_ID_MAX_CHARS = 32;
+/** Longest id of a call that a fragment keeps. */
+const CALL_ID_MAX_CHARS = 512;
 const MISTRAL_ID = /^[A-Za-z0-9]{9}$/;
 const MISTRAL_ID_CHARS = 9;
 
@@ -85,11 +87,12 @@ export function portableName(name: string): string {
   return (PORTABLE_NAME.test(safe) ? safe : `_${safe}`).slice(0, PORTABLE_MAX_CHARS);
 }
 
-/** Ids of one answer's calls, distinct and none empty: what acts on a call, and the fragments of both, know it by its id. */
+/** Ids of one answer's calls, distinct, none empty and none too long: what acts on a call, and the fragments of both, know it by its id. */
 export function distinctCallIds(ids: readonly string[]): readonly string[] {
-  const taken = new Set(ids);
+  const given = ids.map((id) => (id.length > CALL_ID_MAX_CHARS ? '' : id));
+  const taken = new Set(given);
   const used = new Set<string>();
-  return ids.map((id, at) => {
+  return given.map((id, at) => {
     let own = id === '' ? `call-${at + 1}` : id;
     for (let n = at + 1; used.has(own) || (own !== id && taken.has(own)); n++)
       own = `${id === '' ? 'call' : id}-${n + 1}`;
