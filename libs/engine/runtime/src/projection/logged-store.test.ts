@@ -89,7 +89,7 @@ it('has every text, and the rows below it have none', async () => {
     { output: { seen: 'seen' }, tasks: ['given'] },
   ]);
   expect(said.effects.map(({ payload, request }) => [JSON.parse(payload), JSON.parse(request!)])).toEqual([
-    [{ response: 'seen' }, { request: 'here' }],
+    [{ response: 'seen' }, expect.objectContaining({ request: 'here' })],
   ]);
   expect(JSON.stringify(said.streams)).toContain('noted');
 });

@@ -48,6 +48,7 @@ const CALLS_MAX_COUNT = 50;
 const callJson = (call: RebuiltCall) => ({
   ...call,
   prompt: call.prompt.map(opaqueSizes),
+  messages: call.messages.map(opaqueSizes),
   answer: opaqueSizes(call.answer as unknown as Json),
   identical: call.sent === call.rebuilt,
   bundle: call.bundle && { ...call.bundle.bundle, hash: call.bundle.hash },
