@@ -80,7 +80,7 @@ export const AGENTS_MUTATIONS: Mutations = {
   },
   'doubt-is-told-as-failure': {
     file: AGENT,
-    edits: [['if (tools[call.name]?.run === undefined && !(error.cause instanceof NotDoneError)) throw error;', '']],
+    edits: [['error instanceof EffectError && error.isSettled', 'error instanceof EffectError']],
     caughtBy: AGENT_TEST,
     test: 'fails as a whole where a tool says so, and asks a person about a call that may have been made',
     breaks: 'A call that may have been made is not told as a failure.',

@@ -6,7 +6,7 @@
 
 import { wholeSchema } from '@tidemark/codec';
 import { canonicalJson, InvalidError, type Json, messageOf } from '@tidemark/core';
-import { EffectError, FatalError, type ModelToolCall, NotDoneError } from '@tidemark/runtime';
+import { EffectError, FatalError, type ModelToolCall } from '@tidemark/runtime';
 import { z } from 'zod';
 import { safeParse } from 'zod/v4/core';
 import {
@@ -276,24 +276,24 @@ async function act(ctx: ActContext, call: ModelToolCall, spec: Spec, tools: Tool
     const { type } = await approvalOf(call, tools, spec.toolApproval ?? {});
     if (type === 'denied' || type === 'user-approval')
       return result(`Not called: ${name} is made by other rules now. Call it again.`);
-    return result(await textOf(ctx, call, tools));
+    return result(await textOf(ctx, call));
   }
   const { why, value } = cause;
   const words = why === null ? '' : ` They said: ${why}`;
   if (!cause.approved) return result(`Not called: a person refused ${name}.${words}`, ', refused');
-  const text = await textOf(ctx, { ...call, input: value as Json }, tools);
+  const text = await textOf(ctx, { ...call, input: value as Json });
   const isSame = canonicalJson(value as Json) === canonicalJson(call.input);
   return result(isSame ? text : `A person changed the input to ${JSON.stringify(value)}.${words} The result: ${text}`);
 }
 
 /** What the model is told. A call that was certainly not done is told once no further attempt helps: another way may. */
-async function textOf(ctx: Pick<AnyContext, 'tool' | 'mayRetry'>, call: ModelToolCall, tools: Tools): Promise<string> {
+async function textOf(ctx: Pick<AnyContext, 'tool' | 'mayRetry'>, call: ModelToolCall): Promise<string> {
   try {
     return (await ctx.tool(call)).text;
   } catch (error) {
-    if (!(error instanceof EffectError) || error.cause instanceof FatalError || ctx.mayRetry(error)) throw error;
-    // An effect that may have been done is for its probe, or for a person.
-    if (tools[call.name]?.run === undefined && !(error.cause instanceof NotDoneError)) throw error;
+    // A call that may have been made is for its probe, or for a person.
+    if (!(error instanceof EffectError && error.isSettled)) throw error;
+    if (error.cause instanceof FatalError || ctx.mayRetry(error)) throw error;
     return `${call.name} failed: ${messageOf(error.cause)}`;
   }
 }

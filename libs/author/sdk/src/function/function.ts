@@ -8,7 +8,6 @@ import { FencedError, InvalidError, type Json, messageOf, type Sequence, Tidemar
 import {
   EffectError,
   FatalError,
-  NotDoneError,
   ParkError,
   type Progress,
   type RetryOptions,
@@ -206,8 +205,7 @@ class FunctionSteps {
 }
 
 /** Nobody knows whether the call was made: that is no answer, so the recovery table decides, or a person. */
-const isInDoubt = (error: unknown): boolean =>
-  error instanceof EffectError && error.operation !== 'model' && !(error.cause instanceof NotDoneError);
+const isInDoubt = (error: unknown): boolean => error instanceof EffectError && !error.isSettled;
 
 const isOfTheEngine = (error: unknown): boolean =>
   error instanceof FencedError ||

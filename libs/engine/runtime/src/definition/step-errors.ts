@@ -40,14 +40,17 @@ export class EffectError extends TidemarkError {
   /** Who was called, in words. */
   readonly receiver: string;
   readonly hasProbe: boolean;
+  /** Nothing of the call is open: the step may continue without it. Otherwise the next attempt, or a person, decides whether it was made. */
+  readonly isSettled: boolean;
 
-  constructor({ operation, receiver = operation, retry, probe }: Called, cause: unknown) {
+  constructor({ operation, receiver = operation, retry, probe }: Called, cause: unknown, isSettled = false) {
     const message = cause instanceof Error ? textOf(cause.message) : textOf(cause);
     super('effect-failed', `${operation}: ${message}`, { operation, cause });
     this.operation = operation;
     this.retry = retry;
     this.receiver = receiver;
     this.hasProbe = probe !== undefined;
+    this.isSettled = isSettled;
   }
 }
 

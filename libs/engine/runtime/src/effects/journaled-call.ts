@@ -188,7 +188,7 @@ export class JournaledCall implements AskedCall, UseInTurn {
     if (!isUntold) return;
     const entry = this.#parts.content.journalOf(this.key);
     const why = entry?.status === 'failed' ? entry.error.message : 'it was not done';
-    throw this.#error(new NotDoneError(why, { confirmed: true }));
+    throw this.#error(new NotDoneError(why, { confirmed: true }), true);
   }
 
   get #state(): EffectState | undefined {
@@ -261,7 +261,7 @@ export class JournaledCall implements AskedCall, UseInTurn {
     try {
       return await CallTurn.taken(dependencies, this, tokens);
     } catch (error) {
-      throw error instanceof CallWaitError ? this.#error(error) : error;
+      throw error instanceof CallWaitError ? this.#error(error, true) : error;
     }
   }
 
@@ -372,7 +372,7 @@ export class JournaledCall implements AskedCall, UseInTurn {
     // A failed call of a model, or of a tool that only answers, has changed nothing outside: the step may continue without it.
     const isCertain = (error instanceof NotDoneError && this.#isClear) || isHarmless(this.effect);
     if (isCertain) await this.#recordNotDone(error);
-    return this.#error(error);
+    return this.#error(error, isCertain);
   }
 
   async #recordNotDone(error: unknown, spent = this.effect.lostOf?.(error)): Promise<void> {
@@ -404,11 +404,11 @@ export class JournaledCall implements AskedCall, UseInTurn {
     if (spentOf === undefined) return responseTooLarge(this, response, cause);
     const error = answerTooLarge(this.effect, cause);
     await this.#recordNotDone(error, spentOf(response));
-    return this.#error(error);
+    return this.#error(error, true);
   }
 
-  #error(cause: unknown): EffectError {
-    return new EffectError(this.effect, cause);
+  #error(cause: unknown, isSettled = false): EffectError {
+    return new EffectError(this.effect, cause, isSettled);
   }
 }
 

@@ -95,7 +95,7 @@ const resolution = (digest: Digest, { recorded, effect }: AskedCall, { outcome }
 
 const failure = (effect: EffectDefinition, note: ErrorNote): EffectError => {
   const cause = note.name === 'FatalError' ? new FatalError(note.message) : new RecordedError(note);
-  return new EffectError(effect, cause);
+  return new EffectError(effect, cause, true);
 };
 
 function notRecorded({ base }: Replay, { key, effect: { operation } }: AskedCall): ParkError {
