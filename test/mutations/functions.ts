@@ -9,31 +9,33 @@ const FUNCTION = 'libs/author/sdk/src/function/function.ts';
 export const FUNCTION_MUTATIONS: Mutations = {
   'function-asks-unchecked': {
     file: LIVE_RUN,
-    edits: [
-      [
-        'if (call === undefined || call.asks !== id.asks) throw changedCode(this, recorded, id);\n      call.isBegun',
-        'if (call === undefined) throw changedCode(this, recorded, id);\n      call.isBegun',
-      ],
-      [
-        'if (call === undefined || call.asks !== id.asks) throw changedCode(this, recorded, id);\n        await',
-        'if (call === undefined) throw changedCode(this, recorded, id);\n        await',
-      ],
-    ],
+    edits: [['if (call === undefined || call.asks !== id.asks) throw', 'if (call === undefined) throw']],
     caughtBy: FUNCTIONS_TEST,
     test: 'whose code changed under a live run asks a person: a request was changed',
     breaks: 'No call of a function gets the outcome of another request.',
   },
   'function-begun-unasked': {
     file: LIVE_RUN,
-    edits: [
-      [
-        'if (call === undefined || call.asks !== id.asks) throw changedCode(this, recorded, id);\n      call.isBegun',
-        'if (call === undefined) continue;\n      call.isBegun',
-      ],
-    ],
+    edits: [['for (const begun of begins)', 'for (const begun of begins.slice(0, 0))']],
     caughtBy: FUNCTIONS_TEST,
     test: 'whose code changed under a live run asks a person: a wait was renamed',
     breaks: 'What a function began, it asks for again, or a person is asked.',
+  },
+  'function-chapters-mixed': {
+    file: FUNCTION,
+    edits: [['record !== null && record.chapter === chapter', 'record !== null']],
+    caughtBy: FUNCTIONS_TEST,
+    test: 'has the same time, chance and versions at every crash, and others in the next chapter',
+    failsWith: 'crash',
+    breaks: 'A chapter is given nothing of the one before.',
+  },
+  'function-resumed-in-haste': {
+    file: LIVE_RUN,
+    edits: [['const REPLAY_WAIT_MS = 60_000;', 'const REPLAY_WAIT_MS = 0;']],
+    caughtBy: FUNCTIONS_TEST,
+    test: 'is resumed although it awaited what nobody records before its calls',
+    failsWith: 'function-changed',
+    breaks: 'A function may await what nobody records.',
   },
   'function-versions-new': {
     file: LIVE_RUN,

@@ -21,7 +21,7 @@ const charged = new Map<string, number>();
 const charge = defineEffect({
   operation: 'charge',
   kind: 'irreversible',
-  request: z.object({ cents: z.int() }),
+  request: z.object({ cents: z.int(), note: z.string().optional() }),
   response: z.object({ id: z.string() }),
   call: async ({ cents }, { key }) => {
     charged.set(key, (charged.get(key) ?? 0) + cents);
@@ -351,5 +351,53 @@ describe('a function', () => {
     size = 1;
     await world.client.decide(run.id, { resolution: 'retry', by: 'ann', why: 'it is small now' });
     expect(await run.result()).toBe(2);
+  });
+
+  it('has the same time, chance and versions at every crash, and others in the next chapter', async () => {
+    const notes: string[] = [];
+    const winding = defineFunction({
+      name: 'winding',
+      version: 1,
+      input: z.object({}),
+      output: z.int(),
+      effects: [charge],
+      async run(ctx) {
+        const version = ctx.version('change', 2);
+        const now = ctx.now().getTime();
+        const note = () => `${ctx.uuid()} ${ctx.random()} ${now} ${version}`;
+        await ctx.all([1, 2].map((cents) => () => ctx.effect(charge, { cents, note: note() })));
+        return ctx.state === null ? ctx.chapter('second') : version;
+      },
+    });
+    const { outcome } = await crashEverywhere({ workflows: [winding] }, async (each) => {
+      charged.clear();
+      const version = await (await each.start(winding, {})).result();
+      notes.push(...each.calls(charge).map(({ request }) => (request as { note: string }).note));
+      return { version, charged: [...charged.values()].sort() };
+    });
+    expect(outcome).toEqual({ version: 2, charged: [1, 1, 2, 2] });
+    expect(new Set(notes.slice(0, 4)).size).toBe(4);
+  });
+
+  it('is resumed although it awaited what nobody records before its calls', async () => {
+    const slow = () => new Promise((resolve) => setTimeout(resolve, 20));
+    const waiting = defineFunction({
+      name: 'waiting',
+      version: 1,
+      input: z.object({}),
+      output: z.int(),
+      signals: { go: z.int() },
+      async run(ctx) {
+        await slow();
+        const one = await ctx.run('one', () => 1);
+        await slow();
+        return one + (await ctx.signal('go'));
+      },
+    });
+    world = await testWorld({ workflows: [waiting] });
+    const run = await world.start(waiting, {});
+    await waitsFor(run.id, 'signal');
+    await world.client.signal(run.id, 'go', 2);
+    expect(await run.result()).toBe(3);
   });
 });

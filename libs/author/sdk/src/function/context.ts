@@ -27,6 +27,7 @@ import type { ToolOutcome } from '../tool.ts';
 import { type ChildOptions, at as moment, timer } from '../wait.ts';
 import type { InputOf, OutputOf, Workflow } from '../workflow-spec.ts';
 import { LiveRun } from './live-run.ts';
+import type { Chapter } from './outcome.ts';
 
 /** Digits of the digest of what a call asks for. */
 const ASKS_DIGITS = 16;
@@ -138,7 +139,8 @@ export function functionContext(
   live: LiveRun,
   { workflow, session, user }: Pick<StepContext, 'workflow' | 'session' | 'user'>,
   rules: ContextRules,
-  { state, progress }: { readonly state: Json; readonly progress: (progress: Progress) => void },
+  { state, seed }: Chapter,
+  progress: (progress: Progress) => void,
 ): FunctionContext<Schemas, Schemas> {
   const call = (
     name: string,
@@ -157,7 +159,7 @@ export function functionContext(
     return gathered as unknown as Waiting<never>;
   };
   let drawn = 0;
-  const draw = (): string => sha256Digest.sha256(`${workflow}:${drawn++}`);
+  const draw = (): string => sha256Digest.sha256(`${seed}:${drawn++}`);
   return {
     workflow,
     session,

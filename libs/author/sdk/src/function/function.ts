@@ -31,11 +31,14 @@ import {
   type Chapter,
   callIdSchema,
   chapterSchema,
+  newChapter,
   outcomeSchema,
   type Recorded,
   type Result,
 } from './outcome.ts';
 
+/** Characters of a checkpoint's action. */
+const ACTION_MAX_CHARS = 200;
 /** Calls of one function that are made at once, by default. */
 const PARALLEL_DEFAULT_COUNT = 64;
 
@@ -86,7 +89,7 @@ export function defineFunction<
     flow: { run: ['run', 'call'], call: ['run', 'call'] },
     starts: ['run'],
     children: Object.fromEntries(children.map((child) => [child.name, child])),
-    begin: () => ({ belief: null, next: [{ step: 'run', input: {} }] }),
+    begin: () => ({ belief: newChapter(1, 0, null), next: [RUN] }),
     steps: { run: nothing as never, call: nothing as never },
   } as never) as unknown as Workflow;
   const body = run as (ctx: unknown, input: Json) => Promise<unknown>;
@@ -135,9 +138,9 @@ class FunctionSteps {
   async #begin(context: StepContext): Promise<LiveRun> {
     const chapter = context.belief as Chapter;
     const journal = await journalOf(context, chapter);
-    const live = new LiveRun(journal[0]?.atMs ?? Date.now(), chapter?.order);
+    const live = new LiveRun(chapter.beganAtMs);
     const progress = (of: Progress): void => context.progress(of);
-    const ctx = functionContext(live, context, this.#rules, { state: chapter?.state ?? null, progress });
+    const ctx = functionContext(live, context, this.#rules, chapter, progress);
     await live.begin(() => this.#body(ctx, context.input), journal);
     return live;
   }
@@ -148,16 +151,15 @@ class FunctionSteps {
     await live.moved(context.signal);
     if (live.next !== undefined) return chapterOf(context, live, live.next.state);
     const [only, ...others] = live.fresh;
-    if (only === undefined || live.end !== undefined) return ending(live);
+    if (only === undefined || live.end !== undefined) return ending(context, live);
     if (others.length === 0 && only.perform !== undefined && live.pendingCount === 1)
       return this.#decided(context, only);
-    const begins = live.fresh;
-    for (const call of begins) call.isBegun = true;
-    return {
-      output: { order: live.decidedCount, call: null, result: null, atMs: Date.now(), begins: begins.map(idOf) },
-      next: begins.map(taskOf),
-      lastAction: `began ${begins.map(({ name }) => name).join(', ')}`.slice(0, 200),
-    };
+    const { made, settled } = await live.begun(context.signal, () => {
+      const begins = live.fresh;
+      const lastAction = `began ${begins.map(({ name }) => name).join(', ')}`.slice(0, ACTION_MAX_CHARS);
+      return { output: recordOf(context, live, Date.now()), next: begins.map(taskOf), lastAction };
+    });
+    return noted(context, live, { ...made, settled });
   }
 
   async call(context: StepContext, id: CallId): Promise<StepResult> {
@@ -179,8 +181,7 @@ class FunctionSteps {
     const { made, settled } = await live.decide(call, result, atMs, context.signal, () =>
       checkpointOf(context, live, call, result, atMs),
     );
-    for (const { action, detail } of live.notes) context.log(action, detail);
-    return { ...made, settled };
+    return noted(context, live, { ...made, settled });
   }
 
   async #resultOf(context: StepContext, call: Call): Promise<Result> {
@@ -222,12 +223,33 @@ const taskOf = ({ waits, ...call }: Call): TaskRequest => ({
 
 const RUN: TaskRequest = { step: 'run', input: {} };
 
+function noted(context: StepContext, { notes }: LiveRun, result: StepResult): StepResult {
+  for (const { action, detail } of notes) context.log(action, detail);
+  return result;
+}
+
+/** What the checkpoint says; `decided`: of the call whose outcome it has. */
+function recordOf(
+  { belief }: StepContext,
+  live: LiveRun,
+  atMs: number,
+  decided?: { readonly call: Call; readonly result: Result },
+): Recorded {
+  return {
+    chapter: (belief as Chapter).chapter,
+    order: live.decidedCount,
+    call: decided === undefined ? null : idOf(decided.call),
+    result: (decided?.result ?? null) as Recorded['result'],
+    atMs,
+    begins: live.fresh.map(idOf),
+    ...(Object.keys(live.versions).length > 0 && { versions: live.versions }),
+  };
+}
+
 function checkpointOf(context: StepContext, live: LiveRun, call: Call, result: Result, atMs: number): StepResult {
-  const { end, fresh: begins, next, versions } = live;
-  const outcome = { order: live.decidedCount, call: idOf(call), result, atMs, begins: begins.map(idOf), versions };
-  const committed = { output: outcome, lastAction: call.name };
+  const { end, fresh: begins, next, underWay } = live;
+  const committed = { output: recordOf(context, live, atMs, { call, result }), lastAction: call.name };
   if (next !== undefined) return { ...committed, ...chapterOf(context, live, next.state) };
-  const { underWay } = live;
   if (end !== undefined && 'output' in end) {
     if (underWay.length === 0) return { ...committed, done: end.output };
     // Whoever lost a race is recorded too, before the end.
@@ -242,14 +264,13 @@ function checkpointOf(context: StepContext, live: LiveRun, call: Call, result: R
 function chapterOf({ sequence, belief }: StepContext, live: LiveRun, state: Json): StepResult {
   if (live.pendingCount > 0)
     throw new FatalError('ctx.chapter was called while other calls were under way: await them first.');
-  const before = belief as Chapter;
-  const chapter: Chapter = { chapter: (before?.chapter ?? 1) + 1, since: sequence, order: live.decidedCount, state };
+  const chapter = newChapter((belief as Chapter).chapter + 1, sequence, state);
   live.isVoid = true;
   return { belief: () => chapter, next: [RUN] };
 }
 
-function ending(live: LiveRun): StepResult {
-  const { end, underWay, decidedCount: order } = live;
+function ending(context: StepContext, live: LiveRun): StepResult {
+  const { end, underWay } = live;
   if (end === undefined) return { next: [RUN] };
   // Another attempt calls the function anew.
   if ('error' in end) live.isVoid = true;
@@ -259,25 +280,22 @@ function ending(live: LiveRun): StepResult {
       `The function returned while calls that it had begun were under way: ${names}. Await each of them; use ctx.race where only the first counts.`,
     );
   }
-  if ('output' in end)
-    return { output: { order, call: null, result: null, atMs: Date.now(), begins: [] }, done: end.output };
+  if ('output' in end) return noted(context, live, { output: recordOf(context, live, Date.now()), done: end.output });
   const { error } = end;
   if (error instanceof CallFailedError) throw new FatalError(error.message, { cause: error });
-  throw error instanceof TidemarkError || error instanceof Error
-    ? error
-    : new FatalError(`The function threw ${messageOf(error)}`);
+  throw error instanceof Error ? error : new FatalError(`The function threw ${messageOf(error)}`);
 }
 
 /** What the function began of its own comes after the outcome before it. */
-async function journalOf(context: StepContext, chapter: Chapter): Promise<readonly Recorded[]> {
-  const since = (chapter?.since ?? 0) as Sequence;
+async function journalOf(context: StepContext, { chapter, since }: Chapter): Promise<readonly Recorded[]> {
+  const after = since as Sequence;
   // A run that has just begun has nothing to read, and needn't wait for rows.
-  if (context.sequence === since) return [];
+  if (context.sequence === after) return [];
   const found = [
-    ...(await context.outputs('run', since)),
-    ...(await context.outputs('call', since)),
+    ...(await context.outputs('run', after)),
+    ...(await context.outputs('call', after)),
   ] as unknown as Recorded[];
   return found
-    .filter(({ order }) => order > (chapter?.order ?? -1))
+    .filter((record) => record !== null && record.chapter === chapter)
     .sort((a, b) => a.order - b.order || Number(a.call === null) - Number(b.call === null));
 }

@@ -16,8 +16,12 @@ import { CallFailedError } from './call-failed.ts';
 import { changedCode } from './changed-code.ts';
 import type { CallId, Recorded, Result } from './outcome.ts';
 
-/** Longest time without a recorded call that a replay waits for one that is recorded, in milliseconds: the function awaits what nobody records. */
-const REPLAY_QUIET_MS = 5_000;
+/**
+ * How long a replay waits for a recorded call, in milliseconds: the function may await what nobody records. Less long while it asks for what
+ * is recorded for later: then most likely its code has changed.
+ */
+const REPLAY_WAIT_MS = 60_000;
+const REPLAY_OTHER_MS = 2_000;
 
 /** What a function asks for. */
 export interface Call extends CallId {
@@ -34,6 +38,12 @@ export interface Call extends CallId {
 
 /** The call whose closure runs: nothing that is asked for within it could be told apart from what the function asks for. */
 const within = new AsyncLocalStorage<string>();
+
+/** What a checkpoint is to have, and who must hear of its place in the log's order. */
+export interface Turn<T> {
+  readonly made: T;
+  readonly settled: (isStaged: boolean) => void;
+}
 
 /** How the function ended. */
 export type End = { readonly output: unknown } | { readonly error: unknown };
@@ -56,17 +66,15 @@ export class LiveRun {
   /** Calls that are not decided, in the order in which they were asked for. */
   readonly #calls = new Map<string, Call>();
   readonly #counts = new Map<string, number>();
-  #decidedCount: number;
+  #decidedCount = 0;
   readonly #recordedVersions = new Map<string, number>();
   /** What waits until the function is quiet before it becomes a call, such as the members of a race. */
   #gathered: (() => void)[] = [];
   #turn: Promise<void> = Promise.resolve();
   readonly #listeners = new Set<() => void>();
 
-  /** `decidedCount`: outcomes before the chapter. */
-  constructor(nowMs: number, decidedCount = 0) {
+  constructor(nowMs: number) {
     this.nowMs = nowMs;
-    this.#decidedCount = decidedCount;
   }
 
   /** Calls the function, and gives it the recorded outcomes. Throws `ParkError` (`function-changed`) where it asks for something else. */
@@ -180,69 +188,67 @@ export class LiveRun {
 
   async #replay(journal: readonly Recorded[]): Promise<void> {
     const recorded = journal.flatMap(({ call }) => call ?? []);
+    const known = new Set(
+      journal.flatMap(({ call, begins }) => [...(call === null ? [] : [call]), ...begins]).map(keyOf),
+    );
     for (const { call: id, result, atMs, begins } of journal) {
       if (id !== null && result !== null) {
-        const call = this.find(id);
-        if (call === undefined || call.asks !== id.asks) throw changedCode(this, recorded, id);
-        await this.#give(call, result as Result, atMs);
+        await this.#give(await this.#expected(id, recorded, known), result as Result, atMs);
       }
-      await this.#expect(begins, recorded);
+      // What a checkpoint added as tasks must be asked for again (F2).
+      for (const begun of begins) (await this.#expected(begun, recorded, known)).isBegun = true;
     }
   }
 
-  /** What a checkpoint added as tasks must be asked for again (F2). */
-  async #expect(begun: readonly CallId[], recorded: readonly CallId[]): Promise<void> {
-    for (const id of begun) {
-      let call = this.find(id);
-      // The function may await something that nobody records before it asks.
-      for (let waitedMs = 0; call === undefined && this.fresh.length === 0; call = this.find(id)) {
-        if (this.end !== undefined || waitedMs >= REPLAY_QUIET_MS) break;
-        waitedMs += await this.#change(REPLAY_QUIET_MS - waitedMs);
-      }
-      if (call === undefined || call.asks !== id.asks) throw changedCode(this, recorded, id);
-      call.isBegun = true;
+  /** The recorded call, once the function asks for it. Throws `ParkError` (`function-changed`) where it asks for another one in its place. */
+  async #expected(id: CallId, recorded: readonly CallId[], known: ReadonlySet<string>): Promise<Call> {
+    let call = this.find(id);
+    for (let waitedMs = 0; call === undefined && this.end === undefined; call = this.find(id)) {
+      const others = this.fresh;
+      const leftMs = (others.length === 0 ? REPLAY_WAIT_MS : REPLAY_OTHER_MS) - waitedMs;
+      if (leftMs <= 0 || others.some((other) => !known.has(keyOf(other)))) break;
+      waitedMs += await this.#change(leftMs);
     }
+    if (call === undefined || call.asks !== id.asks) throw changedCode(this, recorded, id);
+    return call;
   }
 
-  /**
-   * Decides the call in its turn, lets the function go on, and returns what the checkpoint is to have. `settled` ends the turn.
-   */
-  async decide<T>(
-    call: Call,
-    result: Result,
-    atMs: number,
-    signal: AbortSignal,
-    made: () => T,
-  ): Promise<{ readonly made: T; readonly settled: (isStaged: boolean) => void }> {
+  /** Decides the call in its turn, lets the function go on, and returns what its checkpoint is to have. `settled` ends the turn. */
+  decide<T>(call: Call, result: Result, atMs: number, signal: AbortSignal, made: () => T): Promise<Turn<T>> {
+    return this.#inTurn(signal, async () => {
+      await this.#give(call, result, atMs);
+      return made();
+    });
+  }
+
+  /** The same for a checkpoint that decides nothing, and begins what the function asks for. */
+  begun<T>(signal: AbortSignal, made: () => T): Promise<Turn<T>> {
+    return this.#inTurn(signal, async () => made());
+  }
+
+  /** F3. */
+  async #inTurn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<Turn<T>> {
     const before = this.#turn;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#turn = before.then(() => promise);
+    let isSettled = false;
+    const settled = (isStaged: boolean): void => {
+      if (isSettled) return;
+      isSettled = true;
+      // A chapter is over with its last checkpoint.
+      if (!isStaged || this.next !== undefined) this.isVoid = true;
+      this.notes = [];
+      this.versions = {};
+      resolve();
+    };
     try {
       await before;
       signal.throwIfAborted();
-      await this.#give(call, result, atMs);
-      const fresh = this.fresh;
-      const outcome = made();
-      for (const each of fresh) each.isBegun = true;
-      const settled = (isStaged: boolean): void => {
-        // A chapter is over with its last checkpoint.
-        if (!isStaged || this.next !== undefined) this.isVoid = true;
-        this.notes = [];
-        this.versions = {};
-        resolve();
-      };
-      let isSettled = false;
-      return {
-        made: outcome,
-        settled: (isStaged) => {
-          if (isSettled) return;
-          isSettled = true;
-          settled(isStaged);
-        },
-      };
+      const made = await work();
+      for (const each of this.fresh) each.isBegun = true;
+      return { made, settled };
     } catch (error) {
-      this.isVoid = true;
-      resolve();
+      settled(false);
       throw error;
     }
   }
@@ -276,7 +282,7 @@ export class LiveRun {
   async moved(signal: AbortSignal): Promise<void> {
     while (this.end === undefined && this.next === undefined && this.fresh.length === 0) {
       signal.throwIfAborted();
-      await this.#change(REPLAY_QUIET_MS);
+      await this.#change(REPLAY_WAIT_MS);
     }
   }
 

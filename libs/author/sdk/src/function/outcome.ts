@@ -1,5 +1,6 @@
 /** Owns what a checkpoint of a function says: which call was decided, how, and what the function asked for next. */
 
+import { randomUUID } from 'node:crypto';
 import type { Json } from '@tidemark/core';
 import { z } from 'zod';
 
@@ -23,9 +24,10 @@ export const callIdSchema = z.object({ name: z.string(), place: z.int().min(0), 
 
 /**
  * Which call was decided, and what the function asked for after it; null: none was, as when the function is first called. `order`: how many
- * were decided until then. `atMs`: milliseconds since the Unix epoch, by the clock of the worker.
+ * of the chapter were decided until then. `atMs`: milliseconds since the Unix epoch, by the clock of the worker.
  */
 export const outcomeSchema = z.object({
+  chapter: z.int(),
   order: z.int().min(0),
   call: callIdSchema.nullable(),
   result: z
@@ -36,13 +38,24 @@ export const outcomeSchema = z.object({
   /** Versions of changes in the code that the function asked for meanwhile. */
   versions: z.record(z.string(), z.int()).optional(),
 });
-/** What a run holds between its chapters; null before the first. `since`: the checkpoint that ended the chapter before; `order`: its outcomes. */
-export const chapterSchema = z.object({ chapter: z.int(), since: z.int(), order: z.int(), state: z.json() }).nullable();
-export type Chapter = {
-  readonly chapter: number;
-  readonly since: number;
-  readonly order: number;
-  readonly state: Json;
-} | null;
+/**
+ * What a run holds in its belief. `since`: the checkpoint that ended the chapter before; `seed`: what chance in the chapter derives from;
+ * `beganAtMs`: when it began, in milliseconds since the Unix epoch.
+ */
+export const chapterSchema = z.object({
+  chapter: z.int(),
+  since: z.int(),
+  seed: z.string(),
+  beganAtMs: z.number(),
+  state: z.json(),
+});
+export type Chapter = Omit<z.infer<typeof chapterSchema>, 'state'> & { readonly state: Json };
+
+/** A new one, with what only its record makes the same for every call of the function. */
+export const newChapter = (chapter: number, since: number, state: Json): Chapter => ({
+  ...{ chapter, since, state },
+  seed: randomUUID(),
+  beganAtMs: Date.now(),
+});
 
 export type Recorded = z.infer<typeof outcomeSchema>;
