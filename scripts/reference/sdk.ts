@@ -78,6 +78,11 @@ const SECTIONS: readonly (readonly [title: string, about: string, names: readonl
     ],
   ],
   [
+    'Functions',
+    'An ordinary async function that survives its process: new, and not all there yet, as [decision 0081](decisions/0081-functions.md) says.',
+    ['defineFunction', 'FunctionSpec', 'DefinedFunction', 'FunctionContext', 'Waiting', 'Answered', 'CallFailedError'],
+  ],
+  [
     'Context and models',
     'See [context](context.md).',
     [
