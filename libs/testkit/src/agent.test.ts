@@ -264,7 +264,7 @@ describe('a call that a person must approve', () => {
     await run.result();
     expect(paid).toMatchObject([{ order: 'o1', cents: 200 }]);
     expect(results(model)[0]).toBe(
-      'A person changed the input to {"order":"o1","cents":200}. They said: Part of it came back. The result: {"refund":"r-200"}',
+      'A person changed the input to {"order":"o1","cents":200}. They said: "Part of it came back." The result: {"refund":"r-200"}',
     );
   });
 
@@ -273,7 +273,7 @@ describe('a call that a person must approve', () => {
     await answer({ approved: false, why: 'It was never bought.' });
     expect((await run.result()).text).toBe('Thanks.');
     expect(paid).toEqual([]);
-    expect(results(model)[0]).toBe('Not called: a person refused refund. They said: It was never bought.');
+    expect(results(model)[0]).toBe('Not called: a person refused refund. They said: "It was never bought."');
   });
 
   it('is not made when nobody answers in time', async () => {

@@ -117,6 +117,3 @@ export class ModelNoAnswerError extends UnavailableError {
 
 export const STREAM_BROKEN = 'model-stream-broken';
 export const STREAM_REFUSED = 'model-stream-refused';
-
-/** Codes after which no further attempt is made. A `LimitError` ends the attempts as well: the workflow then needs a person. */
-export const FINAL_CODES: readonly string[] = ['model-refused', STREAM_REFUSED];

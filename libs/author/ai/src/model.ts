@@ -14,7 +14,6 @@ import { z } from 'zod';
 import { ask } from './ask.ts';
 import { callOptions } from './call-options.ts';
 import { checked } from './checked.ts';
-import { FINAL_CODES } from './errors.ts';
 import { promptFormFor } from './fit-prompt.ts';
 import { type SupportedModel, supported } from './language-model.ts';
 import { OUTPUT_TOKENS_MAX_COUNT } from './limits.ts';
@@ -113,10 +112,7 @@ export function traitsOf(languageModel: SupportedModel, options: ModelOptions): 
     promptForm: promptFormFor(provider, modelId),
     ...(contextTokens !== undefined && { contextTokens }),
     timeoutMs: timeoutMs ?? MODEL_TIMEOUT_DEFAULT_MS,
-    retry: {
-      ...retryPolicy(retry, { ...DEFAULT_RETRY, firstDelayMs: MODEL_DELAY_DEFAULT_MS }),
-      nonRetryable: [...new Set([...FINAL_CODES, ...(retry?.nonRetryable ?? [])])],
-    },
+    retry: retryPolicy(retry, { ...DEFAULT_RETRY, firstDelayMs: MODEL_DELAY_DEFAULT_MS }),
     ...(limits !== undefined && { limits }),
     costMicros: (usage) =>
       price === undefined ? prices.costMicros(provider, modelId, usage) : costMicros(price, usage),

@@ -279,7 +279,7 @@ async function act(ctx: ActContext, call: ModelToolCall, spec: Spec, tools: Tool
     return result(await textOf(ctx, call));
   }
   const { why, value } = cause;
-  const words = why === null ? '' : ` They said: ${why}`;
+  const words = why === null ? '' : ` They said: ${JSON.stringify(why)}`;
   if (!cause.approved) return result(`Not called: a person refused ${name}.${words}`, ', refused');
   const text = await textOf(ctx, { ...call, input: value as Json });
   const isSame = canonicalJson(value as Json) === canonicalJson(call.input);

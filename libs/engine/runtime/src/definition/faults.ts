@@ -38,6 +38,9 @@ const PASSING_WORDS = new RegExp(
   ].join('|')})$`,
 );
 
+/** A model's provider would refuse the call again. A person may give another key, or another model, and have the step tried again. */
+const REFUSED_CODES: ReadonlySet<string> = new Set(['model-refused', 'model-stream-refused']);
+
 const LIMITED_WORDS =
   /^(?:rate_limit_(?:error|exceeded)|slow_down|RESOURCE_EXHAUSTED|Throttling(?:Exception)?|TooManyRequestsException)$/;
 
@@ -76,6 +79,7 @@ export function faultOf(error: unknown, policy: Pick<RetryPolicy, 'passing' | 'n
     return fault('final');
   const named = listed(status === undefined ? words : [...words, String(status)], policy.passing);
   if (named !== undefined) return fault('passing', named);
+  if (facts.own.some((word) => REFUSED_CODES.has(word))) return fault('final');
   // Whoever refuses and says when to come back has not refused for good.
   const isAsked = facts.retryAfterMs !== undefined;
   if (status !== undefined && (PASSING_STATUSES.has(status) || (isAsked && FINAL_STATUSES.has(status))))

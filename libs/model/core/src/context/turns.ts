@@ -34,6 +34,7 @@ export function inputOf(call: Fragment | undefined): Json {
   try {
     const input = JSON.parse(call.text) as Json;
     if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input;
+    if (typeof input === 'string') return { text: input };
   } catch {
     // The model wrote something that isn't JSON: show it as text.
   }
