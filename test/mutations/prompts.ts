@@ -135,6 +135,16 @@ export const PROMPTS_MUTATIONS: Mutations = {
     caughtBy: ASSEMBLE_TEST,
     breaks: 'What is cut fits the room that it has.',
   },
+  'cut-without-end': {
+    file: CUT,
+    edits: [
+      ['if (end === 0) return undefined;', 'if (keptChars === 0) return undefined;'],
+      ['if (end === 0) return 0;', ''],
+    ],
+    caughtBy: 'libs/model/core/src/context/assemble.properties.test.ts',
+    test: 'a cut ends whatever the text and the room, and fits',
+    breaks: 'A cut ends: the worker that assembles a prompt never hangs.',
+  },
   'all-is-counted': {
     file: CUT,
     edits: [['from < text.length && tokens <= limit;', 'from < text.length;']],
