@@ -155,7 +155,7 @@ describe('one rule each', () => {
   test('ids are distinct and stay what they were where they can', () => {
     const prompt = [user('go'), calls('a', 'a', '', 'b c'), results('a', 'a', '', 'b c'), calls('a'), results('a')];
     expect(idsOf(sentOf(prompt))).toEqual(['a', 'a-1', 'call-1', 'b_c', 'a-2']);
-    expect(distinctCallIds(['', 'a', 'a', '', 'call-4', 'a-2'])).toEqual([
+    expect(distinctCallIds(['\0', 'a', 'a', '\ud800', 'call-4', 'a-2'])).toEqual([
       'call-1',
       'a',
       'a-4',

@@ -4,7 +4,7 @@
  * returns to the model as an error (C5a).
  */
 
-import { type PortableSchema, publishedSchema, toJson } from '@tidemark/codec';
+import { NAME_MAX_CHARS, type PortableSchema, publishedSchema, toJson } from '@tidemark/codec';
 import { canonicalJson, InvalidError, inexactNumber, type Json } from '@tidemark/core';
 import {
   type EffectDefinition,
@@ -126,7 +126,7 @@ export async function callTool(tools: Tools, context: StepContext, call: ModelTo
   const refused = (text: string): ToolOutcome => ({ call: id, tool: name, text, result: null, isError: true });
   if (found === undefined) {
     return refused(
-      `There is no tool named ${JSON.stringify(name)}. Tools: ${Object.keys(tools).join(', ') || 'none'}.`,
+      `There is no tool named ${JSON.stringify(name.slice(0, NAME_MAX_CHARS))}. Tools: ${Object.keys(tools).join(', ') || 'none'}.`,
     );
   }
   // Input stays a text where a number in it would be rounded: the tool would act on something else.
@@ -148,7 +148,7 @@ export async function callTool(tools: Tools, context: StepContext, call: ModelTo
 /** Models reuse their call ids: a call is identified by its request as well, and the same call twice is one. */
 function perform(name: string, found: Tool, context: StepContext, call: ModelToolCall, input: never): Promise<Json> {
   const asked = sha256Digest.sha256(canonicalJson([name, call.input])).slice(0, CALL_DIGEST_CHARS);
-  const options = { name: `${call.id.slice(0, CALL_ID_MAX_CHARS)}-${asked}` };
+  const options = { name: `${call.id.slice(0, CALL_ID_MAX_CHARS).toWellFormed()}-${asked}` };
   const request = found.request === undefined ? input : found.request(input);
   const effect = found.effect ?? answering(name, found.run!);
   return context.effect(effect, request, { ...options, question: [name, call.input] });

@@ -156,8 +156,8 @@ export function checkedFragments(drafts: readonly FragmentDraft[], where: string
     return {
       type,
       text: storableText(text),
-      ...(call !== undefined && { call }),
-      ...(tool !== undefined && { tool }),
+      ...(call !== undefined && { call: storableText(call) }),
+      ...(tool !== undefined && { tool: storableText(tool) }),
       ...(covers !== undefined && { covers }),
       ...(parts !== undefined && { parts: { provider: parts.provider, spans: parts.spans, text: parts.text } }),
     };

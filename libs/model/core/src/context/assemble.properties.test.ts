@@ -258,9 +258,9 @@ test('a cut ends whatever the text and the room, and fits', () => {
   const long = fc.tuple(fc.constantFrom('\n', '\n\n', '[\n', ''), text).map(([head, rest]) => head + rest.repeat(20));
   fc.assert(
     fc.property(fc.oneof(text, long), fc.integer({ min: -20, max: 90 }), (whole, room) => {
-      let left = 1_000;
+      let counts = 0;
       const count = (part: string): number => {
-        if (left-- === 0) throw new Error('It goes on and on.');
+        expect(++counts).toBeLessThan(1_000);
         return quarters.count(part);
       };
       const cut = cutText(whole, room, { id: 'ends', count }, { remedy: 'Ask for less.' });

@@ -87,9 +87,12 @@ export function portableName(name: string): string {
   return (PORTABLE_NAME.test(safe) ? safe : `_${safe}`).slice(0, PORTABLE_MAX_CHARS);
 }
 
-/** Ids of one answer's calls, distinct, none empty and none too long: what acts on a call, and the fragments of both, know it by its id. */
+/** A column can hold it. */
+const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
+
+/** Ids of one answer's calls, distinct, storable, none empty and none too long: what acts on a call, and the fragments of both, know it by its id. */
 export function distinctCallIds(ids: readonly string[]): readonly string[] {
-  const given = ids.map((id) => (id.length > CALL_ID_MAX_CHARS ? '' : id));
+  const given = ids.map((id) => (id.length > CALL_ID_MAX_CHARS || !isStorable(id) ? '' : id));
   const taken = new Set(given);
   const used = new Set<string>();
   return given.map((id, at) => {
