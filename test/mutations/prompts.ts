@@ -43,9 +43,16 @@ export const PROMPTS_MUTATIONS: Mutations = {
   },
   'call-without-result': {
     file: PORTABLE,
-    edits: [["if (answered.length > 0) this.#turns.push({ role: 'tool', content: answered });", '']],
+    edits: [["if (answered.length > 0) this.#turns.push({ role: 'tool', own: answeredOwn, content: answered });", '']],
     caughtBy: RULES_TEST,
     breaks: 'Each call is followed by exactly its result (results-follow).',
+  },
+  'fields-of-results-are-lost': {
+    file: PORTABLE,
+    edits: [['answeredOwn = own ?? answeredOwn;', '']],
+    caughtBy: RULES_TEST,
+    test: 'fields of a provider stay with the results that they came with',
+    breaks: 'A message with fields of its own is moved, never stripped of them.',
   },
   'user-after-results': {
     file: PORTABLE,

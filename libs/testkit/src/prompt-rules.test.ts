@@ -165,6 +165,25 @@ describe('one rule each', () => {
     ]);
   });
 
+  test('fields of a provider stay with the results that they came with', () => {
+    const marked = (mark: string, ...ids: readonly string[]) =>
+      ({ ...results(...ids), providerOptions: { anthropic: { cacheControl: { type: mark } } } }) as BundleMessage;
+    const sent = sentOf([
+      user('go'),
+      calls('a', 'b'),
+      marked('one', 'a'),
+      marked('two', 'b'),
+      marked('stray', 'z', 'y'),
+    ]);
+    expect(sent.map(({ role, ...rest }) => [role, JSON.stringify(rest).match(/one|two|stray/)?.[0]])).toEqual([
+      ['user', undefined],
+      ['assistant', undefined],
+      ['tool', 'two'],
+      ['user', 'stray'],
+    ]);
+    expect(sentOf(sent)).toEqual(sent);
+  });
+
   test('a call without a result says so; a result without a call is what the user tells', () => {
     expect(sentOf([user('go'), calls('a', 'b'), user('wait'), results('b'), results('z')])).toEqual([
       user('go'),

@@ -122,16 +122,23 @@ function turnOf(message: BundleMessage, at: number): Turn {
   return { role, own, content: parts.filter((part) => !(isPlainText(part) && isBlank(part.text))) };
 }
 
+/** A result, and the message in which it came, where that has fields of its own. */
+interface Answered {
+  readonly result: ToolResultPart;
+  readonly own: BundleMessage | undefined;
+}
+
 /** Each call with its result, and each result that has a call. */
-function pairedResults(turns: readonly Turn[]): ReadonlyMap<Part, ToolResultPart> {
+function pairedResults(turns: readonly Turn[]): ReadonlyMap<Part, Answered> {
   const open = new OpenCalls<ToolCallPart>();
-  const paired = new Map<Part, ToolResultPart>();
+  const paired = new Map<Part, Answered>();
   for (const [at, turn] of turns.entries()) {
     for (const part of turn.content) {
       if (turn.role === 'assistant' && isCall(part)) open.add(part.id, at, part.name, part);
       if (turn.role !== 'tool' || part.type !== 'tool-result') continue;
       const call = open.take(part.id, part.name);
-      if (call !== undefined) paired.set(call, part).set(part, part);
+      const answered = { result: part, own: turn.own };
+      if (call !== undefined) paired.set(call, answered).set(part, answered);
     }
   }
   return paired;
@@ -171,7 +178,7 @@ class PromptWriter {
     this.#push(turn);
   }
 
-  assistant(turn: Turn, results: ReadonlyMap<Part, ToolResultPart>): void {
+  assistant(turn: Turn, results: ReadonlyMap<Part, Answered>): void {
     const first = turn.content.findIndex(isCall);
     // It goes back in its own order.
     const late = first < 0 || isSigned(turn) ? [] : turn.content.slice(first).filter(isPlainText);
@@ -182,10 +189,13 @@ class PromptWriter {
     const last = this.#turns.at(-1);
     if (this.#isUnbegun || (last?.role === 'assistant' && (isSigned(last) || isSigned(turn)))) this.#goOn();
     const answered: ToolResultPart[] = [];
+    let answeredOwn: BundleMessage | undefined;
     const said = content.map((part): Part => {
       if (!isCall(part)) return part;
       const named = { id: this.#idFor(part.id), name: this.#nameFor(part.name) };
-      const result = results.get(part);
+      const { result, own } = results.get(part) ?? {};
+      // Of several the last: what marks the end of a cached prefix stands there.
+      answeredOwn = own ?? answeredOwn;
       if (result === undefined) this.#added.push(NO_RESULT_TEXT);
       else if (isBlank(result.output)) this.#added.push(NO_OUTPUT_TEXT);
       const output = isBlank(result?.output) ? NO_OUTPUT_TEXT : (result?.output ?? NO_RESULT_TEXT);
@@ -193,19 +203,20 @@ class PromptWriter {
       return { ...part, ...named, input: isObject(part.input) ? part.input : { text: textOf(part.input) } };
     });
     this.#push({ ...turn, content: said });
-    if (answered.length > 0) this.#turns.push({ role: 'tool', content: answered });
+    if (answered.length > 0) this.#turns.push({ role: 'tool', own: answeredOwn, content: answered });
   }
 
   /** Results that no call waits for are what the user tells; parts of a provider's own form stay where they are. */
-  strays({ own, content }: Turn, results: ReadonlyMap<Part, ToolResultPart>): void {
+  strays({ own, content }: Turn, results: ReadonlyMap<Part, Answered>): void {
     const others = content.filter((part) => part.type !== 'tool-result');
     if (others.length > 0)
       this.#turns.push({ role: 'tool', own: own ?? { role: 'tool', content: [] }, content: others });
-    for (const part of content) {
-      if (part.type !== 'tool-result' || results.has(part)) continue;
+    const told = content.flatMap((part): readonly TextPart[] => {
+      if (part.type !== 'tool-result' || results.has(part)) return [];
       const { text } = this.#add(`Result of ${part.name}:`);
-      this.user({ role: 'user', content: [{ type: 'text', text: `${text}\n${textOf(part.output)}` }] });
-    }
+      return [{ type: 'text', text: `${text}\n${textOf(part.output)}` }];
+    });
+    this.user({ role: 'user', own: others.length > 0 ? undefined : own, content: told });
   }
 
   ended(): PortablePrompt {
