@@ -177,6 +177,13 @@ export const PROMPTS_MUTATIONS: Mutations = {
     caughtBy: CALLS_TEST,
     breaks: 'Another attempt at a call sends the bytes of the first.',
   },
+  'two-names-are-one': {
+    file: PORTABLE,
+    edits: [['shortDigest(name)', '""']],
+    caughtBy: RULES_TEST,
+    test: 'names are made fit as tools are declared, and what they were is known',
+    breaks: 'Two tools of a history are two in what is sent.',
+  },
   'made-name-is-unknown': {
     file: MODEL_CALLS,
     edits: [['isOffered ? name : (this.#sent?.originals.get(name) ?? name)', 'name']],

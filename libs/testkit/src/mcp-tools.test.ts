@@ -124,6 +124,14 @@ it('makes each tool of the server one of the definition, under names that every 
     properties: { of: { type: 'string', pattern: '^(a+)+$' } },
     required: ['of'],
   });
+  const odd = ['3d-search', '-v', 'a.b', 'a b'];
+  const others = await served(
+    () => said('ok'),
+    odd.map((name) => listed(name)),
+  );
+  const names = Object.keys(await durableTools(others.client));
+  expect(names.map((name) => name.slice(0, -7))).toEqual(['_3d-search', '_-v', 'a_b', 'a_b']);
+  expect(new Set(names).size).toBe(4);
   expect(Object.keys(await durableTools(client, { prefix: 'shop_', only: ['put'] }))).toEqual(['shop_put']);
 });
 

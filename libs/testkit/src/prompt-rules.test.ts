@@ -1,7 +1,14 @@
 /** Owns the tests of what is sent: every rule of docs/prompts.md over conversations as the world brings them, and each rule by example. */
 
 import { hash } from 'node:crypto';
-import { assembleBundle, type BundleMessage, distinctCallIds, PROMPT_FORMS, portablePrompt } from '@tidemark/core';
+import {
+  assembleBundle,
+  type BundleMessage,
+  distinctCallIds,
+  PROMPT_FORMS,
+  portableName,
+  portablePrompt,
+} from '@tidemark/core';
 import { tokenizerFor } from '@tidemark/tokenizer';
 import { describe, expect, test } from 'vitest';
 import { conversationOf } from './conversations.ts';
@@ -204,15 +211,18 @@ describe('one rule each', () => {
       user('go'),
       { role: 'assistant', content: [{ type: 'tool-call', id: 'a', name: 'web.search', input: {} }] },
       { role: 'assistant', content: [{ type: 'tool-call', id: 'b', name: '2fa', input: 'x' }] },
+      { role: 'assistant', content: [{ type: 'tool-call', id: 'c', name: 'web_search', input: 'x' }] },
     ];
     const { messages, originals } = portablePrompt(prompt, '1', new Map([['2fa', 'two_fa']]));
+    const made = portableName('web.search');
+    expect(made).toMatch(/^web_search-[a-z0-9]{9}$/);
     expect(
       messages
         .flatMap(({ content }): readonly object[] => (typeof content === 'string' ? [] : content))
         .map((part) => 'name' in part && part.name),
-    ).toEqual([false, 'web_search', 'web_search', 'two_fa', 'two_fa']);
+    ).toEqual([false, made, made, 'two_fa', 'two_fa', 'web_search', 'web_search']);
     expect([...originals]).toEqual([
-      ['web_search', 'web.search'],
+      [made, 'web.search'],
       ['two_fa', '2fa'],
     ]);
   });

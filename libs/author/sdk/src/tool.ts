@@ -5,7 +5,7 @@
  */
 
 import { NAME_MAX_CHARS, type PortableSchema, publishedSchema, toJson } from '@tidemark/codec';
-import { canonicalJson, InvalidError, inexactNumber, type Json } from '@tidemark/core';
+import { canonicalJson, InvalidError, inexactNumber, type Json, portableName } from '@tidemark/core';
 import {
   type EffectDefinition,
   type ModelToolCall,
@@ -26,8 +26,6 @@ const CALL_ID_MAX_CHARS = 100;
 const CALL_DIGEST_CHARS = 16;
 /** Time-out of a tool that only answers, in milliseconds. */
 const TOOL_TIMEOUT_MS = 600_000;
-/** Names of tools that every provider takes. */
-const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** A user's tool; its name is its key in `tools`. */
 export type ToolOptions<Input extends Schema, Request extends Schema = Schema> = ToolParts<Input, Request> &
@@ -97,7 +95,8 @@ export function toolProblems(tools: Tools): readonly DefinitionProblem[] {
         problem(' is made for the AI SDK: give input, and run where it changes nothing outside, else an effect.'),
       ];
     const problems: DefinitionProblem[] = [];
-    if (!TOOL_NAME.test(name)) problems.push(problem(': a tool is named with 1 to 64 letters, digits, _ and -.'));
+    if (portableName(name) !== name)
+      problems.push(problem(': a tool is named with 1 to 64 letters, digits, _ and -, the first a letter or _.'));
     if (typeof description !== 'string' || description === '')
       problems.push(problem('.description must say what it does.'));
     if ((effect === undefined) === (run === undefined)) problems.push(problem(' must have either an effect or run.'));

@@ -34,7 +34,7 @@ const NUMBERED_ID_MAX_CHARS = 32;
 /** Longest id of a call that a fragment keeps. */
 const CALL_ID_MAX_CHARS = 512;
 const MISTRAL_ID = /^[A-Za-z0-9]{9}$/;
-const MISTRAL_ID_CHARS = 9;
+const DIGEST_CHARS = 9;
 
 export interface PortablePrompt {
   readonly messages: readonly BundleMessage[];
@@ -80,11 +80,11 @@ export function portablePrompt(
   return writer.ended();
 }
 
-/** A name that every family takes; another name may give the same one. */
+/** A name that every family takes: its own where it is one, else one with a digest, so that two names stay two. */
 export function portableName(name: string): string {
   if (PORTABLE_NAME.test(name) && name.length <= PORTABLE_MAX_CHARS) return name;
-  const safe = name.replace(/[^A-Za-z0-9_-]/g, '_');
-  return (PORTABLE_NAME.test(safe) ? safe : `_${safe}`).slice(0, PORTABLE_MAX_CHARS);
+  const safe = name.replace(/[^A-Za-z0-9_-]/g, '_').replace(/^(?![A-Za-z_])/, '_');
+  return `${safe.slice(0, PORTABLE_MAX_CHARS - DIGEST_CHARS - 1)}-${shortDigest(name)}`;
 }
 
 /** A column can hold it. */
@@ -269,7 +269,7 @@ class PromptWriter {
     for (let taken = !isFit || this.#ids.has(sent); taken; taken = this.#ids.has(sent)) {
       const number = (this.#numbers.get(id) ?? 0) + 1;
       this.#numbers.set(id, number);
-      sent = this.#isMistral ? shortId(`${id}#${number}`) : numbered(id, number);
+      sent = this.#isMistral ? shortDigest(`${id}#${number}`) : numbered(id, number);
     }
     this.#ids.add(sent);
     return sent;
@@ -290,14 +290,14 @@ function numbered(id: string, number: number): string {
 }
 
 /** Nine letters and digits by FNV-1a, twice. */
-function shortId(text: string): string {
+function shortDigest(text: string): string {
   const digest = (seed: number): number => {
     let sum = seed;
     for (let at = 0; at < text.length; at++) sum = Math.imul(sum ^ text.charCodeAt(at), 16_777_619);
     return sum >>> 0;
   };
   const both = digest(2_166_136_261) * 2 ** 20 + (digest(40_389) >>> 12);
-  return both.toString(36).padStart(MISTRAL_ID_CHARS, '0').slice(-MISTRAL_ID_CHARS);
+  return both.toString(36).padStart(DIGEST_CHARS, '0').slice(-DIGEST_CHARS);
 }
 
 const formUnknown = (form: string): InvalidError =>
