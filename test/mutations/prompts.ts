@@ -177,6 +177,13 @@ export const PROMPTS_MUTATIONS: Mutations = {
     caughtBy: CALLS_TEST,
     breaks: 'Another attempt at a call sends the bytes of the first.',
   },
+  'vendors-are-one': {
+    file: 'libs/model/core/src/context/whole-message.ts',
+    edits: [["filter((name) => name !== '')", 'slice(0, 1)']],
+    caughtBy: 'libs/testkit/src/answer-parts.test.ts',
+    test: 'go to no other provider, and the digest says so: test, openai/gpt',
+    breaks: 'What one vendor signed goes to no other behind the same gateway.',
+  },
   'two-names-are-one': {
     file: PORTABLE,
     edits: [['shortDigest(name)', '""']],
