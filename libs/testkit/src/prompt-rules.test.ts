@@ -174,7 +174,10 @@ describe('one rule each', () => {
 
   test('fields of a provider stay with the results that they came with', () => {
     const marked = (mark: string, ...ids: readonly string[]) =>
-      ({ ...results(...ids), providerOptions: { anthropic: { cacheControl: { type: mark } } } }) as BundleMessage;
+      ({
+        ...results(...ids),
+        providerOptions: { anthropic: { cacheControl: { type: mark } } },
+      }) as object as BundleMessage;
     const sent = sentOf([
       user('go'),
       calls('a', 'b'),

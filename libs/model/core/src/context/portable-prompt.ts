@@ -88,7 +88,7 @@ export function portableName(name: string): string {
 }
 
 /** A column can hold it. */
-const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
+const isStorable = (text: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(text);
 
 /** Ids of one answer's calls, distinct, storable, none empty and none too long: what acts on a call, and the fragments of both, know it by its id. */
 export function distinctCallIds(ids: readonly string[]): readonly string[] {
