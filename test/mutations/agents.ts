@@ -50,6 +50,14 @@ export const AGENTS_MUTATIONS: Mutations = {
     test: 'tells the model what it can not call, and what failed for good',
     breaks: 'Nobody is asked about a call that can not be made.',
   },
+  'names-of-any-length': {
+    file: 'libs/author/sdk/src/fragments.ts',
+    edits: [["name === '' ? 'unnamed' : name.slice(0, NAME_MAX_CHARS)", 'name']],
+    caughtBy: AGENT_TEST,
+    test: 'tells the model what it can not call, and what failed for good',
+    failsWith: 'give a name of 1 to 512 characters',
+    breaks: 'No name that a model makes up parks its run.',
+  },
   'thoughts-outrun-results': {
     file: AGENT,
     edits: [["task('think', {}, { after: acts })", "task('think', {}, { after: acts.slice(1) })"]],

@@ -43,9 +43,16 @@ export const PROMPTS_MUTATIONS: Mutations = {
   },
   'call-without-result': {
     file: PORTABLE,
-    edits: [["if (answered.length > 0) this.#turns.push({ role: 'tool', content: answered });", '']],
+    edits: [["if (answered.length > 0) this.#turns.push({ role: 'tool', own: answeredOwn, content: answered });", '']],
     caughtBy: RULES_TEST,
     breaks: 'Each call is followed by exactly its result (results-follow).',
+  },
+  'fields-of-results-are-lost': {
+    file: PORTABLE,
+    edits: [['answeredOwn = own ?? answeredOwn;', '']],
+    caughtBy: RULES_TEST,
+    test: 'fields of a provider stay with the results that they came with',
+    breaks: 'A message with fields of its own is moved, never stripped of them.',
   },
   'user-after-results': {
     file: PORTABLE,
@@ -135,6 +142,16 @@ export const PROMPTS_MUTATIONS: Mutations = {
     caughtBy: ASSEMBLE_TEST,
     breaks: 'What is cut fits the room that it has.',
   },
+  'cut-without-end': {
+    file: CUT,
+    edits: [
+      ['if (end === 0) return undefined;', 'if (keptChars === 0) return undefined;'],
+      ['if (end === 0) return 0;', ''],
+    ],
+    caughtBy: 'libs/model/core/src/context/assemble.properties.test.ts',
+    test: 'a cut ends whatever the text and the room, and fits',
+    breaks: 'A cut ends: the worker that assembles a prompt never hangs.',
+  },
   'all-is-counted': {
     file: CUT,
     edits: [['from < text.length && tokens <= limit;', 'from < text.length;']],
@@ -159,6 +176,20 @@ export const PROMPTS_MUTATIONS: Mutations = {
     edits: [['recorded?.sent?.form ?? this', 'this']],
     caughtBy: CALLS_TEST,
     breaks: 'Another attempt at a call sends the bytes of the first.',
+  },
+  'vendors-are-one': {
+    file: 'libs/model/core/src/context/whole-message.ts',
+    edits: [["filter((name) => name !== '')", 'slice(0, 1)']],
+    caughtBy: 'libs/testkit/src/answer-parts.test.ts',
+    test: 'go to no other provider, and the digest says so: test, openai/gpt',
+    breaks: 'What one vendor signed goes to no other behind the same gateway.',
+  },
+  'two-names-are-one': {
+    file: PORTABLE,
+    edits: [['shortDigest(name)', '""']],
+    caughtBy: RULES_TEST,
+    test: 'names are made fit as tools are declared, and what they were is known',
+    breaks: 'Two tools of a history are two in what is sent.',
   },
   'made-name-is-unknown': {
     file: MODEL_CALLS,

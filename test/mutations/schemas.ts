@@ -28,7 +28,7 @@ export const SCHEMA_MUTATIONS: Mutations = {
   },
   'mcp-results-refused': {
     file: MCP_TOOLS,
-    edits: [['!isRepeatable && OF_RESULT.test(String(message))', 'false']],
+    edits: [['!isRepeatable && OF_RESULT.test(told) && !OF_INPUT.test(told)', 'false']],
     caughtBy: MCP_TOOLS_TEST,
     test: 'that its own server refuses to send: the call took place',
     breaks: 'An irreversible call whose result is lost is not told to the model as one that was refused.',

@@ -147,7 +147,15 @@ describe('an agent', () => {
       },
     });
     const model = says(
-      calls(['lamp', {}], ['stock', { item: 7 }], ['broken', {}], ['gone', {}], ['close', {}]),
+      calls(
+        ['lamp', {}],
+        ['', {}],
+        [`\0\ud83d${'x'.repeat(600)}`, {}],
+        ['stock', { item: 7 }],
+        ['broken', {}],
+        ['gone', {}],
+        ['close', {}],
+      ),
       'I could not.',
     );
     const definition = shop(model, {
@@ -162,7 +170,9 @@ describe('an agent', () => {
     const world = await open(definition);
     const run = await world.start(definition, { prompt: 'Do it.' });
     expect((await world.fastForward(run.result())).text).toBe('I could not.');
-    const [unknown, unfit, ...failed] = results(model);
+    const [unknown, nameless, long, unfit, ...failed] = results(model);
+    expect(nameless).toMatch(/^There is no tool named ""/);
+    expect(long).toMatch(/^There is no tool named "\\u0000\\ud83dx{510}"\./);
     expect(unknown).toMatch(/^There is no tool named "lamp"\. Tools: stock, refund/);
     expect(unfit).toMatch(/^The input of stock doesn't fit: item/);
     expect(failed).toEqual(['broken failed: no such shelf', 'gone failed: Not found', 'close failed: it is closed']);
@@ -207,15 +217,15 @@ describe('an agent', () => {
   ])(
     'makes no more calls than its limit, and tells them apart by their place where their ids are %s',
     async (_, id) => {
-      const many = Array.from({ length: 70 }, (_, at) => ({ id, name: 'stock', input: { item: `i${at}` } }));
+      const many = Array.from({ length: 570 }, (_, at) => ({ id, name: 'stock', input: { item: `i${at}` } }));
       const model = says({ toolCalls: many }, 'Many.');
       const definition = shop(model);
       const world = await open(definition);
       await (await world.start(definition, { prompt: 'All?' })).result();
       const said = results(model);
-      expect(said).toHaveLength(70);
+      expect(said).toHaveLength(65);
       for (const [at, text] of said.slice(0, 64).entries()) expect(text).toContain(`"i${at}"`);
-      expect(said[64]).toBe('Not called: at most 64 calls are made of one answer.');
+      expect(said[64]).toBe('Not called, nor the 505 calls after it: at most 64 are made of one answer.');
       expect(counted).toBe(64);
     },
   );

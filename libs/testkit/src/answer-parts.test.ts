@@ -1,6 +1,6 @@
 /** What a provider wants back with its answer: kept once, sent back to it alone, rebuilt byte for byte, and dropped where a mask changed it. */
 
-import type { Partition, WorkflowId } from '@tidemark/core';
+import { type Partition, partsOwner, type WorkflowId } from '@tidemark/core';
 import { noTelemetry } from '@tidemark/ports';
 import {
   agentMessage,
@@ -124,14 +124,37 @@ describe('the parts of an answer', () => {
     expect(call!.rebuilt).toBe(call!.sent);
   });
 
-  it('go to no other provider, and the digest says so', async () => {
-    const other: TestModel = { ...testModel(() => 'Two.'), provider: 'another.chat' };
+  it.each([
+    ['another.chat', 'test'],
+    // Of another vendor, behind the same gateway.
+    ['test', 'openai/gpt'],
+  ])('go to no other provider, and the digest says so: %s, %s', async (provider, modelId) => {
+    const other: TestModel = { ...testModel(() => 'Two.'), provider, modelId };
     const { world, sent } = await looped(signing(), { second: other });
     expect(JSON.stringify(sent)).not.toMatch(/opaque|providerOptions/);
     expect(sent.filter(({ role }) => role === 'assistant').at(-1)?.content).toHaveLength(3);
     const [call] = await world.bundles('w' as WorkflowId, 4);
     expect(call!.rebuilt).toBe(call!.sent);
     expect(call!.bundle!.origin).not.toHaveProperty('provider');
+  });
+
+  it('belong to the vendor, where a provider serves several', () => {
+    const owners = [
+      ['openai.chat', 'gpt-4.1', 'openai'],
+      ['openai.responses', 'gpt-5', 'openai'],
+      ['vertex.anthropic.messages', 'claude-sonnet-4-5', 'vertex.anthropic'],
+      ['gateway', 'anthropic/claude-sonnet-4.5', 'gateway/anthropic'],
+      ['gateway', 'anthropic/claude-opus-4', 'gateway/anthropic'],
+      ['openrouter.chat', 'google/gemini-2.5-pro', 'openrouter/google'],
+      ['amazon-bedrock', 'us.anthropic.claude-sonnet-4-5-20250929-v1:0', 'amazon-bedrock/us.anthropic'],
+      ['amazon-bedrock', 'amazon.nova-pro-v1:0', 'amazon-bedrock/amazon'],
+      [
+        'amazon-bedrock',
+        'arn:aws:bedrock:x:1:application-inference-profile/a',
+        'amazon-bedrock/arn:aws:bedrock:x:1:application-inference-profile/a',
+      ],
+    ] as const;
+    for (const [provider, modelId, owner] of owners) expect(partsOwner({ provider, modelId })).toBe(owner);
   });
 
   it('are counted: an answer that does not fit with them is not sent in part, and nothing is paid', async () => {
@@ -149,6 +172,12 @@ describe('the parts of an answer', () => {
   it('must come as said(reply) gives them', async () => {
     const broken: typeof said = (reply) => said(reply).slice(0, 2);
     await expect(looped(signing(), { said: broken })).rejects.toThrow(/take what said\(reply\)/);
+    // Each would be read at every later call.
+    for (const part of [null, 7, [], {}, { type: 'text' }, { type: 'text', chars: -1 }, { type: 'file', chars: 8 }]) {
+      const wrong: typeof said = (reply) =>
+        said(reply).map((one) => (one.parts ? { ...one, parts: { ...one.parts, text: JSON.stringify([part]) } } : one));
+      await expect(looped(signing(), { said: wrong })).rejects.toThrow(/take what said\(reply\)/);
+    }
   });
 });
 

@@ -124,6 +124,14 @@ it('makes each tool of the server one of the definition, under names that every 
     properties: { of: { type: 'string', pattern: '^(a+)+$' } },
     required: ['of'],
   });
+  const odd = ['3d-search', '-v', 'a.b', 'a b'];
+  const others = await served(
+    () => said('ok'),
+    odd.map((name) => listed(name)),
+  );
+  const names = Object.keys(await durableTools(others.client));
+  expect(names.map((name) => name.slice(0, -7))).toEqual(['_3d-search', '_-v', 'a_b', 'a_b']);
+  expect(new Set(names).size).toBe(4);
   expect(Object.keys(await durableTools(client, { prefix: 'shop_', only: ['put'] }))).toEqual(['shop_put']);
 });
 
@@ -192,13 +200,17 @@ describe('what goes wrong is told to the model', () => {
     expect(calls).toEqual([]);
   });
 
-  it('a tool that vanished, or takes something else by now', async () => {
+  it.each([
+    'Tool repo.create not found',
+    'Tool repo.create not found. It takes outputPath and max_results',
+    'Input validation error: Invalid arguments for tool repo.create: output is required',
+  ])('a tool that vanished, or takes something else by now: %s', async (why) => {
     const { client, calls } = await served(() => {
-      throw new McpError(ErrorCode.InvalidParams, 'Tool repo.create not found');
+      throw new McpError(ErrorCode.InvalidParams, why);
     });
     const outcome = await run(client, { id: 'c1', name: CREATE, input: { of: 'a' } });
     expect(outcome.isError).toBe(true);
-    expect(outcome.text).toContain('Tool repo.create not found. The tool may have changed since it was listed.');
+    expect(outcome.text).toContain(`${why}. The tool may have changed since it was listed.`);
     expect(calls).toHaveLength(1);
   });
 

@@ -1,4 +1,4 @@
-import type { BundleMessage, PromptForm } from '@tidemark/core';
+import { type BundleMessage, type PromptForm, portableName } from '@tidemark/core';
 import {
   agentMessage,
   defineEffect,
@@ -213,7 +213,9 @@ describe('what a provider would refuse', () => {
   it('names and ids are made fit, the record keeps them, and an answer by the made name means the tool', async () => {
     const model = testModel(
       (_prompt, call) =>
-        call < 3 ? { toolCalls: [{ id: 'a:b', name: call === 1 ? 'web.search' : 'web_search', input: {} }] } : 'Done.',
+        call < 3
+          ? { toolCalls: [{ id: 'a:b', name: call === 1 ? 'web.search' : portableName('web.search'), input: {} }] }
+          : 'Done.',
       { promptForm: '1-mistral' },
     );
     const world = await open({ workflows: [researcher(model)] });

@@ -1,7 +1,14 @@
 /** Owns the tests of what is sent: every rule of docs/prompts.md over conversations as the world brings them, and each rule by example. */
 
 import { hash } from 'node:crypto';
-import { assembleBundle, type BundleMessage, distinctCallIds, PROMPT_FORMS, portablePrompt } from '@tidemark/core';
+import {
+  assembleBundle,
+  type BundleMessage,
+  distinctCallIds,
+  PROMPT_FORMS,
+  portableName,
+  portablePrompt,
+} from '@tidemark/core';
 import { tokenizerFor } from '@tidemark/tokenizer';
 import { describe, expect, test } from 'vitest';
 import { conversationOf } from './conversations.ts';
@@ -155,7 +162,7 @@ describe('one rule each', () => {
   test('ids are distinct and stay what they were where they can', () => {
     const prompt = [user('go'), calls('a', 'a', '', 'b c'), results('a', 'a', '', 'b c'), calls('a'), results('a')];
     expect(idsOf(sentOf(prompt))).toEqual(['a', 'a-1', 'call-1', 'b_c', 'a-2']);
-    expect(distinctCallIds(['', 'a', 'a', '', 'call-4', 'a-2'])).toEqual([
+    expect(distinctCallIds(['\0', 'a', 'a', '\ud800', 'call-4', 'a-2'])).toEqual([
       'call-1',
       'a',
       'a-4',
@@ -163,6 +170,28 @@ describe('one rule each', () => {
       'call-4',
       'a-2',
     ]);
+  });
+
+  test('fields of a provider stay with the results that they came with', () => {
+    const marked = (mark: string, ...ids: readonly string[]) =>
+      ({
+        ...results(...ids),
+        providerOptions: { anthropic: { cacheControl: { type: mark } } },
+      }) as object as BundleMessage;
+    const sent = sentOf([
+      user('go'),
+      calls('a', 'b'),
+      marked('one', 'a'),
+      marked('two', 'b'),
+      marked('stray', 'z', 'y'),
+    ]);
+    expect(sent.map(({ role, ...rest }) => [role, JSON.stringify(rest).match(/one|two|stray/)?.[0]])).toEqual([
+      ['user', undefined],
+      ['assistant', undefined],
+      ['tool', 'two'],
+      ['user', 'stray'],
+    ]);
+    expect(sentOf(sent)).toEqual(sent);
   });
 
   test('a call without a result says so; a result without a call is what the user tells', () => {
@@ -185,15 +214,18 @@ describe('one rule each', () => {
       user('go'),
       { role: 'assistant', content: [{ type: 'tool-call', id: 'a', name: 'web.search', input: {} }] },
       { role: 'assistant', content: [{ type: 'tool-call', id: 'b', name: '2fa', input: 'x' }] },
+      { role: 'assistant', content: [{ type: 'tool-call', id: 'c', name: 'web_search', input: 'x' }] },
     ];
     const { messages, originals } = portablePrompt(prompt, '1', new Map([['2fa', 'two_fa']]));
+    const made = portableName('web.search');
+    expect(made).toMatch(/^web_search-[a-z0-9]{9}$/);
     expect(
       messages
         .flatMap(({ content }): readonly object[] => (typeof content === 'string' ? [] : content))
         .map((part) => 'name' in part && part.name),
-    ).toEqual([false, 'web_search', 'web_search', 'two_fa', 'two_fa']);
+    ).toEqual([false, made, made, 'two_fa', 'two_fa', 'web_search', 'web_search']);
     expect([...originals]).toEqual([
-      ['web_search', 'web.search'],
+      [made, 'web.search'],
       ['two_fa', '2fa'],
     ]);
   });

@@ -61,8 +61,13 @@ interface Detail {
   readonly response: { readonly id?: string; readonly timestamp?: string; readonly modelId?: string };
 }
 
-/** `provider`: the one that gave the parts. Throws `ModelAnswerTooLargeError`. */
-export function answerOf(parts: Parts, hidden: Hidden, provider: string, counts: Counts): Answer {
+/** `model`: the one that gave the parts. Throws `ModelAnswerTooLargeError`. */
+export function answerOf(
+  parts: Parts,
+  hidden: Hidden,
+  model: Parameters<typeof partsOwner>[0],
+  counts: Counts,
+): Answer {
   const lost: string[] = [];
   const content = parts.content
     .filter(saysSomething)
@@ -94,7 +99,7 @@ export function answerOf(parts: Parts, hidden: Hidden, provider: string, counts:
     finishReason: finishReason.unified,
     usage: usageOf(parts.usage, parts.content, counts),
     detail: sound(plain(detail) ?? null),
-    ...(isSent && { parts: { provider: partsOwner(provider), text } }),
+    ...(isSent && { parts: { provider: partsOwner(model), text } }),
   };
   const sizeBytes = Buffer.byteLength(JSON.stringify(answer));
   if (sizeBytes > ANSWER_MAX_BYTES) throw new ModelAnswerTooLargeError(answer.usage, sizeBytes);

@@ -41,7 +41,7 @@ export async function ask(
       ? await readStream((await languageModel.doStream(sent)).stream, signal, { onDelta, onPart })
       : whole(await languageModel.doGenerate(sent));
     const answered = requireAnswer(parts, languageModel, counts);
-    return answerOf(answered, await hidden(), languageModel.provider, counts);
+    return answerOf(answered, await hidden(), languageModel, counts);
   } catch (error) {
     signal.throwIfAborted();
     if (OWN_ERRORS.some((own) => error instanceof own)) throw error;

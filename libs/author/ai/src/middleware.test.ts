@@ -2,6 +2,7 @@
 
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV2, LanguageModelV4Content, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { portableName } from '@tidemark/core';
 import { type ChatServer, startChatServer } from '@tidemark/testkit/chat-server';
 import { generateObject, generateText, isStepCount, jsonSchema, Output, streamText, tool, wrapLanguageModel } from 'ai';
 import { MockLanguageModelV3, MockLanguageModelV4, simulateReadableStream } from 'ai/test';
@@ -510,7 +511,7 @@ test('a prompt that providers would refuse is made fit, and what only its author
   ];
   const { toolCalls } = await generateText({ model: wrapped('any'), messages, tools: { look } });
   expect(toolCalls.map(({ toolCallId }) => toolCallId)).toEqual(['call-1', 'call-2']);
-  const named = { toolCallId: 'a_1', toolName: 'web_look' };
+  const named = { toolCallId: 'a_1', toolName: portableName('web.look') };
   expect(prompts[0]).toMatchObject([
     { role: 'user', providerOptions: cache },
     { role: 'assistant', content: [{ type: 'tool-call', ...named }] },

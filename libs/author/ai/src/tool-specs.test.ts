@@ -29,7 +29,7 @@ test('tools with schemas of zod and of JSON schema are given with their descript
 });
 
 test('a name that not every provider takes is refused', async () => {
-  for (const name of ['web.search', 'a b', 'x'.repeat(65), ''])
+  for (const name of ['web.search', 'a b', '3d-search', '-v', 'x'.repeat(65), ''])
     await expect(aiSdkTools({ [name]: {} })).rejects.toThrow('a tool is named with 1 to 64 letters, digits, _ and -');
 });
 

@@ -1,7 +1,7 @@
 /** Owns offering the AI SDK's tools to a model that a step calls. The step itself executes them. */
 
 import { type PortableSchema, portableSchema, publishedSchema } from '@tidemark/codec';
-import { InvalidError, type Json } from '@tidemark/core';
+import { InvalidError, type Json, portableName } from '@tidemark/core';
 import type { ToolSpec } from '@tidemark/runtime';
 import type { z } from 'zod';
 import { plain } from './plain-json.ts';
@@ -20,15 +20,14 @@ export async function aiSdkTools(tools: AiSdkTools): Promise<ToolSpec[]> {
   return Promise.all(
     Object.entries(tools).map(async ([name, { description = '', inputSchema, type = 'function' }]) => {
       if (type !== 'function' && type !== 'dynamic') throw unsupported(name, 'the provider runs it itself');
-      if (!TOOL_NAME.test(name)) throw unsupported(name, 'a tool is named with 1 to 64 letters, digits, _ and -');
+      if (portableName(name) !== name)
+        throw unsupported(name, 'a tool is named with 1 to 64 letters, digits, _ and -, the first a letter or _');
       if (typeof description !== 'string') throw unsupported(name, 'its description is computed for each call');
       return { name, description, inputSchema: await schemaOf(name, inputSchema) };
     }),
   );
 }
 
-/** Names of tools that every provider takes. */
-const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const NO_INPUT: Json = { type: 'object', properties: {}, additionalProperties: false };
 
 async function schemaOf(name: string, schema: unknown): Promise<Json> {

@@ -172,12 +172,14 @@ async function think(ctx: AnyContext, spec: Spec, tools: Tools): Promise<Change>
   } else if (calls.length === 0) {
     return { ...answers, done: { text, toolCalls: [], finishReason }, fragments: said(reply) };
   }
-  const ways = await Promise.all(calls.map((call, at) => wayOf(call, at, spec, tools)));
+  // The result of one more tells the model of those that are left out: a checkpoint does not hold any number of them.
+  const told = calls.slice(0, AGENT_CALLS_MAX_COUNT + 1);
+  const ways = await Promise.all(told.map((call, at) => wayOf(call, at, calls.length, spec, tools)));
   const acts = ways.filter((way) => 'step' in way);
   return {
     output: step,
     lastAction: `calls ${toolNames(step.toolCalls).slice(0, ACTION_MAX_CHARS)}`,
-    fragments: [...said(reply), ...ways.filter((way) => 'type' in way)],
+    fragments: [...said({ ...reply, toolCalls: told }), ...ways.filter((way) => 'type' in way)],
     next: [...acts, task('think', {}, { after: acts })],
   };
 }
@@ -218,9 +220,18 @@ async function outputOf(
 }
 
 /** What becomes of a call: a task that makes it, perhaps once a person has agreed, or a result at once, which says why it is not made. */
-async function wayOf(call: ModelToolCall, at: number, { output, toolApproval = {} }: Spec, tools: Tools) {
+async function wayOf(
+  call: ModelToolCall,
+  at: number,
+  count: number,
+  { output, toolApproval = {} }: Spec,
+  tools: Tools,
+) {
   if (at >= AGENT_CALLS_MAX_COUNT)
-    return toolResult(call, `Not called: at most ${AGENT_CALLS_MAX_COUNT} calls are made of one answer.`);
+    return toolResult(
+      call,
+      `Not called, nor the ${count - at - 1} calls after it: at most ${AGENT_CALLS_MAX_COUNT} are made of one answer.`,
+    );
   if (output !== undefined && call.name === ANSWER) {
     const read = safeParse(output, call.input);
     if (read.success) return toolResult(call, `Not taken: call ${ANSWER} alone, once other calls have their results.`);
@@ -268,7 +279,7 @@ async function act(ctx: ActContext, call: ModelToolCall, spec: Spec, tools: Tool
   const { name } = call;
   const result = (text: string, how = ''): Change => ({
     fragments: [toolResult(call, text)],
-    lastAction: `${name}${how}`,
+    lastAction: `${name.slice(0, ACTION_MAX_CHARS)}${how}`,
   });
   if (cause?.kind === 'timer') return result(`Not called: nobody approved ${name} in time.`, ', not approved in time');
   if (cause?.kind !== 'approval') {

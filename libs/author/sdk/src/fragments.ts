@@ -3,6 +3,7 @@
  * checkpoint contains them.
  */
 
+import { NAME_MAX_CHARS } from '@tidemark/codec';
 import type { FilePart, Json } from '@tidemark/core';
 import type { FragmentDraft, ModelAnswer, ModelToolCall } from '@tidemark/runtime';
 import { noteOf, withoutFiles } from './file.ts';
@@ -44,11 +45,14 @@ export function said({
   return [{ ...first, parts: { ...parts, spans: fragments.length } }, ...rest];
 }
 
+/** Of a call and its result alike: models name tools that there are not, too, and the whole name is in the recorded answer. */
+const nameOf = (name: string): string => (name === '' ? 'unnamed' : name.slice(0, NAME_MAX_CHARS));
+
 /** A call of a tool; its result must follow, under the same call id. */
 export const toolCall = ({ id, name, input }: ModelToolCall): FragmentDraft => ({
   type: 'tool_call',
   call: id,
-  tool: name,
+  tool: nameOf(name),
   text: JSON.stringify(input),
 });
 
@@ -56,7 +60,7 @@ export const toolCall = ({ id, name, input }: ModelToolCall): FragmentDraft => (
 export const toolResult = (
   { id, name }: Pick<ModelToolCall, 'id' | 'name'>,
   result: string | { readonly text: string } | Json,
-): FragmentDraft => ({ type: 'tool_result', call: id, tool: name, text: textOf(result) });
+): FragmentDraft => ({ type: 'tool_result', call: id, tool: nameOf(name), text: textOf(result) });
 
 function textOf(result: unknown): string {
   if (typeof result === 'string') return result;

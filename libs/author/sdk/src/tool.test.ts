@@ -8,6 +8,11 @@ const run = () => null;
 
 it.each([
   ['a.b', z.object({}), 'a tool is named with 1 to 64 letters, digits, _ and -'],
+  [
+    '3d-search',
+    z.object({}),
+    'tools.3d-search: a tool is named with 1 to 64 letters, digits, _ and -, the first a letter or _.',
+  ],
   ['text', z.string(), 'tools.text.input must be an object'],
   ['maybe', z.union([z.object({}), z.null()]), 'tools.maybe.input must be an object'],
   [

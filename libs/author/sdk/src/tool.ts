@@ -4,8 +4,8 @@
  * returns to the model as an error (C5a).
  */
 
-import { type PortableSchema, publishedSchema, toJson } from '@tidemark/codec';
-import { canonicalJson, InvalidError, inexactNumber, type Json } from '@tidemark/core';
+import { NAME_MAX_CHARS, type PortableSchema, publishedSchema, toJson } from '@tidemark/codec';
+import { canonicalJson, InvalidError, inexactNumber, type Json, portableName } from '@tidemark/core';
 import {
   type EffectDefinition,
   type ModelToolCall,
@@ -26,8 +26,6 @@ const CALL_ID_MAX_CHARS = 100;
 const CALL_DIGEST_CHARS = 16;
 /** Time-out of a tool that only answers, in milliseconds. */
 const TOOL_TIMEOUT_MS = 600_000;
-/** Names of tools that every provider takes. */
-const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** A user's tool; its name is its key in `tools`. */
 export type ToolOptions<Input extends Schema, Request extends Schema = Schema> = ToolParts<Input, Request> &
@@ -97,7 +95,8 @@ export function toolProblems(tools: Tools): readonly DefinitionProblem[] {
         problem(' is made for the AI SDK: give input, and run where it changes nothing outside, else an effect.'),
       ];
     const problems: DefinitionProblem[] = [];
-    if (!TOOL_NAME.test(name)) problems.push(problem(': a tool is named with 1 to 64 letters, digits, _ and -.'));
+    if (portableName(name) !== name)
+      problems.push(problem(': a tool is named with 1 to 64 letters, digits, _ and -, the first a letter or _.'));
     if (typeof description !== 'string' || description === '')
       problems.push(problem('.description must say what it does.'));
     if ((effect === undefined) === (run === undefined)) problems.push(problem(' must have either an effect or run.'));
@@ -126,7 +125,7 @@ export async function callTool(tools: Tools, context: StepContext, call: ModelTo
   const refused = (text: string): ToolOutcome => ({ call: id, tool: name, text, result: null, isError: true });
   if (found === undefined) {
     return refused(
-      `There is no tool named ${JSON.stringify(name)}. Tools: ${Object.keys(tools).join(', ') || 'none'}.`,
+      `There is no tool named ${JSON.stringify(name.slice(0, NAME_MAX_CHARS))}. Tools: ${Object.keys(tools).join(', ') || 'none'}.`,
     );
   }
   // Input stays a text where a number in it would be rounded: the tool would act on something else.
@@ -148,7 +147,7 @@ export async function callTool(tools: Tools, context: StepContext, call: ModelTo
 /** Models reuse their call ids: a call is identified by its request as well, and the same call twice is one. */
 function perform(name: string, found: Tool, context: StepContext, call: ModelToolCall, input: never): Promise<Json> {
   const asked = sha256Digest.sha256(canonicalJson([name, call.input])).slice(0, CALL_DIGEST_CHARS);
-  const options = { name: `${call.id.slice(0, CALL_ID_MAX_CHARS)}-${asked}` };
+  const options = { name: `${call.id.slice(0, CALL_ID_MAX_CHARS).toWellFormed()}-${asked}` };
   const request = found.request === undefined ? input : found.request(input);
   const effect = found.effect ?? answering(name, found.run!);
   return context.effect(effect, request, { ...options, question: [name, call.input] });

@@ -107,7 +107,10 @@ function listed(given: unknown, server: string): ListedTool {
  * tool, so a listing that changes never gives it to another.
  */
 export function nameForModels(own: string, maxChars = NAME_MAX_CHARS): string {
-  const fit = own.replaceAll(/[^A-Za-z0-9_-]+/g, '_').slice(0, maxChars);
+  const fit = own
+    .replaceAll(/[^A-Za-z0-9_-]+/g, '_')
+    .replace(/^[0-9-]/, '_$&')
+    .slice(0, maxChars);
   if (fit === own && own !== '__proto__') return own;
   const digest = sha256Digest.sha256(own).slice(0, NAME_DIGEST_CHARS);
   return `${fit.slice(0, maxChars - NAME_DIGEST_CHARS - 1)}-${digest}`;

@@ -24,7 +24,9 @@ const CLIENT_GRACE_MS = 1_000;
 const METHOD_UNKNOWN = -32_601;
 const PARAMETERS_REFUSED = -32_602;
 /** A server refuses its own result by the code of refused parameters: then the call took place. */
-const OF_RESULT = /result|output|structured/i;
+const OF_RESULT = /\b(results?|outputs?|structured)\b/i;
+/** Words of the official servers, before any tool runs: the names of arguments that follow prove nothing of a result. */
+const OF_INPUT = /^(MCP error -?\d+: )*(Input validation error|Invalid arguments|Invalid tools\/call request)\b/;
 /** Nothing was sent: there was no connection. */
 const UNSENT_CODES: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
@@ -142,7 +144,8 @@ async function call(
     return outcomeOf(await client.request({ method: 'tools/call', params }, z.unknown(), options));
   } catch (error) {
     const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
-    const isOpen = !isRepeatable && OF_RESULT.test(String(message));
+    const told = String(message);
+    const isOpen = !isRepeatable && OF_RESULT.test(told) && !OF_INPUT.test(told);
     if (code === METHOD_UNKNOWN || (code === PARAMETERS_REFUSED && !isOpen)) {
       return {
         text: `The server refused the call: ${String(message)}. The tool may have changed since it was listed.`,

@@ -9,6 +9,7 @@ import {
   ConflictError,
   FRAGMENT_TYPES,
   InvalidError,
+  type Json,
   type Lamport,
   NO_SPEND,
   parseJson,
@@ -156,8 +157,8 @@ export function checkedFragments(drafts: readonly FragmentDraft[], where: string
     return {
       type,
       text: storableText(text),
-      ...(call !== undefined && { call }),
-      ...(tool !== undefined && { tool }),
+      ...(call !== undefined && { call: storableText(call) }),
+      ...(tool !== undefined && { tool: storableText(tool) }),
       ...(covers !== undefined && { covers }),
       ...(parts !== undefined && { parts: { provider: parts.provider, spans: parts.spans, text: parts.text } }),
     };
@@ -169,12 +170,24 @@ function checkParts({ provider, spans, text }: NonNullable<FragmentDraft['parts'
   const isWhose = provider === null || (typeof provider === 'string' && provider.length <= NAME_MAX_CHARS);
   const isShort = typeof text === 'string' && text.length <= FRAGMENT_PARTS_MAX_CHARS;
   const isFit = isWhose && Number.isSafeInteger(spans) && spans >= 1 && spans <= left && isShort;
-  if (isFit && Array.isArray(parseJson(text, what, ANSWER_BOUNDS))) return;
+  const found = isFit ? parseJson(text, what, ANSWER_BOUNDS) : undefined;
+  if (Array.isArray(found) && found.every(isPart)) return;
   throw new InvalidError(
     'fragment-invalid',
     `${what}: take what said(reply) or userMessage([…]) returns, whole and in its order: { provider, spans, text }, with a JSON array of at most ${FRAGMENT_PARTS_MAX_CHARS} characters.`,
     { field: 'parts' },
   );
+}
+
+/** What assembly reads of a part: a wrong one would be in the history, and so end every later call. */
+function isPart(given: Json): boolean {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return false;
+  const { type, chars, text, mediaType, data = '' } = given as { readonly [member: string]: Json };
+  if (typeof type !== 'string') return false;
+  if (type === 'text' && typeof text === 'string') return true;
+  if (chars === undefined) return type !== 'text';
+  const isFile = type !== 'file' || (typeof mediaType === 'string' && typeof data === 'string');
+  return Number.isSafeInteger(chars) && Number(chars) >= 0 && isFile;
 }
 
 function refuse(where: string, field: string, value: unknown, remedy: string): never {

@@ -420,7 +420,7 @@ class ModelCall {
       ...(system !== undefined && { system: this.#addText(texts, system, true) }),
       ...(placeholders !== undefined && { placeholders }),
       ...(this.#rules.firstPhase !== undefined && { firstPhase: this.#rules.firstPhase }),
-      provider: partsOwner(model.provider),
+      provider: partsOwner(model),
     };
   }
 

@@ -23,7 +23,7 @@ import type { Clock, Digest } from '@tidemark/ports';
 import { type CommitContext, endsHistory, NO_CONTEXT } from '../agent/index.ts';
 import { type Definition, ParkError, type StepDefinition, type StepResult } from '../definition/index.ts';
 import type { StreamContent } from '../history/index.ts';
-import { digestOf, TASKS_DROPPED } from '../kernel/index.ts';
+import { digestOf, storableText, TASKS_DROPPED } from '../kernel/index.ts';
 import type { Draft } from '../lease/index.ts';
 import { drawUpNext, type Next } from './continuing.ts';
 import { declareTasks, NO_CHILD } from './declare-tasks.ts';
@@ -107,7 +107,7 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
       tasks: withChildren(declared.tasks, of.workflow, sequence),
       belief: belief.kind,
       ...plusSpend(ownSpend(result, step), spent),
-      lastAction: result.lastAction ?? step.name,
+      lastAction: actionOf(result.lastAction ?? step.name),
       supersedes: supersededBy(result, step, sequence),
       ...(given.startedAtMs !== undefined && { startedAtMs: given.startedAtMs }),
       ...(hasContext(context) && { hasContext: true }),
@@ -124,6 +124,9 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
   };
   return [committed, completed];
 }
+
+/** It may quote a model. What is no text is refused where the event is written. */
+const actionOf = (action: string): string => (typeof action === 'string' ? storableText(action) : action);
 
 /** What the step itself reports. */
 const ownSpend = ({ tokens, costMicros }: StepResult, step: StepDefinition): Spend => ({

@@ -11,6 +11,7 @@ import { sequence } from '../ids.ts';
 import { type AssembledBundle, assembleBundle, type BundleInput } from './assemble.ts';
 import { characters, quarters } from './context-fixture.ts';
 import { readConversation } from './conversation.ts';
+import { cutText } from './cut.ts';
 import { comparePlaces, FRAGMENT_TYPES, type Fragment, placeName } from './fragment.ts';
 import type { BundleMessage } from './message.ts';
 import { newestPairs } from './newest.ts';
@@ -248,6 +249,27 @@ describe('the budget', () => {
       { numRuns: 500 },
     );
   });
+});
+
+test('a cut ends whatever the text and the room, and fits', () => {
+  const text = fc
+    .array(fc.oneof(words, fc.constantFrom('\n', '{"a":1,', '\\"', '\ud83d', '\ude00')), { maxLength: 30 })
+    .map((all) => all.join(''));
+  const long = fc.tuple(fc.constantFrom('\n', '\n\n', '[\n', ''), text).map(([head, rest]) => head + rest.repeat(20));
+  fc.assert(
+    fc.property(fc.oneof(text, long), fc.integer({ min: -20, max: 90 }), (whole, room) => {
+      let counts = 0;
+      const count = (part: string): number => {
+        expect(++counts).toBeLessThan(1_000);
+        return quarters.count(part);
+      };
+      const cut = cutText(whole, room, { id: 'ends', count }, { remedy: 'Ask for less.' });
+      if (cut === undefined) return;
+      expect(cut.tokens).toBeLessThanOrEqual(room);
+      expect(cut.text.startsWith(whole.slice(0, cut.keptChars))).toBe(true);
+    }),
+    { examples: [['\n'.padEnd(100, 'x'), 20]] },
+  );
 });
 
 describe('messages', () => {

@@ -60,7 +60,7 @@ export function cutText(
     const cut = `${kept}${kept === '' || kept.endsWith('\n') ? '' : '\n'}${note(keptChars, missingTokens)}`;
     const tokens = tokenizer.count(written(cut));
     if (tokens <= room) return { text: cut, tokens, keptChars, missingTokens };
-    if (keptChars === 0) return undefined;
+    if (end === 0) return undefined;
   }
 }
 
@@ -91,6 +91,8 @@ const whole = (text: string, at: number): number => {
 
 /** The last end of a line or of a member of JSON in the second half of `[0, end)`; else `end`, by whole code points. */
 function boundary(text: string, end: number): number {
+  // Searched from -1, a text that begins with a line break has one at 0.
+  if (end === 0) return 0;
   const least = Math.floor((end * BOUNDARY_TENTHS) / 10);
   const line = text.lastIndexOf('\n', end - 1) + 1;
   if (line > least) return line;

@@ -34,7 +34,7 @@ const NUMBERED_ID_MAX_CHARS = 32;
 /** Longest id of a call that a fragment keeps. */
 const CALL_ID_MAX_CHARS = 512;
 const MISTRAL_ID = /^[A-Za-z0-9]{9}$/;
-const MISTRAL_ID_CHARS = 9;
+const DIGEST_CHARS = 9;
 
 export interface PortablePrompt {
   readonly messages: readonly BundleMessage[];
@@ -80,16 +80,19 @@ export function portablePrompt(
   return writer.ended();
 }
 
-/** A name that every family takes; another name may give the same one. */
+/** A name that every family takes: its own where it is one, else one with a digest, so that two names stay two. */
 export function portableName(name: string): string {
   if (PORTABLE_NAME.test(name) && name.length <= PORTABLE_MAX_CHARS) return name;
-  const safe = name.replace(/[^A-Za-z0-9_-]/g, '_');
-  return (PORTABLE_NAME.test(safe) ? safe : `_${safe}`).slice(0, PORTABLE_MAX_CHARS);
+  const safe = name.replace(/[^A-Za-z0-9_-]/g, '_').replace(/^(?![A-Za-z_])/, '_');
+  return `${safe.slice(0, PORTABLE_MAX_CHARS - DIGEST_CHARS - 1)}-${shortDigest(name)}`;
 }
 
-/** Ids of one answer's calls, distinct, none empty and none too long: what acts on a call, and the fragments of both, know it by its id. */
+/** A column can hold it. */
+const isStorable = (text: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(text);
+
+/** Ids of one answer's calls, distinct, storable, none empty and none too long: what acts on a call, and the fragments of both, know it by its id. */
 export function distinctCallIds(ids: readonly string[]): readonly string[] {
-  const given = ids.map((id) => (id.length > CALL_ID_MAX_CHARS ? '' : id));
+  const given = ids.map((id) => (id.length > CALL_ID_MAX_CHARS || !isStorable(id) ? '' : id));
   const taken = new Set(given);
   const used = new Set<string>();
   return given.map((id, at) => {
@@ -119,16 +122,23 @@ function turnOf(message: BundleMessage, at: number): Turn {
   return { role, own, content: parts.filter((part) => !(isPlainText(part) && isBlank(part.text))) };
 }
 
+/** A result, and the message in which it came, where that has fields of its own. */
+interface Answered {
+  readonly result: ToolResultPart;
+  readonly own: BundleMessage | undefined;
+}
+
 /** Each call with its result, and each result that has a call. */
-function pairedResults(turns: readonly Turn[]): ReadonlyMap<Part, ToolResultPart> {
+function pairedResults(turns: readonly Turn[]): ReadonlyMap<Part, Answered> {
   const open = new OpenCalls<ToolCallPart>();
-  const paired = new Map<Part, ToolResultPart>();
+  const paired = new Map<Part, Answered>();
   for (const [at, turn] of turns.entries()) {
     for (const part of turn.content) {
       if (turn.role === 'assistant' && isCall(part)) open.add(part.id, at, part.name, part);
       if (turn.role !== 'tool' || part.type !== 'tool-result') continue;
       const call = open.take(part.id, part.name);
-      if (call !== undefined) paired.set(call, part).set(part, part);
+      const answered = { result: part, own: turn.own };
+      if (call !== undefined) paired.set(call, answered).set(part, answered);
     }
   }
   return paired;
@@ -168,7 +178,7 @@ class PromptWriter {
     this.#push(turn);
   }
 
-  assistant(turn: Turn, results: ReadonlyMap<Part, ToolResultPart>): void {
+  assistant(turn: Turn, results: ReadonlyMap<Part, Answered>): void {
     const first = turn.content.findIndex(isCall);
     // It goes back in its own order.
     const late = first < 0 || isSigned(turn) ? [] : turn.content.slice(first).filter(isPlainText);
@@ -179,10 +189,13 @@ class PromptWriter {
     const last = this.#turns.at(-1);
     if (this.#isUnbegun || (last?.role === 'assistant' && (isSigned(last) || isSigned(turn)))) this.#goOn();
     const answered: ToolResultPart[] = [];
+    let answeredOwn: BundleMessage | undefined;
     const said = content.map((part): Part => {
       if (!isCall(part)) return part;
       const named = { id: this.#idFor(part.id), name: this.#nameFor(part.name) };
-      const result = results.get(part);
+      const { result, own } = results.get(part) ?? {};
+      // Of several the last: what marks the end of a cached prefix stands there.
+      answeredOwn = own ?? answeredOwn;
       if (result === undefined) this.#added.push(NO_RESULT_TEXT);
       else if (isBlank(result.output)) this.#added.push(NO_OUTPUT_TEXT);
       const output = isBlank(result?.output) ? NO_OUTPUT_TEXT : (result?.output ?? NO_RESULT_TEXT);
@@ -190,19 +203,20 @@ class PromptWriter {
       return { ...part, ...named, input: isObject(part.input) ? part.input : { text: textOf(part.input) } };
     });
     this.#push({ ...turn, content: said });
-    if (answered.length > 0) this.#turns.push({ role: 'tool', content: answered });
+    if (answered.length > 0) this.#turns.push({ role: 'tool', own: answeredOwn, content: answered });
   }
 
   /** Results that no call waits for are what the user tells; parts of a provider's own form stay where they are. */
-  strays({ own, content }: Turn, results: ReadonlyMap<Part, ToolResultPart>): void {
+  strays({ own, content }: Turn, results: ReadonlyMap<Part, Answered>): void {
     const others = content.filter((part) => part.type !== 'tool-result');
     if (others.length > 0)
       this.#turns.push({ role: 'tool', own: own ?? { role: 'tool', content: [] }, content: others });
-    for (const part of content) {
-      if (part.type !== 'tool-result' || results.has(part)) continue;
+    const told = content.flatMap((part): readonly TextPart[] => {
+      if (part.type !== 'tool-result' || results.has(part)) return [];
       const { text } = this.#add(`Result of ${part.name}:`);
-      this.user({ role: 'user', content: [{ type: 'text', text: `${text}\n${textOf(part.output)}` }] });
-    }
+      return [{ type: 'text', text: `${text}\n${textOf(part.output)}` }];
+    });
+    this.user({ role: 'user', own: others.length > 0 ? undefined : own, content: told });
   }
 
   ended(): PortablePrompt {
@@ -255,7 +269,7 @@ class PromptWriter {
     for (let taken = !isFit || this.#ids.has(sent); taken; taken = this.#ids.has(sent)) {
       const number = (this.#numbers.get(id) ?? 0) + 1;
       this.#numbers.set(id, number);
-      sent = this.#isMistral ? shortId(`${id}#${number}`) : numbered(id, number);
+      sent = this.#isMistral ? shortDigest(`${id}#${number}`) : numbered(id, number);
     }
     this.#ids.add(sent);
     return sent;
@@ -276,14 +290,14 @@ function numbered(id: string, number: number): string {
 }
 
 /** Nine letters and digits by FNV-1a, twice. */
-function shortId(text: string): string {
+function shortDigest(text: string): string {
   const digest = (seed: number): number => {
     let sum = seed;
     for (let at = 0; at < text.length; at++) sum = Math.imul(sum ^ text.charCodeAt(at), 16_777_619);
     return sum >>> 0;
   };
   const both = digest(2_166_136_261) * 2 ** 20 + (digest(40_389) >>> 12);
-  return both.toString(36).padStart(MISTRAL_ID_CHARS, '0').slice(-MISTRAL_ID_CHARS);
+  return both.toString(36).padStart(DIGEST_CHARS, '0').slice(-DIGEST_CHARS);
 }
 
 const formUnknown = (form: string): InvalidError =>

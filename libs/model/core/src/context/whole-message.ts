@@ -16,11 +16,21 @@ import { FILE_BYTES_PER_TOKEN, FILE_TOKENS } from './limits.ts';
 import type { FilePart, OpaquePart, TextPart } from './message.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
+/** Serves models of many vendors, whose names end at the last dot of the model's id: `us.anthropic.claude-…`. */
+const BEDROCK = 'amazon-bedrock';
+
 /**
- * Whose parts are sent to whom: the provider's name without that of its interface. `openai.chat` gets what `openai.responses` gave;
- * `anthropic` and `vertex.anthropic` are two, since one's signatures prove nothing to the other.
+ * Whose parts are sent to whom: the provider's name without that of its interface, and what the model's id says of its vendor
+ * (`anthropic/…` of gateways). `openai.chat` gets what `openai.responses` gave; `anthropic` and `vertex.anthropic` are two, since one's
+ * signatures prove nothing to the other, and so are two vendors behind one gateway.
  */
-export const partsOwner = (provider: string): string => provider.replace(/\.[^.]*$/, '');
+export function partsOwner({ provider, modelId }: { readonly provider: string; readonly modelId: string }): string {
+  const isBedrock = provider === BEDROCK;
+  const end = modelId.lastIndexOf(isBedrock ? '.' : '/');
+  // An id of Bedrock without a dot is a profile of somebody's own, for any model.
+  const vendor = end < 0 && isBedrock ? modelId : modelId.slice(0, Math.max(0, end));
+  return [provider.replace(/\.[^.]*$/, ''), vendor].filter((name) => name !== '').join('/');
+}
 
 /** Stands for the part of a call, which is made from its fragment. */
 export interface CallSlot {
