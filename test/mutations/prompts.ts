@@ -172,4 +172,10 @@ export const PROMPTS_MUTATIONS: Mutations = {
     caughtBy: MIDDLEWARE_TEST,
     breaks: 'Prompts of the AI SDK are held to the same rules.',
   },
+  'undefined-is-a-field': {
+    file: FIT_PROMPT,
+    edits: [['filter(([, value]) => value !== undefined)', 'filter(() => true)']],
+    caughtBy: 'libs/author/ai/src/sdk-prompts.test.ts',
+    breaks: 'Prompts of the AI SDK are held to the same rules.',
+  },
 };

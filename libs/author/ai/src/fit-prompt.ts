@@ -24,12 +24,13 @@ export function fitPrompt(
   form: PromptForm,
 ): LanguageModelV4Prompt {
   const isKept = Object.values(providerOptions).some((options) =>
-    Object.keys(options).some((key) => KEPT_ELSEWHERE.test(key)),
+    Object.entries(options ?? {}).some(([key, value]) => KEPT_ELSEWHERE.test(key) && value != null),
   );
   if (isKept) return prompt;
   const declared = new Map(tools.map(({ name }) => [name, name]));
   const { messages } = portablePrompt(prompt.map(neutral) as unknown as BundleMessage[], form, declared);
-  const isBegun = prompt.at(-1)?.role === 'assistant' && messages.at(-1)?.role === 'user';
+  const last = prompt.at(-1);
+  const isBegun = last?.role === 'assistant' && last.content.some(says) && messages.at(-1)?.role === 'user';
   return (isBegun ? messages.slice(0, -1) : messages).map(restored);
 }
 
@@ -51,11 +52,18 @@ interface NeutralPart {
   readonly name?: string;
   readonly input?: unknown;
   readonly output?: unknown;
+  readonly providerOptions?: unknown;
   readonly source?: Part;
 }
 
+/** Without members that are undefined, which the SDK sets everywhere: they are no fields of a provider's. */
+const defined = <T extends object>(given: T): T =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T;
+
+const says = (part: Part): boolean => part.type !== 'text' || part.text.trim() !== '';
+
 const neutral = (message: LanguageModelV4Message): object => ({
-  ...message,
+  ...defined(message),
   content:
     typeof message.content === 'string'
       ? message.content
@@ -63,10 +71,12 @@ const neutral = (message: LanguageModelV4Message): object => ({
 });
 
 function neutralPart(part: Part, role: string): NeutralPart {
-  if (part.type === 'text') return part;
-  if (part.type === 'tool-call' && part.providerExecuted !== true)
-    return { type: 'tool-call', id: part.toolCallId, name: part.toolName, input: part.input, source: part };
-  if (part.type !== 'tool-result' || role !== 'tool') return { type: 'other', source: part };
+  if (part.type === 'text') return defined(part);
+  if (part.type === 'tool-call' && part.providerExecuted !== true) {
+    const { toolCallId: id, toolName: name, input = {}, providerOptions } = part;
+    return defined({ type: 'tool-call', id, name, input, providerOptions, source: part });
+  }
+  if (part.type !== 'tool-result' || role !== 'tool') return { type: 'opaque', source: part };
   const { output } = part;
   const said = output.type === 'text' || output.type === 'error-text' ? output.value : output;
   return { type: 'tool-result', id: part.toolCallId, name: part.toolName, output: said, source: part };
@@ -82,7 +92,7 @@ const restored = (message: BundleMessage): LanguageModelV4Message =>
   }) as LanguageModelV4Message;
 
 function restoredPart({ source, ...part }: NeutralPart): unknown {
-  if (part.type === 'other') return source;
+  if (part.type === 'opaque') return source;
   if (part.type === 'tool-call') return { ...source, toolCallId: part.id, toolName: part.name, input: part.input };
   if (part.type !== 'tool-result') return part;
   const isOwn = source !== undefined && part.output !== NO_OUTPUT_TEXT;

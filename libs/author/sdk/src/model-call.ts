@@ -3,7 +3,7 @@
  * provider, nor count or record: the runtime does.
  */
 
-import { publishedSchema } from '@tidemark/codec';
+import { publishedSchema, toJson } from '@tidemark/codec';
 import {
   type BundleMessage,
   distinctCallIds,
@@ -119,7 +119,9 @@ function messagesOf(
   const asked = typeof prompt === 'string' ? [user(prompt)] : prompt;
   for (const { role, content } of asked)
     if (role === 'user') for (const part of content) if (part.type === 'file') checkedFile(part, 'ctx.model, prompt');
-  return memory.length === 0 ? asked : [user(memoryText(memory, context)), ...asked];
+  // A member that is undefined is no field of a provider's.
+  const said = toJson(asked, 'ctx.model, prompt') as unknown as readonly BundleMessage[];
+  return memory.length === 0 ? said : [user(memoryText(memory, context)), ...said];
 }
 
 /** Working memory in a prompt: a key that is out of scope is never sent, and the read counts it. */
