@@ -172,6 +172,13 @@ export const PROMPTS_MUTATIONS: Mutations = {
     caughtBy: MIDDLEWARE_TEST,
     breaks: 'Prompts of the AI SDK are held to the same rules.',
   },
+  'streamed-ids-as-given': {
+    file: 'libs/author/ai/src/middleware.ts',
+    edits: [['this.#come(owned(part))', 'this.#come(part)']],
+    caughtBy: MIDDLEWARE_TEST,
+    test: 'calls of a stream have the ids that the record has, and each its own result',
+    breaks: 'Calls of one answer are told apart by their ids.',
+  },
   'undefined-is-a-field': {
     file: FIT_PROMPT,
     edits: [['filter(([, value]) => value !== undefined)', 'filter(() => true)']],

@@ -1,7 +1,7 @@
 /** Owns the tests of what is sent: every rule of docs/prompts.md over conversations as the world brings them, and each rule by example. */
 
 import { hash } from 'node:crypto';
-import { assembleBundle, type BundleMessage, distinctCallIds, PROMPT_FORMS, portablePrompt } from '@tidemark/core';
+import { assembleBundle, type BundleMessage, callIds, PROMPT_FORMS, portablePrompt } from '@tidemark/core';
 import { tokenizerFor } from '@tidemark/tokenizer';
 import { describe, expect, test } from 'vitest';
 import { conversationOf } from './conversations.ts';
@@ -155,13 +155,14 @@ describe('one rule each', () => {
   test('ids are distinct and stay what they were where they can', () => {
     const prompt = [user('go'), calls('a', 'a', '', 'b c'), results('a', 'a', '', 'b c'), calls('a'), results('a')];
     expect(idsOf(sentOf(prompt))).toEqual(['a', 'a-1', 'call-1', 'b_c', 'a-2']);
-    expect(distinctCallIds(['', 'a', 'a', '', 'call-4', 'a-2'])).toEqual([
+    expect(['', 'a', 'a', '', 'call-4', 'a-2', 'x'.repeat(600)].map(callIds())).toEqual([
       'call-1',
       'a',
       'a-4',
-      'call-5',
       'call-4',
+      'call-4-6',
       'a-2',
+      'call-7',
     ]);
   });
 

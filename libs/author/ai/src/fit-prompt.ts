@@ -4,8 +4,13 @@
  * author can mean: an answer that the prompt begins, and messages that continue a conversation which the provider keeps.
  */
 
-import type { LanguageModelV4CallOptions, LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { type BundleMessage, distinctCallIds, NO_OUTPUT_TEXT, type PromptForm, portablePrompt } from '@tidemark/core';
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4StreamPart,
+} from '@ai-sdk/provider';
+import { type BundleMessage, callIds, NO_OUTPUT_TEXT, type PromptForm, portablePrompt } from '@tidemark/core';
 import type { Parts } from './answer.ts';
 import { isOwnCall } from './folded-content.ts';
 
@@ -36,11 +41,29 @@ export function fitPrompt(
 
 /** The answer with ids that are distinct: the SDK knows a call and its result by the id alone. */
 export function withOwnCallIds(parts: Parts): Parts {
-  const ids = distinctCallIds(parts.content.filter(isOwnCall).map(({ toolCallId }) => toolCallId));
-  let next = 0;
-  return {
-    ...parts,
-    content: parts.content.map((part) => (isOwnCall(part) ? { ...part, toolCallId: ids[next++]! } : part)),
+  const idFor = callIds();
+  const owned = (part: Parts['content'][number]) =>
+    isOwnCall(part) ? { ...part, toolCallId: idFor(part.toolCallId) } : part;
+  return { ...parts, content: parts.content.map(owned) };
+}
+
+/**
+ * Gives the parts of a stream the ids that the whole answer has. Undefined for pieces of an input whose id doesn't tell whose they are: the
+ * call that follows has it whole.
+ */
+export function streamedCallIds(): (part: LanguageModelV4StreamPart) => LanguageModelV4StreamPart | undefined {
+  const idFor = callIds();
+  const used = new Set<string>();
+  const hidden = new Set<string>();
+  return (part) => {
+    if (part.type === 'tool-input-start' && part.providerExecuted !== true) {
+      if (part.id === '' || used.has(part.id)) hidden.add(part.id);
+      used.add(part.id);
+    }
+    if (part.type.startsWith('tool-input-') && hidden.has((part as { readonly id: string }).id)) return undefined;
+    if (!isOwnCall(part)) return part;
+    used.add(part.toolCallId);
+    return { ...part, toolCallId: idFor(part.toolCallId) };
   };
 }
 

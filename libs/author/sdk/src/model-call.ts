@@ -6,7 +6,7 @@
 import { publishedSchema, toJson } from '@tidemark/codec';
 import {
   type BundleMessage,
-  distinctCallIds,
+  callIds,
   InvalidError,
   type Json,
   MODEL_BOUNDS,
@@ -105,8 +105,8 @@ export async function callModel<Answer extends Schema | undefined>(
 
 /** Some providers give no ids, or one to several calls: what acts on a call, and the fragments of both, must know it from the others. */
 function withOwnIds(answer: ModelAnswer): ModelAnswer {
-  const ids = distinctCallIds(answer.toolCalls.map(({ id }) => id));
-  return { ...answer, toolCalls: answer.toolCalls.map((call, at) => ({ ...call, id: ids[at]! })) };
+  const idFor = callIds();
+  return { ...answer, toolCalls: answer.toolCalls.map((call) => ({ ...call, id: idFor(call.id) })) };
 }
 
 const user = (text: string): BundleMessage => ({ role: 'user', content: [{ type: 'text', text }] });

@@ -25,7 +25,7 @@ export {
   type SummaryPolicy,
 } from './context/policy.ts';
 export {
-  distinctCallIds,
+  callIds,
   NO_OUTPUT_TEXT,
   type PortablePrompt,
   PROMPT_FORMS,
