@@ -2,11 +2,14 @@
 
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { BundleMessage } from '@tidemark/core';
+import { defineWorkflow, task } from '@tidemark/sdk';
+import { testWorld } from '@tidemark/testkit';
 import { conversationOf } from '@tidemark/testkit/conversations';
 import { brokenRules, PROMPT_RULES } from '@tidemark/testkit/prompt-rules';
 import { generateText, type ModelMessage, wrapLanguageModel } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import { fitPrompt } from './fit-prompt.ts';
 import { tidemark } from './middleware.ts';
 import { FakeStep } from './step-fixture.ts';
@@ -132,4 +135,65 @@ test('a call that its provider signed stays where it stands, and its answer alon
   const sent = fitPrompt({ prompt }, '1');
   expect(sent.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant', 'tool']);
   expect(sent[3]).toEqual(prompt[2]);
+});
+
+test('files of a prompt count by their rule, in messages and in results, and not as their digests', async () => {
+  const data = (count: number) => new Uint8Array(count).fill(7);
+  const output = { type: 'content' as const, value: [pdf(data(160_000)), { type: 'text' as const, text: 'a page' }] };
+  const messages: ModelMessage[] = [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'What is this?' },
+        { type: 'file', mediaType: 'image/png', data: data(200_000) },
+        { type: 'file', mediaType: 'image/png', data: new URL('https://example.com/a.png') },
+      ],
+    },
+    { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'a', toolName: 'read', input: {} }] },
+    { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'a', toolName: 'read', output }] },
+  ];
+  const unreported = {
+    inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+    outputTokens: { total: 1, text: 1, reasoning: 0 },
+  };
+  const model = new MockLanguageModelV4({
+    supportedUrls: { 'image/*': [/./] },
+    doGenerate: async () => ({
+      content: [{ type: 'text', text: 'ok' }],
+      finishReason: { unified: 'stop', raw: undefined },
+      usage: unreported,
+      warnings: [],
+    }),
+  });
+  const looks = defineWorkflow({
+    name: 'looks',
+    version: 1,
+    input: z.object({}),
+    belief: z.object({}),
+    output: z.object({}),
+    tasks: { ask: z.object({}) },
+    flow: { ask: [] },
+    begin: () => ({ belief: {}, next: [task('ask', {})] }),
+    steps: {
+      async ask(ctx) {
+        const wrapped = wrapLanguageModel({ model, middleware: tidemark(ctx) });
+        await generateText({ model: wrapped, messages });
+        return { done: {} };
+      },
+    },
+  });
+  const world = await testWorld({ workflows: [looks] });
+  onTestFinished(() => world.close());
+  const run = await world.start(looks, {});
+  await run.result();
+  const [call] = await world.bundles(run.id, 1);
+  // Two images, a PDF of a token for each 8 bytes, and the words.
+  expect(call!.answer!.usage.inputTokens).toBeGreaterThan(2 * 1_600 + 20_000);
+  expect(call!.answer!.usage.inputTokens).toBeLessThan(2 * 1_600 + 20_000 + 300);
+});
+
+const pdf = (data: Uint8Array) => ({
+  type: 'file' as const,
+  mediaType: 'application/pdf',
+  data: { type: 'data' as const, data },
 });
