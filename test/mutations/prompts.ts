@@ -168,7 +168,7 @@ export const PROMPTS_MUTATIONS: Mutations = {
   },
   'sdk-prompt-as-it-is': {
     file: FIT_PROMPT,
-    edits: [['  if (isKept) return prompt;', '  if (!isKept) return prompt;']],
+    edits: [['  if (isKeptElsewhere(providerOptions)) return', '  if (!isKeptElsewhere(providerOptions)) return']],
     caughtBy: MIDDLEWARE_TEST,
     breaks: 'Prompts of the AI SDK are held to the same rules.',
   },
@@ -178,6 +178,12 @@ export const PROMPTS_MUTATIONS: Mutations = {
     caughtBy: MIDDLEWARE_TEST,
     test: 'calls of a stream have the ids that the record has, and each its own result',
     breaks: 'Calls of one answer are told apart by their ids.',
+  },
+  'references-for-words': {
+    file: 'libs/author/ai/src/unstored.ts',
+    edits: [['?? isKeptElsewhere(given);', '?? !isKeptElsewhere(given);']],
+    caughtBy: 'test/integration/answer-parts.test.ts',
+    breaks: 'OpenAI gets what was said, and no id of what it may have lost.',
   },
   'undefined-is-a-field': {
     file: FIT_PROMPT,

@@ -9,6 +9,7 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt,
   LanguageModelV4StreamPart,
+  SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
 import { type BundleMessage, callIds, NO_OUTPUT_TEXT, type PromptForm, portablePrompt } from '@tidemark/core';
 import type { Parts } from './answer.ts';
@@ -23,15 +24,18 @@ const MISTRAL = /(mis|minis|magis)tral|mixtral|pixtral|devstral|codestral/i;
 export const promptFormFor = (provider: string, modelId: string): PromptForm | undefined =>
   MISTRAL.test(`${provider} ${modelId}`) ? '1-mistral' : undefined;
 
+/** Whether the prompt continues a conversation that the provider keeps. */
+export const isKeptElsewhere = (providerOptions: SharedV4ProviderOptions): boolean =>
+  Object.values(providerOptions).some((options) =>
+    Object.entries(options ?? {}).some(([key, value]) => KEPT_ELSEWHERE.test(key) && value != null),
+  );
+
 /** Throws what `portablePrompt` throws. */
 export function fitPrompt(
   { prompt, tools = [], providerOptions = {} }: LanguageModelV4CallOptions,
   form: PromptForm,
 ): LanguageModelV4Prompt {
-  const isKept = Object.values(providerOptions).some((options) =>
-    Object.entries(options ?? {}).some(([key, value]) => KEPT_ELSEWHERE.test(key) && value != null),
-  );
-  if (isKept) return prompt;
+  if (isKeptElsewhere(providerOptions)) return prompt;
   const declared = new Map(tools.map(({ name }) => [name, name]));
   const { messages } = portablePrompt(prompt.map(neutral) as unknown as BundleMessage[], form, declared);
   const last = prompt.at(-1);
