@@ -87,7 +87,7 @@ function asLanguageModel(model: EmbeddingModelV4): LanguageModelV4 {
         values,
         ...(own?.dimensions !== undefined && { dimensions: own.dimensions as number }),
         ...(Object.keys(others).length > 0 && { providerOptions: others }),
-        ...(headers !== undefined && { headers }),
+        ...(headers !== undefined && { headers: headers as Record<string, string> }),
         ...(abortSignal !== undefined && { abortSignal }),
       };
       return answerOf(await model.doEmbed(params), values.length);

@@ -545,7 +545,7 @@ function withoutFiles(message: Json, onFile: (tokens: number) => void): Json {
     if (!Array.isArray(parts)) return parts;
     return (parts as readonly SpokenPart[]).flatMap((part) => {
       const { type, mediaType, data, output } = part;
-      if (output?.type === 'content') return [{ ...part, output: { ...output, value: rest(output.value) } }];
+      if (output?.type === 'content') return [{ ...part, output: { ...output, value: rest(output.value) as Json } }];
       const isFile = (type === 'file' || type === 'reasoning-file') && typeof mediaType === 'string';
       // A file that is a text is in the prompt.
       if (!isFile || (typeof data === 'object' && data.type === 'text')) return [part];
