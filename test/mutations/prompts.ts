@@ -102,7 +102,7 @@ export const PROMPTS_MUTATIONS: Mutations = {
   },
   'calls-share-an-id': {
     file: 'libs/author/sdk/src/model-call.ts',
-    edits: [['({ ...call, id: ids[at]! })', '({ ...call })']],
+    edits: [['({ ...call, id: idFor(call.id) })', '({ ...call })']],
     caughtBy: CALLS_TEST,
     failsWith: "fragments[0].call is ''",
     breaks: 'A step knows the calls of an answer from each other, though the provider gave no ids.',
