@@ -86,15 +86,31 @@ const providers: readonly {
       ),
       responses({ type: 'message', id: 'msg_2', role: 'assistant', content: [outputText] }),
     ],
-    settings: { providerOptions: { openai: { store: false, include: ['reasoning.encrypted_content'] } } },
-    partsIn: ({ input }) =>
-      input.slice(-4).map(({ type, role, id, encrypted_content }: Body) => [type ?? role, id, encrypted_content]),
+    partsIn: ({ input, include }) => [
+      include,
+      ...input.slice(-4).map(({ type, role, id, encrypted_content }: Body) => [type ?? role, id, encrypted_content]),
+    ],
     parts: [
+      ['reasoning.encrypted_content'],
       ['reasoning', 'rs_1', SIGNATURE],
       ['assistant', undefined, undefined],
       ['function_call', undefined, undefined],
       ['function_call_output', undefined, undefined],
     ],
+  },
+  {
+    name: 'openai.responses (its reasoning as an id alone)',
+    of: ({ fetch }) => createOpenAI({ ...key, fetch }).responses('gpt-5'),
+    answers: [
+      responses(
+        { type: 'reasoning', id: 'rs_1', encrypted_content: null, summary: [{ type: 'summary_text', text: 'Hm.' }] },
+        { type: 'message', id: 'msg_1', role: 'assistant', content: [{ ...outputText, text: TEXT }] },
+        { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'stock', arguments: '{"item":"lamp"}' },
+      ),
+      responses({ type: 'message', id: 'msg_2', role: 'assistant', content: [outputText] }),
+    ],
+    partsIn: ({ input, store }) => [store, ...input.slice(-4).map(({ type, role }: Body) => type ?? role)],
+    parts: [false, 'user', 'assistant', 'function_call', 'function_call_output'],
   },
   {
     name: 'anthropic',

@@ -109,7 +109,7 @@ export const PROMPTS_MUTATIONS: Mutations = {
   },
   'calls-share-an-id': {
     file: 'libs/author/sdk/src/model-call.ts',
-    edits: [['({ ...call, id: ids[at]! })', '({ ...call })']],
+    edits: [['({ ...call, id: idFor(call.id) })', '({ ...call })']],
     caughtBy: CALLS_TEST,
     failsWith: "fragments[0].call is ''",
     breaks: 'A step knows the calls of an answer from each other, though the provider gave no ids.',
@@ -199,8 +199,27 @@ export const PROMPTS_MUTATIONS: Mutations = {
   },
   'sdk-prompt-as-it-is': {
     file: FIT_PROMPT,
-    edits: [['  if (isKept) return prompt;', '  if (!isKept) return prompt;']],
+    edits: [['  if (isKeptElsewhere(providerOptions)) return', '  if (!isKeptElsewhere(providerOptions)) return']],
     caughtBy: MIDDLEWARE_TEST,
+    breaks: 'Prompts of the AI SDK are held to the same rules.',
+  },
+  'streamed-ids-as-given': {
+    file: 'libs/author/ai/src/middleware.ts',
+    edits: [['this.#come(owned(part))', 'this.#come(part)']],
+    caughtBy: MIDDLEWARE_TEST,
+    test: 'calls of a stream have the ids that the record has, and each its own result',
+    breaks: 'Calls of one answer are told apart by their ids.',
+  },
+  'references-for-words': {
+    file: 'libs/author/ai/src/unstored.ts',
+    edits: [['?? isKeptElsewhere(given);', '?? !isKeptElsewhere(given);']],
+    caughtBy: 'test/integration/answer-parts.test.ts',
+    breaks: 'OpenAI gets what was said, and no id of what it may have lost.',
+  },
+  'undefined-is-a-field': {
+    file: FIT_PROMPT,
+    edits: [['filter(([, value]) => value !== undefined)', 'filter(() => true)']],
+    caughtBy: 'libs/author/ai/src/sdk-prompts.test.ts',
     breaks: 'Prompts of the AI SDK are held to the same rules.',
   },
 };

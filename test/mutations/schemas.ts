@@ -41,6 +41,13 @@ export const SCHEMA_MUTATIONS: Mutations = {
     failsWith: 'would both be',
     breaks: 'Tools whose names become alike when they are made fit stay two.',
   },
+  'embeddings-of-another-count': {
+    file: 'libs/author/ai/src/embedding-middleware.ts',
+    edits: [['if (length !== wanted) throw', 'if (length > wanted) throw']],
+    caughtBy: 'libs/author/ai/src/embedding-middleware.test.ts',
+    test: 'a request that has changed asks a person where the count is another',
+    breaks: 'Vectors are given for the values that they were made of.',
+  },
   'embeddings-in-one-call': {
     file: 'libs/author/ai/src/limits.ts',
     edits: [['EMBEDDINGS_PER_CALL_MAX_COUNT = 40', 'EMBEDDINGS_PER_CALL_MAX_COUNT = 2_048']],

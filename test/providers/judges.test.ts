@@ -76,6 +76,7 @@ const BODIES: Readonly<Record<string, readonly Fields[]>> = {
       input: [
         { type: 'message', id: 'a b' },
         { type: 'reasoning', id: 'rs_1' },
+        { type: 'item_reference', id: 'msg_1' },
       ],
     },
     {

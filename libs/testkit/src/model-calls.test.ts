@@ -243,6 +243,9 @@ describe('what a provider would refuse', () => {
         { get: promptForm },
       );
       const history: readonly BundleMessage[] = [
+        // A member that is undefined is none.
+        { role: 'system', content: 'Be', providerOptions: undefined } as never,
+        { role: 'system', content: 'brief.' },
         { role: 'assistant', content: [{ type: 'tool-call', id: 'call_1', name: 'look', input: {} }] },
         { role: 'tool', content: [{ type: 'tool-result', id: 'call_1', name: 'look', output: 'seen' }] },
       ];
@@ -272,6 +275,7 @@ describe('what a provider would refuse', () => {
       expect(world.crashCount).toBe(1);
       const [call] = await world.bundles(run.id, 1);
       expect(JSON.stringify(model.prompts[0]!.messages)).toContain('call_1');
+      expect(model.prompts[0]!.messages.filter(({ role }) => role === 'system')).toHaveLength(1);
       expect(call!.rebuilt).toBe(call!.sent);
       expect(call!.messages).toEqual(model.prompts[0]!.messages);
     },

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import {
   assembleBundle,
   type BundleMessage,
-  distinctCallIds,
+  callIds,
   PROMPT_FORMS,
   portableName,
   portablePrompt,
@@ -162,13 +162,14 @@ describe('one rule each', () => {
   test('ids are distinct and stay what they were where they can', () => {
     const prompt = [user('go'), calls('a', 'a', '', 'b c'), results('a', 'a', '', 'b c'), calls('a'), results('a')];
     expect(idsOf(sentOf(prompt))).toEqual(['a', 'a-1', 'call-1', 'b_c', 'a-2']);
-    expect(distinctCallIds(['\0', 'a', 'a', '\ud800', 'call-4', 'a-2'])).toEqual([
+    expect(['\0', 'a', 'a', '\ud800', 'call-4', 'a-2', 'x'.repeat(600)].map(callIds())).toEqual([
       'call-1',
       'a',
       'a-4',
-      'call-5',
       'call-4',
+      'call-4-6',
       'a-2',
+      'call-7',
     ]);
   });
 

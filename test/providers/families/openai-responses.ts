@@ -49,6 +49,10 @@ const rules = {
     says: 'a reasoning item is followed by the item that it came with',
     source: 'https://github.com/vercel/ai/issues/7099',
   },
+  'said-itself': {
+    says: 'an item_reference names an item that is kept: nothing is kept here, so what was said is sent itself',
+    source: 'https://platform.openai.com/docs/guides/your-data',
+  },
   'tools-distinct': { says: 'names of tools differ', source: REFERENCE },
   'schema-portable': { says: 'parameters are an object schema', source: REFERENCE },
   'context-length': { says: 'the prompt fits into 400,000 tokens', source: 'https://platform.openai.com/docs/models' },
@@ -77,6 +81,7 @@ function judgeResponses(body: Fields): readonly Broken[] {
     const at = `input.${index}`;
     const callId = textOf(item.call_id);
     if (item.id !== undefined) judge.check('item-id', NAME.test(textOf(item.id)), at);
+    judge.check('said-itself', item.type !== 'item_reference', at);
     if (item.type === 'function_call') {
       judge.check('call-id', callId.length >= 1 && callId.length <= ID_MAX_CHARS, at);
       judge.check('function-name', NAME.test(textOf(item.name)), at);

@@ -12,6 +12,7 @@ import type { SupportedModel } from './language-model.ts';
 import { OUTPUT_TOKENS_MAX_COUNT } from './limits.ts';
 import { messageOf } from './prompt-message.ts';
 import { toldCalls } from './told-calls.ts';
+import { unstored } from './unstored.ts';
 
 /** Most stop sequences of one call. */
 const STOP_SEQUENCES_MAX_COUNT = 64;
@@ -55,7 +56,7 @@ export function callOptions(asking: Asking, prompt: ModelPrompt): LanguageModelV
   const { languageModel, maxOutputTokens } = asking;
   const settings = settingsOf(languageModel, prompt);
   const { toolChoice, responseName, responseDescription, ...plain } = settings;
-  return {
+  return unstored(languageModel, {
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(plain as Partial<LanguageModelV4CallOptions>),
     ...(prompt.responseSchema !== null && lenient(languageModel, prompt.responseSchema, settings.providerOptions)),
@@ -72,7 +73,7 @@ export function callOptions(asking: Asking, prompt: ModelPrompt): LanguageModelV
         ...(responseDescription !== undefined && { description: responseDescription }),
       },
     }),
-  };
+  });
 }
 
 /** Bedrock takes calls and results only beside tools: without any its SDK would leave both out, and the model never see a result. */

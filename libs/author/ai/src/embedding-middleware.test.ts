@@ -48,6 +48,9 @@ test('an embedding is recorded with its cost, and a later attempt gets the recor
   expect([second.usage, second.providerMetadata]).toEqual([{ tokens: 10 }, { lab: { id: 'e1' } }]);
   const recorded = JSON.parse(step.journal[0]!.answer) as { text: string; costMicros: number };
   expect(recorded).toMatchObject({ text: '1 embeddings of 3 numbers', costMicros: 1_000 });
+  // All of it is as the provider says, and it wrote no words.
+  expect(recorded).toMatchObject({ usage: { inputTokens: 10, outputTokens: 0 } });
+  expect(JSON.stringify(recorded)).not.toContain('estimatedTokens');
   // Other values, or other dimensions, are another question.
   const other = new FakeStep();
   other.journal.push(...step.journal);
@@ -131,4 +134,56 @@ test("a worker that dies after the answer pays once, and its vectors are nobody'
   expect(world.crashCount).toBe(1);
   expect(asked).toEqual([['tide', 'mark']]);
   expect(all).toEqual([random, random].map((vector) => vector.map(Math.fround)));
+});
+
+test.each([
+  ['is sent as it is recorded', 'call', 0],
+  ['asks a person where the count is another', 'call', 1],
+  ['asks a person where the count of what is answered is another', 'step', 1],
+])('a request that has changed %s', async (_, fails, more) => {
+  const { model, asked } = words();
+  let attempts = 0;
+  const flaky = {
+    ...model,
+    doEmbed: async (options: Parameters<typeof model.doEmbed>[0]) => {
+      const found = await model.doEmbed(options);
+      if (fails === 'call' && asked.length === 1) throw new Error('socket hang up');
+      return found;
+    },
+  };
+  const finds = defineWorkflow({
+    ...{
+      name: 'finds',
+      version: 1,
+      input: z.object({}),
+      belief: z.object({}),
+      output: z.object({ first: z.number() }),
+    },
+    tasks: { look: z.object({}) },
+    flow: { look: [] },
+    retry: { attempts: 3, firstDelayMs: 1 },
+    begin: () => ({ belief: {}, next: [task('look', {})] }),
+    steps: {
+      async look(ctx) {
+        const at = attempts++;
+        const embeds = wrapEmbeddingModel({
+          model: flaky,
+          middleware: tidemarkEmbeddings(ctx, { prices, retry: { firstDelayMs: 1 } }),
+        });
+        const values = [at === 0 ? 'tide' : 'ebb', ...Array.from({ length: at * more }, () => 'more')];
+        const { embeddings } = await embedMany({ model: embeds, values, maxRetries: 0 });
+        if (fails === 'step' && at === 0) throw new Error('the step fails after its call');
+        return { done: { first: embeddings[0]![0]! } };
+      },
+    },
+  });
+  const world = await testWorld({ workflows: [finds] });
+  onTestFinished(() => world.close());
+  const run = await world.start(finds, {});
+  const outcome = await world.fastForward(run.result().catch((error: Error) => error.message));
+  if (more === 0) expect([outcome, asked]).toEqual([{ first: Math.fround(4 / 3) }, [['tide'], ['tide']]]);
+  else {
+    expect(outcome).toContain('recorded with 1 values to embed, and this attempt has 2');
+    expect(asked).toEqual([['tide']]);
+  }
 });

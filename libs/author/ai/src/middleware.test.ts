@@ -534,3 +534,54 @@ test('a prompt that providers would refuse is made fit, and what only its author
   await generateText({ model: wrapped('any'), messages: messages.slice(2, 3), tools: { look }, providerOptions: kept });
   expect(prompts[3]).toMatchObject([{ role: 'tool', content: [{ toolCallId: 'a:1' }] }]);
 });
+
+test('calls of a stream have the ids that the record has, and each its own result', async () => {
+  const step = new FakeStep();
+  const prompts: unknown[] = [];
+  const input = (id: string) => [
+    { type: 'tool-input-start' as const, id, toolName: 'look' },
+    { type: 'tool-input-end' as const, id },
+  ];
+  const call = (toolCallId: string, n: number) => [
+    ...input(toolCallId),
+    { type: 'tool-call' as const, toolCallId, toolName: 'look', input: `{"n":${n}}` },
+  ];
+  const model = new MockLanguageModelV4({
+    doStream: async ({ prompt }) => {
+      const isFirst = prompts.push(prompt) === 1;
+      const said: LanguageModelV4StreamPart[] = isFirst
+        ? [...call('', 1), ...call('', 2), ...call('a', 3), ...call('a', 4)]
+        : [
+            { type: 'text-start', id: '1' },
+            { type: 'text-delta', id: '1', delta: 'ok' },
+          ];
+      const unified = isFirst ? 'tool-calls' : 'stop';
+      const finish = { type: 'finish' as const, finishReason: { unified, raw: undefined } as const, usage: USAGE };
+      return { stream: simulateReadableStream({ chunks: [...said, finish] }) };
+    },
+  });
+  const late: (() => void)[] = [];
+  const look = tool({
+    inputSchema: z.object({ n: z.number() }),
+    // The first is done last.
+    execute: ({ n }) =>
+      new Promise<string>((resolve) => {
+        late.push(() => resolve(`result ${n}`));
+        if (late.length === 4) for (const done of late.splice(0).reverse()) done();
+      }),
+  });
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const wrapped = wrapLanguageModel({ model, middleware: tidemark(step.attempt()) });
+    const shown: string[] = [];
+    const onChunk = ({ chunk }: { chunk: { type: string; id?: string } }) =>
+      void (chunk.type === 'tool-input-start' && shown.push(chunk.id!));
+    const result = streamText({ model: wrapped, prompt: 'x', tools: { look }, stopWhen: isStepCount(2), onChunk });
+    const [first] = await result.steps;
+    const ids = ['call-1', 'call-2', 'a', 'a-5'];
+    expect(first!.toolCalls.map(({ toolCallId }) => toolCallId)).toEqual(ids);
+    const results = new Map(first!.toolResults.map(({ toolCallId, output }) => [toolCallId, output]));
+    expect(ids.map((id) => results.get(id))).toEqual(['result 1', 'result 2', 'result 3', 'result 4']);
+    expect(shown).toEqual(attempt === 0 ? ['a'] : ids);
+  }
+  expect(prompts).toHaveLength(2);
+});

@@ -18,7 +18,7 @@ import type { ModelAnswer, ModelRequest } from '@tidemark/runtime';
 import { type Answer, partsOf } from './answer.ts';
 import { ask } from './ask.ts';
 import { ModelNoAnswerError } from './errors.ts';
-import { fitPrompt, withOwnCallIds } from './fit-prompt.ts';
+import { fitPrompt, streamedCallIds, withOwnCallIds } from './fit-prompt.ts';
 import { type ModelOptions, traitsOf } from './model.ts';
 import { filesIn, plain, withFileContents, withFileDigests } from './plain-json.ts';
 import { replayed } from './replay.ts';
@@ -221,12 +221,13 @@ class LiveStream {
   /** For one call of the model. A second one is only shown while nothing of the first was. */
   listen(): (part: LanguageModelV4StreamPart) => void {
     if (this.#shownCount > 0) this.#isMixed = true;
-    return this.#isMixed ? () => {} : (part) => this.#come(part);
+    const owned = streamedCallIds();
+    return this.#isMixed ? () => {} : (part) => this.#come(owned(part));
   }
 
-  #come(part: LanguageModelV4StreamPart): void {
+  #come(part: LanguageModelV4StreamPart | undefined): void {
     // It is finished when the log has it, not before.
-    if (part.type === 'finish') return;
+    if (part === undefined || part.type === 'finish') return;
     this.#shownCount += 1;
     this.#controller?.enqueue(toldExactly(part));
   }

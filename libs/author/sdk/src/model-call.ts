@@ -3,10 +3,10 @@
  * provider, nor count or record: the runtime does.
  */
 
-import { publishedSchema } from '@tidemark/codec';
+import { publishedSchema, toJson } from '@tidemark/codec';
 import {
   type BundleMessage,
-  distinctCallIds,
+  callIds,
   InvalidError,
   type Json,
   MODEL_BOUNDS,
@@ -105,8 +105,8 @@ export async function callModel<Answer extends Schema | undefined>(
 
 /** Some providers give no ids, or one to several calls: what acts on a call, and the fragments of both, must know it from the others. */
 function withOwnIds(answer: ModelAnswer): ModelAnswer {
-  const ids = distinctCallIds(answer.toolCalls.map(({ id }) => id));
-  return { ...answer, toolCalls: answer.toolCalls.map((call, at) => ({ ...call, id: ids[at]! })) };
+  const idFor = callIds();
+  return { ...answer, toolCalls: answer.toolCalls.map((call) => ({ ...call, id: idFor(call.id) })) };
 }
 
 const user = (text: string): BundleMessage => ({ role: 'user', content: [{ type: 'text', text }] });
@@ -119,7 +119,9 @@ function messagesOf(
   const asked = typeof prompt === 'string' ? [user(prompt)] : prompt;
   for (const { role, content } of asked)
     if (role === 'user') for (const part of content) if (part.type === 'file') checkedFile(part, 'ctx.model, prompt');
-  return memory.length === 0 ? asked : [user(memoryText(memory, context)), ...asked];
+  // A member that is undefined is no field of a provider's.
+  const said = toJson(asked, 'ctx.model, prompt') as unknown as readonly BundleMessage[];
+  return memory.length === 0 ? said : [user(memoryText(memory, context)), ...said];
 }
 
 /** Working memory in a prompt: a key that is out of scope is never sent, and the read counts it. */

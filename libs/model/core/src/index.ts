@@ -25,7 +25,7 @@ export {
   type SummaryPolicy,
 } from './context/policy.ts';
 export {
-  distinctCallIds,
+  callIds,
   NO_OUTPUT_TEXT,
   type PortablePrompt,
   PROMPT_FORMS,
@@ -36,7 +36,7 @@ export {
 export { summariseByRule } from './context/rule-summary.ts';
 export { type SummaryDue, summaryDue, summaryPrompt } from './context/summary.ts';
 export type { Tokenizer } from './context/tokenizer.ts';
-export { fileTokens, partsOwner } from './context/whole-message.ts';
+export { base64Bytes, fileTokens, partsOwner } from './context/whole-message.ts';
 export type { Continues } from './continues.ts';
 export { CONTINUED, leftOf, mayStillAct, SUPERSEDED, spentBy } from './continuing.ts';
 export {

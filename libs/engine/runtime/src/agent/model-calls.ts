@@ -13,9 +13,9 @@ import {
   toJson,
 } from '@tidemark/codec';
 import {
+  base64Bytes,
   CorruptError,
   type EffectKey,
-  type FilePart,
   FRAGMENT_TYPES,
   type Fragment,
   fileTokens,
@@ -351,13 +351,11 @@ class ModelCall {
     return (this.#bundle?.bundle.token_estimate ?? 0) + spoken + forms + schema + added;
   }
 
-  /** A file counts as one, not as its base64. */
+  /** A file counts as one, not as its base64 or its digest. */
   #spoken(message: Json): number {
-    const { content } = message as { readonly content?: Json };
-    if (!Array.isArray(content) || this.#request.rawPrompt !== undefined) return this.#count(message);
-    const files = (content as readonly Json[]).filter((part): part is FilePart & Json => typeIn(part) === 'file');
-    const rest = { ...(message as object), content: content.filter((part) => !files.includes(part as never)) };
-    return files.reduce((sum, file) => sum + fileTokens(file), this.#count(rest as Json));
+    const files: number[] = [];
+    const rest = withoutFiles(message, (tokens) => files.push(tokens));
+    return files.reduce((sum, tokens) => sum + tokens, this.#count(rest));
   }
 
   /** A prompt that the model has no room for is refused by us, at no cost. */
@@ -534,7 +532,31 @@ class ModelCall {
 const scopesOf = ({ provider, modelId, limits }: Model): readonly CallScope[] =>
   callScopes([`provider ${provider.split('.')[0]}`, `model ${provider} ${modelId}`], limits);
 
-const typeIn = (part: Json): unknown => (part as { readonly type?: Json } | null)?.type;
+/** A part of a message, or what a raw prompt has of one: a result that is content, a file of which only the digest is here. */
+interface SpokenPart {
+  readonly type?: Json;
+  readonly mediaType?: Json;
+  readonly output?: { readonly type?: Json; readonly value?: Json };
+  readonly data?: string | { readonly type?: Json; readonly sizeBytes?: Json };
+}
+
+function withoutFiles(message: Json, onFile: (tokens: number) => void): Json {
+  const rest = (parts: unknown): unknown => {
+    if (!Array.isArray(parts)) return parts;
+    return (parts as readonly SpokenPart[]).flatMap((part) => {
+      const { type, mediaType, data, output } = part;
+      if (output?.type === 'content') return [{ ...part, output: { ...output, value: rest(output.value) as Json } }];
+      const isFile = (type === 'file' || type === 'reasoning-file') && typeof mediaType === 'string';
+      // A file that is a text is in the prompt.
+      if (!isFile || (typeof data === 'object' && data.type === 'text')) return [part];
+      const size = typeof data === 'object' ? data.sizeBytes : base64Bytes(data);
+      onFile(fileTokens(mediaType, typeof size === 'number' ? size : 0));
+      return [];
+    });
+  };
+  const { content } = message as { readonly content?: Json };
+  return { ...(message as object), content: rest(content) } as Json;
+}
 
 const describe = ({ provider, modelId }: Model): string => `${provider} ${modelId}`;
 

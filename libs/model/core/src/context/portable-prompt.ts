@@ -90,18 +90,21 @@ export function portableName(name: string): string {
 /** A column can hold it. */
 const isStorable = (text: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(text);
 
-/** Ids of one answer's calls, distinct, storable, none empty and none too long: what acts on a call, and the fragments of both, know it by its id. */
-export function distinctCallIds(ids: readonly string[]): readonly string[] {
-  const given = ids.map((id) => (id.length > CALL_ID_MAX_CHARS || !isStorable(id) ? '' : id));
-  const taken = new Set(given);
+/**
+ * Gives the calls of one answer their ids as they come: distinct, storable, none empty and none too long. What acts on a call, and the
+ * fragments of both, know it by its id.
+ */
+export function callIds(): (id: string) => string {
   const used = new Set<string>();
-  return given.map((id, at) => {
-    let own = id === '' ? `call-${at + 1}` : id;
-    for (let n = at + 1; used.has(own) || (own !== id && taken.has(own)); n++)
-      own = `${id === '' ? 'call' : id}-${n + 1}`;
+  let count = 0;
+  return (given) => {
+    const id = given === '' || given.length > CALL_ID_MAX_CHARS || !isStorable(given) ? 'call' : given;
+    count += 1;
+    let own = id === given ? id : `${id}-${count}`;
+    for (let n = count + 1; used.has(own); n++) own = `${id}-${n}`;
     used.add(own);
     return own;
-  });
+  };
 }
 
 const isBlank = (text: unknown): boolean => typeof text === 'string' && text.trim() === '';

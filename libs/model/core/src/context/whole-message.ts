@@ -131,14 +131,15 @@ export const wholeTokens = ({ parts }: WholeMessage, tokenizer: Tokenizer): numb
   parts.reduce((sum, part) => sum + partTokens(part, tokenizer), 0);
 
 function partTokens(part: WholePart, tokenizer: Tokenizer): number {
-  if (part.type === 'file') return fileTokens(part);
+  if (part.type === 'file') return fileTokens(part.mediaType, base64Bytes(part.data));
   if (part.type === 'opaque') return tokenizer.count(JSON.stringify(part.part));
   const options = part.providerOptions === undefined ? 0 : tokenizer.count(JSON.stringify(part.providerOptions));
   return options + (part.type === 'text' ? tokenizer.count(part.text) : 0);
 }
 
 /** The same for every model. What lies at an address counts as an image: nobody knows its size. */
-export const fileTokens = ({ mediaType, data = '' }: Pick<FilePart, 'mediaType' | 'data'>): number =>
-  mediaType.startsWith('image/')
-    ? FILE_TOKENS
-    : Math.max(FILE_TOKENS, Math.ceil((data.length * 3) / 4 / FILE_BYTES_PER_TOKEN));
+export const fileTokens = (mediaType: string, sizeBytes: number): number =>
+  /^image(?:\/|$)/.test(mediaType) ? FILE_TOKENS : Math.max(FILE_TOKENS, Math.ceil(sizeBytes / FILE_BYTES_PER_TOKEN));
+
+const BASE64_BYTES_PER_CHAR = 3 / 4;
+export const base64Bytes = (data = ''): number => data.length * BASE64_BYTES_PER_CHAR;
