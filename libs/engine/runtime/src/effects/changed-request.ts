@@ -5,6 +5,7 @@
  */
 
 import { type EffectKey, type EffectState, InvalidError, type Json } from '@tidemark/core';
+import { holdsMark } from '@tidemark/secrets';
 import { type EffectDefinition, ParkError, type RecordedAsk } from '../definition/index.ts';
 import type { Ports } from '../kernel/index.ts';
 import type { AskedCall } from './effect-drafts.ts';
@@ -87,8 +88,8 @@ async function asRecorded(
   if (isAnswered && intended.isDecided === true) return plain;
   if (effect.asRecorded !== undefined) return effect.asRecorded(intended, isAnswered);
   if (!hasRule(effect)) throw new InvalidError(REQUEST_CHANGED, remedyOf(effect, isAnswered));
-  if (isAnswered || effect.asked === undefined) return plain;
-  throw new InvalidError(REQUEST_CHANGED, "Its secret fields are masked in the record, so that can't be sent again.");
+  if (isAnswered || (effect.asked === undefined && !holdsMark(intended.request))) return plain;
+  throw new InvalidError(REQUEST_CHANGED, "Secrets in it are masked in the record, so that can't be sent again.");
 }
 
 function remedyOf({ kind }: EffectDefinition, isAnswered: boolean): string {
