@@ -100,4 +100,11 @@ export const AGENTS_MUTATIONS: Mutations = {
     test: 'asks in its words, keeps no other call waiting, and is made as the model wanted',
     breaks: 'Whoever approves without a change approves what was asked.',
   },
+  'refused-calls-end-the-loop': {
+    file: 'libs/author/sdk/src/agent.ts',
+    edits: [['isMade && id === call.id', 'id === call.id']],
+    caughtBy: 'libs/testkit/src/agent.test.ts',
+    test: 'comes with a call that was made, not with one that was denied, refused, or did not fit',
+    breaks: 'A call that nobody made ends no loop as if it had been made.',
+  },
 };

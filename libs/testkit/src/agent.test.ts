@@ -358,6 +358,26 @@ describe('the end of the loop', () => {
     expect(paid).toHaveLength(2);
   });
 
+  it('comes with a call that was made, not with one that was denied, refused, or did not fit', async () => {
+    const asks = calls(['refund', { order: 'o1', cents: 5 }]);
+    const refused = (type: string) => ({ toolApproval: { refund: type } });
+    for (const [answer, more, count] of [
+      [asks, refused('denied'), 0],
+      [asks, refused('user-approval'), 0],
+      [calls(['refund', {}]), {}, 0],
+      [asks, {}, 1],
+    ] as const) {
+      const definition = shop(says(answer, 'So be it.'), { stopWhen: hasToolCall('refund'), ...more });
+      const world = await open(definition);
+      const run = await world.start(definition, { prompt: 'Refund o1.' });
+      if ('toolApproval' in more && more.toolApproval.refund === 'user-approval') {
+        await world.client.approve(run.id, (await asked(world, run.id)).task, { approved: false, by: 'ana' });
+      }
+      const { text, toolCalls } = await run.result();
+      expect([text, toolCalls.length, paid.length]).toEqual([count === 0 ? 'So be it.' : '', count, count]);
+    }
+  });
+
   it('comes with the budget, which a person may raise', async () => {
     const definition = shop(forever, { budget: { tokens: 4_000 }, stopWhen: [], repeatsMax: 100 });
     const world = await open(definition);

@@ -10,17 +10,20 @@ import { EffectError, FatalError, type ModelToolCall } from '@tidemark/runtime';
 import { z } from 'zod';
 import { safeParse } from 'zod/v4/core';
 import {
+  type Act,
   type Agent,
   type AgentSpec,
   type AgentStep,
+  actSchema,
   agentBeliefSchema,
-  agentStepSchema,
   answerSchema,
   PASSED_ON,
   type PromptOf,
   promptSchema,
   type StopCondition,
+  type Thought,
   type ToolApproval,
+  thoughtSchema,
 } from './agent-types.ts';
 import type { AnyContext, Context } from './context.ts';
 import { agentMessage, said, toolResult, userMessage } from './fragments.ts';
@@ -50,7 +53,7 @@ const OWN = [
 export const isStepCount = (stepCount: number): StopCondition =>
   Object.assign(({ steps }: { readonly steps: readonly AgentStep[] }) => steps.length >= stepCount, { stepCount });
 
-/** Ends the loop once one of these tools was called, and has its result. */
+/** Ends the loop once one of these tools was called, and has answered: a call that was denied, refused or failed doesn't count. */
 export const hasToolCall =
   (...names: readonly string[]): StopCondition =>
   ({ steps }) =>
@@ -84,7 +87,7 @@ function define(spec: Spec) {
     belief: agentBeliefSchema,
     output: output ?? answerSchema,
     tasks: { think: z.object({}), act: toolCallSchema },
-    outputs: { think: agentStepSchema },
+    outputs: { think: thoughtSchema, act: actSchema },
     flow: { think: ['act', 'think'], act: [] },
     starts: ['think'],
     // The form of each answer is the tool's input. `ctx.tool` checks it, too, and applies what JSON Schema can't say.
@@ -156,16 +159,17 @@ type Change = Readonly<Record<string, unknown>>;
 
 async function think(ctx: AnyContext, spec: Spec, tools: Tools): Promise<Change> {
   const { stopWhen = isStepCount(AGENT_STEPS_DEFAULT_COUNT), settings, stream, output } = spec;
-  const steps = (await ctx.outputs('think')) as readonly AgentStep[];
-  const last = steps.at(-1);
+  const thoughts = (await ctx.outputs('think')) as readonly Thought[];
+  const steps = stepsOf(thoughts, (await ctx.outputs('act')) as readonly Act[]);
+  const last = thoughts.at(-1);
   const stop = last && [stopWhen].flat().find((condition: StopCondition) => condition({ steps }));
-  if (last !== undefined && stop !== undefined) return stopped(last, stop, spec);
+  if (last !== undefined && stop !== undefined) return stopped(last, steps.at(-1)!, stop, spec);
   const reply = await ctx.model({ bundle: BUNDLE, settings, stream });
   const { toolCalls: calls } = reply;
   const { text, finishReason } = reply;
   const { inputTokens, outputTokens } = reply.usage;
   const step: AgentStep = { text, toolCalls: calls as never, finishReason, usage: { inputTokens, outputTokens } };
-  const answers = { output: step, lastAction: 'answers' };
+  const answers = { output: { ...step, actCount: 0 }, lastAction: 'answers' };
   if (output !== undefined) {
     const object = await outputOf(ctx, reply, calls, output);
     if (object !== undefined) return { ...answers, done: object, fragments: [agentMessage(JSON.stringify(object))] };
@@ -175,20 +179,31 @@ async function think(ctx: AnyContext, spec: Spec, tools: Tools): Promise<Change>
   const ways = await Promise.all(calls.map((call, at) => wayOf(call, at, spec, tools)));
   const acts = ways.filter((way) => 'step' in way);
   return {
-    output: step,
+    output: { ...step, actCount: acts.length },
     lastAction: `calls ${toolNames(step.toolCalls).slice(0, ACTION_MAX_CHARS)}`,
     fragments: [...said(reply), ...ways.filter((way) => 'type' in way)],
     next: [...acts, task('think', {}, { after: acts })],
   };
 }
 
+/** With the calls that were made, and answered, of those that the model asked for. The acts of a thought come before the next one. */
+function stepsOf(thoughts: readonly Thought[], acts: readonly Act[]): readonly AgentStep[] {
+  let at = 0;
+  return thoughts.map(({ actCount, toolCalls, ...step }) => {
+    const own = acts.slice(at, at + actCount);
+    at += actCount;
+    return { ...step, toolCalls: toolCalls.filter((call) => own.some(({ id, isMade }) => isMade && id === call.id)) };
+  });
+}
+
 /** The end by a condition. The step count is a bound: a run that met it has no answer, and says so. */
-function stopped(last: AgentStep, { stepCount }: StopCondition, { output }: Spec): Change {
-  const { text, toolCalls, finishReason } = last;
-  if (stepCount === undefined && output === undefined) return { done: { text, toolCalls, finishReason }, output: last };
+function stopped(last: Thought, step: AgentStep, { stepCount }: StopCondition, { output }: Spec): Change {
+  const { text, toolCalls, finishReason } = step;
+  if (stepCount === undefined && output === undefined)
+    return { done: { text, toolCalls, finishReason }, output: { ...step, actCount: 0 } };
   const bound =
     stepCount === undefined ? 'stopWhen ended it' : `it has called its model ${stepCount} times (isStepCount)`;
-  throw new FatalError(`The agent has not answered: ${bound}. The last calls were ${toolNames(toolCalls)}.`);
+  throw new FatalError(`The agent has not answered: ${bound}. The last calls were ${toolNames(last.toolCalls)}.`);
 }
 
 const toolNames = (calls: AgentStep['toolCalls']): string => calls.map(({ name }) => name).join(', ');
@@ -266,7 +281,8 @@ type ActContext = Context<unknown, unknown, unknown, string, { readonly [name: A
 async function act(ctx: ActContext, call: ModelToolCall, spec: Spec, tools: Tools): Promise<Change> {
   const { cause } = ctx;
   const { name } = call;
-  const result = (text: string, how = ''): Change => ({
+  const result = (text: string, how = '', isMade = false): Change => ({
+    output: { id: call.id, isMade },
     fragments: [toolResult(call, text)],
     lastAction: `${name}${how}`,
   });
@@ -276,24 +292,27 @@ async function act(ctx: ActContext, call: ModelToolCall, spec: Spec, tools: Tool
     const { type } = await approvalOf(call, tools, spec.toolApproval ?? {});
     if (type === 'denied' || type === 'user-approval')
       return result(`Not called: ${name} is made by other rules now. Call it again.`);
-    return result(await textOf(ctx, call));
+    const { text, isMade } = await outcomeOf(ctx, call);
+    return result(text, '', isMade);
   }
   const { why, value } = cause;
   const words = why === null ? '' : ` They said: ${why}`;
   if (!cause.approved) return result(`Not called: a person refused ${name}.${words}`, ', refused');
-  const text = await textOf(ctx, { ...call, input: value as Json });
+  const { text, isMade } = await outcomeOf(ctx, { ...call, input: value as Json });
   const isSame = canonicalJson(value as Json) === canonicalJson(call.input);
-  return result(isSame ? text : `A person changed the input to ${JSON.stringify(value)}.${words} The result: ${text}`);
+  const said = `A person changed the input to ${JSON.stringify(value)}.${words} The result: ${text}`;
+  return result(isSame ? text : said, '', isMade);
 }
 
 /** What the model is told. A call that was certainly not done is told once no further attempt helps: another way may. */
-async function textOf(ctx: Pick<AnyContext, 'tool' | 'mayRetry'>, call: ModelToolCall): Promise<string> {
+async function outcomeOf(ctx: Pick<AnyContext, 'tool' | 'mayRetry'>, call: ModelToolCall) {
   try {
-    return (await ctx.tool(call)).text;
+    const { text, isError } = await ctx.tool(call);
+    return { text, isMade: !isError };
   } catch (error) {
     // A call that may have been made is for its probe, or for a person.
     if (!(error instanceof EffectError && error.isSettled)) throw error;
     if (error.cause instanceof FatalError || ctx.mayRetry(error)) throw error;
-    return `${call.name} failed: ${messageOf(error.cause)}`;
+    return { text: `${call.name} failed: ${messageOf(error.cause)}`, isMade: false };
   }
 }
