@@ -103,8 +103,15 @@ export const AGENTS_MUTATIONS: Mutations = {
   'refused-calls-end-the-loop': {
     file: 'libs/author/sdk/src/agent.ts',
     edits: [['isMade && id === call.id', 'id === call.id']],
-    caughtBy: 'libs/testkit/src/agent.test.ts',
+    caughtBy: AGENT_TEST,
     test: 'comes with a call that was made, not with one that was denied, refused, or did not fit',
     breaks: 'A call that nobody made ends no loop as if it had been made.',
+  },
+  'answers-are-asked-without-tools': {
+    file: 'libs/author/sdk/src/agent.ts',
+    edits: [['tools: [ANSWER], settings', 'tools: [], settings']],
+    caughtBy: AGENT_TEST,
+    test: 'takes JSON, and asks for it where there are words',
+    breaks: 'A conversation with calls is never sent without tools.',
   },
 };

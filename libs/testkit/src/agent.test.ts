@@ -422,9 +422,21 @@ describe('an agent with an output of its own', () => {
   it('takes JSON, and asks for it where there are words', async () => {
     const json = '{"left":2,"item":"lamp"}';
     expect(await result(says(`\`\`\`json\n${json}\n\`\`\``))).toEqual({ left: 2, item: 'lamp' });
-    const model = testModel(({ responseSchema }) => (responseSchema === null ? 'Two lamps.' : json));
-    expect(await result(model)).toEqual({ left: 2, item: 'lamp' });
-    expect(JSON.stringify(model.prompts[1]!.messages.at(-1))).toContain('Two lamps.');
+    const unfit = calls(['answer', { left: 'two', item: 'lamp' }]);
+    for (const last of [[calls(['answer', { left: 2, item: 'lamp' }])], [unfit, json]]) {
+      const model = testModel((_, call) => [calls(['stock', { item: 'lamp' }]), 'Two lamps.', ...last][call - 1]!);
+      expect(await result(model, { settings: { seed: 1, toolChoice: { tool: 'stock' } } })).toEqual({
+        left: 2,
+        item: 'lamp',
+      });
+      expect(JSON.stringify(model.prompts[2]!.messages.at(-1))).toContain('Two lamps.');
+      // Calls are in the conversation: some providers refuse them, or lose them, in a request without tools.
+      expect(model.prompts[2]).toMatchObject({
+        tools: [{ name: 'answer' }],
+        settings: { seed: 1 },
+        responseSchema: null,
+      });
+    }
   });
 
   it('fails where a condition ends it before', async () => {

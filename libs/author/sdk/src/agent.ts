@@ -171,7 +171,7 @@ async function think(ctx: AnyContext, spec: Spec, tools: Tools): Promise<Change>
   const step: AgentStep = { text, toolCalls: calls as never, finishReason, usage: { inputTokens, outputTokens } };
   const answers = { output: { ...step, actCount: 0 }, lastAction: 'answers' };
   if (output !== undefined) {
-    const object = await outputOf(ctx, reply, calls, output);
+    const object = await outputOf(ctx, reply, calls, spec, output);
     if (object !== undefined) return { ...answers, done: object, fragments: [agentMessage(JSON.stringify(object))] };
   } else if (calls.length === 0) {
     return { ...answers, done: { text, toolCalls: [], finishReason }, fragments: said(reply) };
@@ -211,13 +211,14 @@ const toolNames = (calls: AgentStep['toolCalls']): string => calls.map(({ name }
 const formOf = ({ input, inputSchema }: Tool): Json => inputSchema ?? wholeSchema(input, 'input');
 
 /**
- * The agent's output, where the model gave it: in a call of `answer` alone, or in words, which the model is then asked to give as JSON.
+ * The agent's output, where the model gave it: in a call of `answer` alone, or in words, which the model is then asked to give by that call.
  * Undefined: other calls come first, or it doesn't fit, which the result of the call says.
  */
 async function outputOf(
   ctx: AnyContext,
   { text }: ModelReply,
   calls: readonly ModelToolCall[],
+  { settings = {} }: Spec,
   schema: Schema,
 ): Promise<unknown> {
   const [call, ...others] = calls;
@@ -228,8 +229,20 @@ async function outputOf(
   }
   const read = readObject(schema, text, false, 'The answer');
   if ('object' in read) return read.object;
-  const prompt = `${text}\n\nGive your answer as JSON of the schema, and nothing else.`;
-  return (await ctx.model({ bundle: BUNDLE, prompt, schema, tools: [] })).object;
+  // Of a conversation with calls, providers want tools in each request. A choice is not forced: a model that thinks refuses that.
+  const { toolChoice: _, ...rest } = settings;
+  const asking = { bundle: BUNDLE, tools: [ANSWER], settings: rest };
+  let { problem } = read;
+  for (const isRepair of [false, true]) {
+    const told = isRepair ? `${problem.message} ` : '';
+    const prompt = `${text}\n\n${told}Give your answer by a call of ${ANSWER}, and nothing else.`;
+    const { toolCalls, text: words } = await ctx.model({ ...asking, prompt });
+    const given = toolCalls.find(({ name }) => name === ANSWER);
+    const answer = readObject(schema, given === undefined ? words : JSON.stringify(given.input), false, 'The answer');
+    if ('object' in answer) return answer.object;
+    problem = answer.problem;
+  }
+  throw problem;
 }
 
 /** What becomes of a call: a task that makes it, perhaps once a person has agreed, or a result at once, which says why it is not made. */
