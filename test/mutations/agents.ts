@@ -66,7 +66,7 @@ export const AGENTS_MUTATIONS: Mutations = {
   },
   'an-empty-end-is-success': {
     file: AGENT,
-    edits: [['if (stepCount === undefined && output === undefined) return', 'if (output === undefined) return']],
+    edits: [['if (stepCount === undefined && output === undefined)\n', 'if (output === undefined)\n']],
     caughtBy: AGENT_TEST,
     test: 'comes after so many steps, as it says, and the run fails',
     breaks: 'A run that met its step count has not succeeded.',
