@@ -74,7 +74,7 @@ export const AGENTS_MUTATIONS: Mutations = {
   },
   'an-empty-end-is-success': {
     file: AGENT,
-    edits: [['if (stepCount === undefined && output === undefined) return', 'if (output === undefined) return']],
+    edits: [['if (stepCount === undefined && output === undefined)\n', 'if (output === undefined)\n']],
     caughtBy: AGENT_TEST,
     test: 'comes after so many steps, as it says, and the run fails',
     breaks: 'A run that met its step count has not succeeded.',
@@ -107,5 +107,19 @@ export const AGENTS_MUTATIONS: Mutations = {
     caughtBy: AGENT_TEST,
     test: 'asks in its words, keeps no other call waiting, and is made as the model wanted',
     breaks: 'Whoever approves without a change approves what was asked.',
+  },
+  'refused-calls-end-the-loop': {
+    file: 'libs/author/sdk/src/agent.ts',
+    edits: [['isMade && id === call.id', 'id === call.id']],
+    caughtBy: AGENT_TEST,
+    test: 'comes with a call that was made, not with one that was denied, refused, or did not fit',
+    breaks: 'A call that nobody made ends no loop as if it had been made.',
+  },
+  'answers-are-asked-without-tools': {
+    file: 'libs/author/sdk/src/agent.ts',
+    edits: [['tools: [ANSWER], settings', 'tools: [], settings']],
+    caughtBy: AGENT_TEST,
+    test: 'takes JSON, and asks for it where there are words',
+    breaks: 'A conversation with calls is never sent without tools.',
   },
 };

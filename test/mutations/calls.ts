@@ -144,6 +144,30 @@ export const CALLS_MUTATIONS: Mutations = {
     test: 'are dropped where a mask of secrets changed them, as one signed by nobody',
     breaks: 'What a mask has changed is not sent as what a provider signed.',
   },
+  'changed-answers-are-unguarded': {
+    file: 'libs/engine/runtime/src/encryption/guarded-definition.ts',
+    edits: [['storing(answerRecorded(sendable(prompt)), recorded)', 'answerRecorded(sendable(prompt))']],
+    caughtBy: 'libs/author/ai/src/in-step.test.ts',
+    test: 'of an answer is masked all the same',
+    breaks: 'A secret in an answer is masked, whichever way the model was asked.',
+  },
+  'masked-prompts-are-sent-again': {
+    file: 'libs/engine/runtime/src/encryption/guarded-definition.ts',
+    edits: [['if (!holdsMark(recorded)) return recorded;', 'if (recorded !== null) return recorded;']],
+    caughtBy: 'libs/author/ai/src/in-step.test.ts',
+    test: 'of a prompt asks a person, since the mark would be sent in its place',
+    breaks: 'A retry sends what was sent before, or a person is asked.',
+  },
+  'presets-are-unguarded': {
+    file: 'libs/engine/runtime/src/encryption/guarded-definition.ts',
+    edits: [
+      ['const { kind, name, ...asked } = wait;', 'const { kind, name, preset, ...asked } = wait;'],
+      ['{ kind, name, ...stored }', '{ kind, name, preset, ...stored }'],
+    ],
+    caughtBy: 'libs/testkit/src/secret-policy.test.ts',
+    test: 'in approval',
+    breaks: 'A secret in what a person is asked is not stored, wherever the question has it.',
+  },
   'signatures-are-made-storable': {
     file: 'libs/author/ai/src/sound-text.ts',
     edits: [["name === 'providerMetadata' ? each : sound(each)", 'sound(each)']],

@@ -279,6 +279,20 @@ export const EFFECTS_MUTATIONS: Mutations = {
     test: 'what is recorded is sent again, under its key, and counted',
     breaks: 'A model call whose request has changed sends what is recorded.',
   },
+  'failed-calls-get-another-bundle': {
+    file: 'libs/engine/runtime/src/effects/journaled-call.ts',
+    edits: [['if (!mayBeAnswered(effect, entry)) return undefined;', 'if (entry !== null) return undefined;']],
+    caughtBy: CHANGED_TEST,
+    test: 'whatever was said since: rebuilt',
+    breaks: 'A model call that failed in doubt is sent again as it was.',
+  },
+  'other-bundles-are-silent': {
+    file: 'libs/engine/runtime/src/effects/journaled-call.ts',
+    edits: [['if (before !== undefined && !(isRebuilt', 'if (before === null && !(isRebuilt']],
+    caughtBy: CHANGED_TEST,
+    test: 'whatever was said since: rebuilt otherwise',
+    breaks: 'A prompt that is sent in place of the recorded one is warned of.',
+  },
   'changed-effect-is-answered': {
     file: 'libs/engine/runtime/src/effects/changed-request.ts',
     edits: [['if (!hasRule(effect)) throw', 'if (effect.operation === "") throw']],

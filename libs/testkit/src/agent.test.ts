@@ -368,6 +368,26 @@ describe('the end of the loop', () => {
     expect(paid).toHaveLength(2);
   });
 
+  it('comes with a call that was made, not with one that was denied, refused, or did not fit', async () => {
+    const asks = calls(['refund', { order: 'o1', cents: 5 }]);
+    const refused = (type: string) => ({ toolApproval: { refund: type } });
+    for (const [answer, more, count] of [
+      [asks, refused('denied'), 0],
+      [asks, refused('user-approval'), 0],
+      [calls(['refund', {}]), {}, 0],
+      [asks, {}, 1],
+    ] as const) {
+      const definition = shop(says(answer, 'So be it.'), { stopWhen: hasToolCall('refund'), ...more });
+      const world = await open(definition);
+      const run = await world.start(definition, { prompt: 'Refund o1.' });
+      if ('toolApproval' in more && more.toolApproval.refund === 'user-approval') {
+        await world.client.approve(run.id, (await asked(world, run.id)).task, { approved: false, by: 'ana' });
+      }
+      const { text, toolCalls } = await run.result();
+      expect([text, toolCalls.length, paid.length]).toEqual([count === 0 ? 'So be it.' : '', count, count]);
+    }
+  });
+
   it('comes with the budget, which a person may raise', async () => {
     const definition = shop(forever, { budget: { tokens: 4_000 }, stopWhen: [], repeatsMax: 100 });
     const world = await open(definition);
@@ -412,9 +432,21 @@ describe('an agent with an output of its own', () => {
   it('takes JSON, and asks for it where there are words', async () => {
     const json = '{"left":2,"item":"lamp"}';
     expect(await result(says(`\`\`\`json\n${json}\n\`\`\``))).toEqual({ left: 2, item: 'lamp' });
-    const model = testModel(({ responseSchema }) => (responseSchema === null ? 'Two lamps.' : json));
-    expect(await result(model)).toEqual({ left: 2, item: 'lamp' });
-    expect(JSON.stringify(model.prompts[1]!.messages.at(-1))).toContain('Two lamps.');
+    const unfit = calls(['answer', { left: 'two', item: 'lamp' }]);
+    for (const last of [[calls(['answer', { left: 2, item: 'lamp' }])], [unfit, json]]) {
+      const model = testModel((_, call) => [calls(['stock', { item: 'lamp' }]), 'Two lamps.', ...last][call - 1]!);
+      expect(await result(model, { settings: { seed: 1, toolChoice: { tool: 'stock' } } })).toEqual({
+        left: 2,
+        item: 'lamp',
+      });
+      expect(JSON.stringify(model.prompts[2]!.messages.at(-1))).toContain('Two lamps.');
+      // Calls are in the conversation: some providers refuse them, or lose them, in a request without tools.
+      expect(model.prompts[2]).toMatchObject({
+        tools: [{ name: 'answer' }],
+        settings: { seed: 1 },
+        responseSchema: null,
+      });
+    }
   });
 
   it('fails where a condition ends it before', async () => {

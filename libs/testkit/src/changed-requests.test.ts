@@ -122,12 +122,13 @@ let first: readonly string[] = [];
 
 let world: TestWorld;
 const counts = new Map<string, number>();
+const count = (name: string, value: number, labels: object = {}) => {
+  const key = `${name} ${Object.values(labels).join(' ')}`;
+  counts.set(key, (counts.get(key) ?? 0) + value);
+};
+const telemetry = { ...noTelemetry, count };
 beforeAll(async () => {
-  const count = (name: string, value: number, labels: object = {}) => {
-    const key = `${name} ${Object.values(labels).join(' ')}`;
-    counts.set(key, (counts.get(key) ?? 0) + value);
-  };
-  world = await testWorld({ workflows: [asker], telemetry: { ...noTelemetry, count } });
+  world = await testWorld({ workflows: [asker], telemetry });
 });
 afterAll(() => world.close());
 beforeEach(() => {
@@ -139,8 +140,8 @@ beforeEach(() => {
 
 const start = (shape: keyof typeof SHAPES, fails = true) => world.start(asker, { shape, fails });
 
-async function warningsOf(workflow: string): Promise<readonly string[]> {
-  const rows = await world.ports.store.checkpoints(workflow as never, { from: 1 as never, limit: 10 });
+async function warningsOf(workflow: string, of = world): Promise<readonly string[]> {
+  const rows = await of.ports.store.checkpoints(workflow as never, { from: 1 as never, limit: 10 });
   return rows.flatMap(({ payload }) => {
     const { log = [] } = decodePayload('CheckpointCommitted', payload) as Payloads['CheckpointCommitted'] & object;
     return log.flatMap(({ detail }) => (detail as { readonly result?: string } | undefined)?.result ?? []);
@@ -229,6 +230,53 @@ describe('a model call', () => {
     const run = await start('another model', false);
     expect(await world.fastForward(run.result())).toMatchObject({ texts: ['another model'] });
   });
+
+  it.each(['rebuilt', 'rebuilt otherwise'] as const)(
+    'whose request is the same sends the bundle that is recorded, whatever was said since: %s',
+    async (how) => {
+      const [called, committed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const asked = testModel(async (_, call) => {
+        if (call > 1) return 'fine';
+        called.resolve();
+        await committed.promise;
+        if (how === 'rebuilt otherwise') Object.assign(asked, { tokenizer: { ...asked.tokenizer, id: 'another' } });
+        throw new Error('the provider is down');
+      });
+      const listener = defineWorkflow({
+        ...{
+          name: `listener-${how.length}`,
+          version: 1,
+          input: z.object({}),
+          belief: z.object({}),
+          output: z.string(),
+        },
+        ...{ tasks: { ask: z.object({}), tell: z.object({}), after: z.object({}) }, parallel: 2 },
+        ...{ flow: { ask: [], tell: ['after'], after: [] }, starts: ['ask', 'tell'] },
+        ...{ models: { default: asked }, bundles: { known: { budgetTokens: 4_000 } } },
+        begin: () => ({ belief: {}, next: [task('ask', {}), task('tell', {})], fragments: [userMessage('one')] }),
+        steps: {
+          ask: async (ctx) => ({ done: (await ctx.model({ bundle: 'known' })).text }),
+          tell: async () => {
+            await called.promise;
+            return { fragments: [userMessage('two')], next: [task('after', {})] };
+          },
+          after: () => committed.resolve(),
+        },
+      });
+      const own = await testWorld({ workflows: [listener], telemetry });
+      try {
+        const run = await own.start(listener, {});
+        expect(await own.fastForward(run.result())).toBe('fine');
+        const [once, again] = asked.prompts.map((prompt) => JSON.stringify(prompt.messages));
+        expect(again === once).toBe(how === 'rebuilt');
+        expect(counts.get('requests_changed_total model rebuilt')).toBe(how === 'rebuilt' ? undefined : 1);
+        const rows = await warningsOf(run.id, own);
+        expect(rows).toEqual(how === 'rebuilt' ? [] : [expect.stringContaining("which can't be rebuilt")]);
+      } finally {
+        await own.close();
+      }
+    },
+  );
 
   it('leaves what follows where it was: closures have their results', async () => {
     const run = await start('a model and a closure');

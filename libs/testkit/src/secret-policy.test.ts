@@ -119,7 +119,8 @@ function leaky(place: Place | undefined, onSecret?: OnSecret) {
         await ctx.model({ prompt: at('prompt') });
         ctx.log('noted', { text: at('note') });
         if (place === 'error' && failures++ === 0) throw new Error(at('error'));
-        const when = place === 'approval' ? { when: approval('go', { title: 'Go on?', detail: at('approval') }) } : {};
+        const asked = { title: 'Go on?', preset: { text: at('approval') } };
+        const when = place === 'approval' ? { when: approval('go', asked) } : {};
         return {
           belief: () => ({ text: at('belief') }),
           output: { text: at('output') },

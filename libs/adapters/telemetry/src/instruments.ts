@@ -35,7 +35,7 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
     'operation',
   ]),
   requests_changed_total: counter(
-    'Calls whose request differed from the recorded one at a later attempt, by operation and by what followed: what is recorded was sent, answered, or a person asked.',
+    'Calls whose request differed from the recorded one at a later attempt, by operation and by what followed: what is recorded was sent, answered, not rebuilt as it was, or a person asked.',
     ['operation', 'outcome'],
   ),
   compensation_depth_current: gauge('Greatest nesting depth of the compensations in progress.', '1'),

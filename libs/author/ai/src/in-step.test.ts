@@ -1,6 +1,7 @@
 /** Model calls of real steps, over real HTTP, in a world where the worker dies: what was answered is never paid twice (I4). */
 
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { defineWorkflow, task } from '@tidemark/sdk';
 import { type TestWorld, testWorld } from '@tidemark/testkit';
 import { type Behaviour, type ChatServer, startChatServer } from '@tidemark/testkit/chat-server';
@@ -266,3 +267,66 @@ describe('a request that has changed', () => {
     expect(server.requests.length).toBe(before + 1);
   });
 });
+
+describe.each(['mask', 'refuse'] as const)(
+  'a secret, where the request has changed and the policy is %s',
+  (onSecret) => {
+    const TOKEN = `gh${'p_'}${'q7Zr2mX9wK4v'.repeat(3)}`;
+
+    async function asks(said: string, answered: string) {
+      const prompts: string[] = [];
+      const languageModel: LanguageModelV4 = {
+        specificationVersion: 'v4',
+        ...{ provider: 'p', modelId: 'm', supportedUrls: {} },
+        doStream: () => Promise.reject(new Error('not streamed')),
+        doGenerate: async ({ prompt }) => {
+          if (prompts.push(JSON.stringify(prompt)) === 1) throw new Error('socket hang up');
+          const tokens = { total: 1, noCache: undefined, cacheRead: undefined, cacheWrite: undefined };
+          return {
+            content: [{ type: 'text', text: answered }],
+            finishReason: { unified: 'stop', raw: undefined },
+            usage: { inputTokens: tokens, outputTokens: { total: 1, text: 1, reasoning: undefined } },
+            warnings: [],
+          };
+        },
+      };
+      const definition = defineWorkflow({
+        ...{ name: 'secretive', version: 1, onSecret, tasks: { think: z.object({}) }, flow: { think: [] } },
+        ...{ input: z.object({}), belief: z.object({}), output: z.string() },
+        begin: () => ({ belief: {}, next: [task('think', {})] }),
+        steps: {
+          async think(ctx) {
+            const wrapped = wrapLanguageModel({ model: languageModel, middleware: tidemark(ctx) });
+            const prompt = `Attempt ${prompts.length}: ${said}`;
+            return { done: (await generateText({ model: wrapped, maxRetries: 0, prompt })).text };
+          },
+        },
+      });
+      const own = await testWorld({ workflows: [definition] });
+      try {
+        const run = await own.start(definition, {});
+        const end = await own.fastForward(run.result().catch(({ message }: Error) => message));
+        const [recorded] = await own.ports.store.effects(run.id as never, {});
+        return { end, prompts, recorded: String(recorded?.payload) };
+      } finally {
+        await own.close();
+      }
+    }
+
+    test('of an answer is masked all the same', async () => {
+      const { end, prompts, recorded } = await asks('hello', `use ${TOKEN}`);
+      expect(end).toContain(
+        onSecret === 'mask' ? 'use [masked github-token]' : 'answer holds what looks like a secret',
+      );
+      expect(prompts[1]).toBe(prompts[0]);
+      expect(recorded).toContain('use [masked github-token]');
+    });
+
+    if (onSecret === 'mask')
+      test('of a prompt asks a person, since the mark would be sent in its place', async () => {
+        const { end, prompts } = await asks(`with ${TOKEN}`, 'fine');
+        expect(end).toContain('what looked like a secret in it is masked');
+        expect(prompts).toHaveLength(1);
+      });
+  },
+);

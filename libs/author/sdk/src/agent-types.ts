@@ -12,18 +12,25 @@ import type { Workflow, WorkflowSpec } from './workflow-spec.ts';
 
 /** An agent's input by default. */
 export const promptSchema = z.object({ prompt: z.string().min(1) });
-/** Its output by default: the last answer. Of a loop that `stopWhen` ended, the calls that the model made last. */
+/** Its output by default: the last answer. Of a loop that `stopWhen` ended, the last calls that were made. */
 export const answerSchema = z.object({
   text: z.string(),
   toolCalls: z.array(toolCallSchema),
   finishReason: z.string(),
 });
 
-/** One call of the model, as its checkpoint has it: the output of a task `think`. */
-export const agentStepSchema = answerSchema.extend({
+const agentStepSchema = answerSchema.extend({
   usage: z.object({ inputTokens: z.number(), outputTokens: z.number() }),
 });
+/** One call of the model. `toolCalls`: those that were made, and answered without an error; not all that the model asked for. */
 export type AgentStep = z.infer<typeof agentStepSchema>;
+
+/** The output of a task `think`: all that the model asked for, and how many tasks `act` make it. */
+export const thoughtSchema = agentStepSchema.extend({ actCount: z.int() });
+export type Thought = z.infer<typeof thoughtSchema>;
+/** The output of a task `act`. */
+export const actSchema = z.object({ id: z.string(), isMade: z.boolean() });
+export type Act = z.infer<typeof actSchema>;
 
 /**
  * Whether the loop ends, asked once the calls of the last of `steps` have their results. Any one of several is enough. It is asked again at

@@ -10,17 +10,20 @@ import { EffectError, FatalError, type ModelToolCall } from '@tidemark/runtime';
 import { z } from 'zod';
 import { safeParse } from 'zod/v4/core';
 import {
+  type Act,
   type Agent,
   type AgentSpec,
   type AgentStep,
+  actSchema,
   agentBeliefSchema,
-  agentStepSchema,
   answerSchema,
   PASSED_ON,
   type PromptOf,
   promptSchema,
   type StopCondition,
+  type Thought,
   type ToolApproval,
+  thoughtSchema,
 } from './agent-types.ts';
 import type { AnyContext, Context } from './context.ts';
 import { agentMessage, said, toolResult, userMessage } from './fragments.ts';
@@ -50,7 +53,7 @@ const OWN = [
 export const isStepCount = (stepCount: number): StopCondition =>
   Object.assign(({ steps }: { readonly steps: readonly AgentStep[] }) => steps.length >= stepCount, { stepCount });
 
-/** Ends the loop once one of these tools was called, and has its result. */
+/** Ends the loop once one of these tools was called, and has answered: a call that was denied, refused or failed doesn't count. */
 export const hasToolCall =
   (...names: readonly string[]): StopCondition =>
   ({ steps }) =>
@@ -84,7 +87,7 @@ function define(spec: Spec) {
     belief: agentBeliefSchema,
     output: output ?? answerSchema,
     tasks: { think: z.object({}), act: toolCallSchema },
-    outputs: { think: agentStepSchema },
+    outputs: { think: thoughtSchema, act: actSchema },
     flow: { think: ['act', 'think'], act: [] },
     starts: ['think'],
     // The form of each answer is the tool's input. `ctx.tool` checks it, too, and applies what JSON Schema can't say.
@@ -156,18 +159,19 @@ type Change = Readonly<Record<string, unknown>>;
 
 async function think(ctx: AnyContext, spec: Spec, tools: Tools): Promise<Change> {
   const { stopWhen = isStepCount(AGENT_STEPS_DEFAULT_COUNT), settings, stream, output } = spec;
-  const steps = (await ctx.outputs('think')) as readonly AgentStep[];
-  const last = steps.at(-1);
+  const thoughts = (await ctx.outputs('think')) as readonly Thought[];
+  const steps = stepsOf(thoughts, (await ctx.outputs('act')) as readonly Act[]);
+  const last = thoughts.at(-1);
   const stop = last && [stopWhen].flat().find((condition: StopCondition) => condition({ steps }));
-  if (last !== undefined && stop !== undefined) return stopped(last, stop, spec);
+  if (last !== undefined && stop !== undefined) return stopped(last, steps.at(-1)!, stop, spec);
   const reply = await ctx.model({ bundle: BUNDLE, settings, stream });
   const { toolCalls: calls } = reply;
   const { text, finishReason } = reply;
   const { inputTokens, outputTokens } = reply.usage;
   const step: AgentStep = { text, toolCalls: calls as never, finishReason, usage: { inputTokens, outputTokens } };
-  const answers = { output: step, lastAction: 'answers' };
+  const answers = { output: { ...step, actCount: 0 }, lastAction: 'answers' };
   if (output !== undefined) {
-    const object = await outputOf(ctx, reply, calls, output);
+    const object = await outputOf(ctx, reply, calls, spec, output);
     if (object !== undefined) return { ...answers, done: object, fragments: [agentMessage(JSON.stringify(object))] };
   } else if (calls.length === 0) {
     return { ...answers, done: { text, toolCalls: [], finishReason }, fragments: said(reply) };
@@ -177,20 +181,31 @@ async function think(ctx: AnyContext, spec: Spec, tools: Tools): Promise<Change>
   const ways = await Promise.all(told.map((call, at) => wayOf(call, at, calls.length, spec, tools)));
   const acts = ways.filter((way) => 'step' in way);
   return {
-    output: step,
+    output: { ...step, actCount: acts.length },
     lastAction: `calls ${toolNames(step.toolCalls).slice(0, ACTION_MAX_CHARS)}`,
     fragments: [...said({ ...reply, toolCalls: told }), ...ways.filter((way) => 'type' in way)],
     next: [...acts, task('think', {}, { after: acts })],
   };
 }
 
+/** With the calls that were made, and answered, of those that the model asked for. The acts of a thought come before the next one. */
+function stepsOf(thoughts: readonly Thought[], acts: readonly Act[]): readonly AgentStep[] {
+  let at = 0;
+  return thoughts.map(({ actCount, toolCalls, ...step }) => {
+    const own = acts.slice(at, at + actCount);
+    at += actCount;
+    return { ...step, toolCalls: toolCalls.filter((call) => own.some(({ id, isMade }) => isMade && id === call.id)) };
+  });
+}
+
 /** The end by a condition. The step count is a bound: a run that met it has no answer, and says so. */
-function stopped(last: AgentStep, { stepCount }: StopCondition, { output }: Spec): Change {
-  const { text, toolCalls, finishReason } = last;
-  if (stepCount === undefined && output === undefined) return { done: { text, toolCalls, finishReason }, output: last };
+function stopped(last: Thought, step: AgentStep, { stepCount }: StopCondition, { output }: Spec): Change {
+  const { text, toolCalls, finishReason } = step;
+  if (stepCount === undefined && output === undefined)
+    return { done: { text, toolCalls, finishReason }, output: { ...step, actCount: 0 } };
   const bound =
     stepCount === undefined ? 'stopWhen ended it' : `it has called its model ${stepCount} times (isStepCount)`;
-  throw new FatalError(`The agent has not answered: ${bound}. The last calls were ${toolNames(toolCalls)}.`);
+  throw new FatalError(`The agent has not answered: ${bound}. The last calls were ${toolNames(last.toolCalls)}.`);
 }
 
 const toolNames = (calls: AgentStep['toolCalls']): string => calls.map(({ name }) => name).join(', ');
@@ -198,13 +213,14 @@ const toolNames = (calls: AgentStep['toolCalls']): string => calls.map(({ name }
 const formOf = ({ input, inputSchema }: Tool): Json => inputSchema ?? wholeSchema(input, 'input');
 
 /**
- * The agent's output, where the model gave it: in a call of `answer` alone, or in words, which the model is then asked to give as JSON.
+ * The agent's output, where the model gave it: in a call of `answer` alone, or in words, which the model is then asked to give by that call.
  * Undefined: other calls come first, or it doesn't fit, which the result of the call says.
  */
 async function outputOf(
   ctx: AnyContext,
   { text }: ModelReply,
   calls: readonly ModelToolCall[],
+  { settings = {} }: Spec,
   schema: Schema,
 ): Promise<unknown> {
   const [call, ...others] = calls;
@@ -215,8 +231,20 @@ async function outputOf(
   }
   const read = readObject(schema, text, false, 'The answer');
   if ('object' in read) return read.object;
-  const prompt = `${text}\n\nGive your answer as JSON of the schema, and nothing else.`;
-  return (await ctx.model({ bundle: BUNDLE, prompt, schema, tools: [] })).object;
+  // Of a conversation with calls, providers want tools in each request. A choice is not forced: a model that thinks refuses that.
+  const { toolChoice: _, ...rest } = settings;
+  const asking = { bundle: BUNDLE, tools: [ANSWER], settings: rest };
+  let { problem } = read;
+  for (const isRepair of [false, true]) {
+    const told = isRepair ? `${problem.message} ` : '';
+    const prompt = `${text}\n\n${told}Give your answer by a call of ${ANSWER}, and nothing else.`;
+    const { toolCalls, text: words } = await ctx.model({ ...asking, prompt });
+    const given = toolCalls.find(({ name }) => name === ANSWER);
+    const answer = readObject(schema, given === undefined ? words : JSON.stringify(given.input), false, 'The answer');
+    if ('object' in answer) return answer.object;
+    problem = answer.problem;
+  }
+  throw problem;
 }
 
 /** What becomes of a call: a task that makes it, perhaps once a person has agreed, or a result at once, which says why it is not made. */
@@ -277,7 +305,8 @@ type ActContext = Context<unknown, unknown, unknown, string, { readonly [name: A
 async function act(ctx: ActContext, call: ModelToolCall, spec: Spec, tools: Tools): Promise<Change> {
   const { cause } = ctx;
   const { name } = call;
-  const result = (text: string, how = ''): Change => ({
+  const result = (text: string, how = '', isMade = false): Change => ({
+    output: { id: call.id, isMade },
     fragments: [toolResult(call, text)],
     lastAction: `${name.slice(0, ACTION_MAX_CHARS)}${how}`,
   });
@@ -287,24 +316,27 @@ async function act(ctx: ActContext, call: ModelToolCall, spec: Spec, tools: Tool
     const { type } = await approvalOf(call, tools, spec.toolApproval ?? {});
     if (type === 'denied' || type === 'user-approval')
       return result(`Not called: ${name} is made by other rules now. Call it again.`);
-    return result(await textOf(ctx, call));
+    const { text, isMade } = await outcomeOf(ctx, call);
+    return result(text, '', isMade);
   }
   const { why, value } = cause;
   const words = why === null ? '' : ` They said: ${JSON.stringify(why)}`;
   if (!cause.approved) return result(`Not called: a person refused ${name}.${words}`, ', refused');
-  const text = await textOf(ctx, { ...call, input: value as Json });
+  const { text, isMade } = await outcomeOf(ctx, { ...call, input: value as Json });
   const isSame = canonicalJson(value as Json) === canonicalJson(call.input);
-  return result(isSame ? text : `A person changed the input to ${JSON.stringify(value)}.${words} The result: ${text}`);
+  const said = `A person changed the input to ${JSON.stringify(value)}.${words} The result: ${text}`;
+  return result(isSame ? text : said, '', isMade);
 }
 
 /** What the model is told. A call that was certainly not done is told once no further attempt helps: another way may. */
-async function textOf(ctx: Pick<AnyContext, 'tool' | 'mayRetry'>, call: ModelToolCall): Promise<string> {
+async function outcomeOf(ctx: Pick<AnyContext, 'tool' | 'mayRetry'>, call: ModelToolCall) {
   try {
-    return (await ctx.tool(call)).text;
+    const { text, isError } = await ctx.tool(call);
+    return { text, isMade: !isError };
   } catch (error) {
     // A call that may have been made is for its probe, or for a person.
     if (!(error instanceof EffectError && error.isSettled)) throw error;
     if (error.cause instanceof FatalError || ctx.mayRetry(error)) throw error;
-    return `${call.name} failed: ${messageOf(error.cause)}`;
+    return { text: `${call.name} failed: ${messageOf(error.cause)}`, isMade: false };
   }
 }

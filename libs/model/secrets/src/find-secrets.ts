@@ -63,6 +63,10 @@ function maskedText(text: string, isMasked: (kind: string) => boolean): string {
 }
 
 const markOf = (kind: string): string => `[masked ${kind}]`;
+const MARK = /\[masked [a-z\d-]+\]/;
+
+/** Whether a mark stands for a secret somewhere in the JSON. */
+export const holdsMark = (value: unknown): boolean => MARK.test(JSON.stringify(value) ?? '');
 
 /** `/notes/2/text (github-token), /artifacts/env (password) and 3 more`. */
 export function secretPlaces(found: readonly FoundSecret[]): string {

@@ -4,6 +4,7 @@ export { EchoMask } from './echo-mask.ts';
 export {
   type FoundSecret,
   findSecrets,
+  holdsMark,
   type IsExempt,
   isGuess,
   isUnsearched,

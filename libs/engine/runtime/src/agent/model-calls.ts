@@ -381,7 +381,8 @@ class ModelCall {
   }
 
   /**
-   * Sends what was recorded again. If that can't be rebuilt (another tokenizer, other rules), it builds the prompt from the current state.
+   * Sends what was recorded again. If that can't be rebuilt (another tokenizer, other rules), it builds the prompt from the current state,
+   * which the journal sees and warns of.
    */
   async #originFor(
     recorded: BundleOrigin | undefined,

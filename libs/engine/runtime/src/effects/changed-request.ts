@@ -5,7 +5,9 @@
  */
 
 import { type EffectKey, type EffectState, InvalidError, type Json } from '@tidemark/core';
-import { type EffectDefinition, ParkError, type RecordedAsk } from '../definition/index.ts';
+import { holdsMark } from '@tidemark/secrets';
+import { type EffectDefinition, isFinalNote, ParkError, type RecordedAsk } from '../definition/index.ts';
+import type { JournalEntry } from '../history/index.ts';
 import type { Ports } from '../kernel/index.ts';
 import type { AskedCall } from './effect-drafts.ts';
 import type { LogDetail, RecordedCalls } from './effect-run.ts';
@@ -75,6 +77,21 @@ export function otherAnswered(
   warn({ code: REQUEST_CHANGED, result });
 }
 
+/** Counts, and warns of, a call that was to send its recorded prompt again, which was not rebuilt as it was. */
+export function otherSent(
+  { key, effect: { operation } }: AskedCall,
+  telemetry: Pick<Ports['telemetry'], 'count'>,
+  warn: (about: LogDetail) => void,
+): void {
+  telemetry.count('requests_changed_total', 1, { operation, outcome: 'rebuilt' });
+  const result = `Call ${key} was to send its recorded prompt again, which can't be rebuilt: the tokenizer of the model, or the code that makes prompts, is another. A prompt of what is known now was sent under its key.`;
+  warn({ code: REQUEST_CHANGED, result });
+}
+
+/** A model may have answered a call that failed, and be paid for it, unless it will answer none that asks the same. */
+export const mayBeAnswered = ({ asRecorded, retry }: EffectDefinition, entry: JournalEntry | undefined): boolean =>
+  asRecorded !== undefined && entry?.status === 'failed' && !isFinalNote(entry.error, retry);
+
 const NOT_TOLD_APART =
   "Which of the calls that the step makes side by side this one is can't be told. Give each a name of its own: { name: … }.";
 async function asRecorded(
@@ -87,8 +104,8 @@ async function asRecorded(
   if (isAnswered && intended.isDecided === true) return plain;
   if (effect.asRecorded !== undefined) return effect.asRecorded(intended, isAnswered);
   if (!hasRule(effect)) throw new InvalidError(REQUEST_CHANGED, remedyOf(effect, isAnswered));
-  if (isAnswered || effect.asked === undefined) return plain;
-  throw new InvalidError(REQUEST_CHANGED, "Its secret fields are masked in the record, so that can't be sent again.");
+  if (isAnswered || (effect.asked === undefined && !holdsMark(intended.request))) return plain;
+  throw new InvalidError(REQUEST_CHANGED, "Secrets in it are masked in the record, so that can't be sent again.");
 }
 
 function remedyOf({ kind }: EffectDefinition, isAnswered: boolean): string {

@@ -5,10 +5,11 @@
 
 import { type Payloads, toJson } from '@tidemark/codec';
 import { type EffectKey, effectKey, type Json, type TaskId } from '@tidemark/core';
-import { type EffectDefinition, errorNote, isFinalNote, type ParkError, type RunOptions } from '../definition/index.ts';
+import { type EffectDefinition, errorNote, type ParkError, type RunOptions } from '../definition/index.ts';
 import { digestOf } from '../kernel/index.ts';
 import type { AttemptEnds } from './attempts.ts';
 import { Breath, enterBody, markedFrom, type Way, wayTo } from './call-path.ts';
+import { mayBeAnswered } from './changed-request.ts';
 import { type EffectCall, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import { unordered } from './effect-recovery.ts';
 import type { EffectRun, EffectRunParts, LogDetail, RecordedCalls } from './effect-run.ts';
@@ -158,15 +159,9 @@ export class EffectJournal {
     return gate.passing(calling);
   }
 
-  /** A model may have answered a call that failed, and be paid for it, unless it will answer none that asks the same. */
-  #isInDoubt(
-    { asRecorded, isAnother, retry }: EffectDefinition,
-    key: EffectKey,
-    intended: Payloads['EffectIntended'] | undefined,
-  ): boolean {
-    const entry = asRecorded && this.#parts.content.journalOf(key);
-    if (entry?.status !== 'failed' || isFinalNote(entry.error, retry)) return false;
-    return intended === undefined || isAnother?.(intended.request) !== true;
+  #isInDoubt(effect: EffectDefinition, key: EffectKey, intended: Payloads['EffectIntended'] | undefined): boolean {
+    if (!mayBeAnswered(effect, this.#parts.content.journalOf(key))) return false;
+    return intended === undefined || effect.isAnother?.(intended.request) !== true;
   }
 
   async #replayedClosure(call: EffectCall): Promise<{ readonly response: Json } | undefined> {

@@ -25,12 +25,13 @@ import {
   ParkError,
   PendingResult,
   type PreparedCall,
+  type RecordedPrompt,
   SuspendedError,
 } from '../definition/index.ts';
 import { promptOf } from '../history/index.ts';
 import type { Way } from './call-path.ts';
 import { CallTurn, NO_TURN, type TakenTurn } from './call-turn.ts';
-import { recordedCall } from './changed-request.ts';
+import { mayBeAnswered, otherSent, recordedCall } from './changed-request.ts';
 import { answerInTime } from './effect-call.ts';
 import { type AskedCall, type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './effect-pending.ts';
@@ -226,9 +227,10 @@ export class JournaledCall implements AskedCall, UseInTurn {
     sentKey(this);
     let turn: TakenTurn | undefined;
     let answer: Json;
+    const before = await this.#sentBefore();
     try {
       for (;;) {
-        const prepared = await this.#prepare();
+        const prepared = await this.#prepare(before);
         // Taken before the first intention, and kept until the call: a wait between them would leave it in doubt.
         turn ??= this.#parts.ports.calls === undefined ? NO_TURN : await this.#turn(prepared);
         // The window counts from before the log accepts the intention: a process that is suspended in between must not call late.
@@ -326,13 +328,25 @@ export class JournaledCall implements AskedCall, UseInTurn {
     );
   }
 
-  /** Prepares the call. A call that was intended before is prepared from what is recorded, so that it sends the same again. */
-  async #prepare(): Promise<PreparedCall | undefined> {
+  /** The prompt under the key, where the call must send it again: of a call that was left open, or may have been answered. */
+  async #sentBefore(): Promise<RecordedPrompt | undefined> {
     const { effect, key } = this;
-    if (effect.prepare === undefined) return undefined;
-    const entry = this.#parts.content.journalOf(key);
-    const prepared = await effect.prepare(key, entry?.status === 'intended' ? entry : undefined);
+    const entry = effect.prepare && this.#parts.content.journalOf(key);
+    if (entry?.status === 'intended') return entry;
+    if (!mayBeAnswered(effect, entry)) return undefined;
+    // Rows have the intention, whoever wrote it.
+    const calls = await this.#parts.recordedCalls(this.recorded.task);
     this.#signal.throwIfAborted();
+    return calls.get(key);
+  }
+
+  async #prepare(before: RecordedPrompt | undefined): Promise<PreparedCall | undefined> {
+    const prepared = await this.effect.prepare?.(this.key, before);
+    this.#signal.throwIfAborted();
+    const { payload = {} } = prepared ?? {};
+    const isRebuilt = payload.bundle?.messages === before?.bundle?.messages;
+    if (before !== undefined && !(isRebuilt && payload.sent?.messages === before.sent?.messages))
+      otherSent(this, this.#parts.ports.telemetry, this.#attempt.warn);
     return prepared;
   }
 

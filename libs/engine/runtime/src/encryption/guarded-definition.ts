@@ -10,6 +10,7 @@
 
 import { toJson } from '@tidemark/codec';
 import { InvalidError, isSystemDefinition, type Json } from '@tidemark/core';
+import { holdsMark } from '@tidemark/secrets';
 import {
   type ContextDefinition,
   type Definition,
@@ -122,10 +123,9 @@ function guardedTasks(tasks: readonly TaskRequest[], guard: SecretGuard): readon
 
 function guardedWait(wait: WaitRequest, guard: SecretGuard): WaitRequest {
   if (wait.kind !== 'approval') return wait;
-  const { title, detail } = wait;
-  const asked = { title, detail };
-  const stored = guard.take('approval', `approval ${wait.name}`, asked);
-  return stored === asked ? wait : { ...wait, ...stored };
+  const { kind, name, ...asked } = wait;
+  const stored = guard.take('approval', `approval ${name}`, asked);
+  return stored === asked ? wait : { kind, name, ...stored };
 }
 
 /** A summary is made outside the step, where there is nobody to refuse it to, so it is masked. */
@@ -139,13 +139,23 @@ function guardedRules(rules: ContextDefinition, guard: SecretGuard): ContextDefi
 
 /** The model, with its answers in the form that is stored. */
 const answering = (model: Model, recorded: (answer: Answer) => Answer): Model =>
-  overridden(model, {
-    answer: async (...of) => {
-      const given = await model.answer(...of);
-      return unlessMasked(recorded(given), given);
-    },
-  });
+  overridden(model, { answer: storing(model.answer, recorded) });
+const storing =
+  (answer: Model['answer'], recorded: (answer: Answer) => Answer): Model['answer'] =>
+  async (...of) => {
+    const given = await answer(...of);
+    return unlessMasked(recorded(given), given);
+  };
 type Answer = Awaited<ReturnType<Model['answer']>>;
+
+/** A raw prompt was sent as it was asked, so the record lacks what a mark in it stands for. */
+function sendable<T>(recorded: T): T {
+  if (!holdsMark(recorded)) return recorded;
+  throw new InvalidError(
+    'request-unsendable',
+    "What is recorded can't be sent again: what looked like a secret in it is masked.",
+  );
+}
 
 const guardedContext = (context: StepContext, guard: SecretGuard): StepContext =>
   overridden<StepContext>(context, {
@@ -161,11 +171,13 @@ const guardedContext = (context: StepContext, guard: SecretGuard): StepContext =
       const call = new GuardedCall(guard);
       return call.passed(context.effect(call.effect(effect, asked, stored), stored, options));
     },
-    modelCall: async ({ model, ...asked }: ModelRequest) => {
+    modelCall: async ({ model, answerRecorded, ...asked }: ModelRequest) => {
       const stored = guard.take('prompt', 'prompt', asked);
       const call = new GuardedCall(guard);
-      const asking = answering(model, (answer) => call.answered('answer', 'answer', answer));
-      return call.passed(context.modelCall({ ...stored, model: asking }));
+      const recorded = (answer: Answer): Answer => call.answered('answer', 'answer', answer);
+      const again: ModelRequest['answerRecorded'] =
+        answerRecorded && ((prompt) => storing(answerRecorded(sendable(prompt)), recorded));
+      return call.passed(context.modelCall({ ...stored, model: answering(model, recorded), answerRecorded: again }));
     },
     log: (action, detail) => {
       const note = guard.take('note', 'log', { action, detail });

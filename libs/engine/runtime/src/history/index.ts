@@ -1,7 +1,14 @@
 /** The entry point of the room: what other rooms of the engine may use. */
 export { Applied } from './applied.ts';
 export { continuedAs, continuesFrom, currentOf, isContinued, lastOf, supersedes } from './chain.ts';
-export { contentDraft, promptOf, StreamContent, type WorkflowContents, withContents } from './content.ts';
+export {
+  contentDraft,
+  type JournalEntry,
+  promptOf,
+  StreamContent,
+  type WorkflowContents,
+  withContents,
+} from './content.ts';
 export { answerTexts, fragmentsIn, isRange, MEMORY_KINDS, memoriesIn, scopeIn, textsIn } from './context-shapes.ts';
 export { ForkTaskMap } from './fork-task-map.ts';
 export { type InheritedSignals, inheritedSignals } from './inherited-signals.ts';
