@@ -275,7 +275,6 @@ describe('a provider that refuses', () => {
       const error = await failure(isStreamed, { kind: 'status', status, body });
       const isOfContent = code === 'content_policy_violation';
       expect(error).toBeInstanceOf(isOfContent ? ModelContentRefusedError : ModelRefusedError);
-      expect(chat().retry.nonRetryable.includes(error.code)).toBe(!isOfContent);
       expect(error.message).toContain(`openai.chat gpt-4o-mini: status ${status}, ${code}: ${message}`);
       expect(error.details).toEqual({ provider: 'openai.chat', modelId: 'gpt-4o-mini', status, reason: code });
     }

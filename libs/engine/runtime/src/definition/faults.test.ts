@@ -24,6 +24,12 @@ describe('a status', () => {
   });
 });
 
+it('a model that is refused is final, and ends the run only where its policy names it', () => {
+  const refused = Object.assign(new NotDoneError('the key has expired', { status: 401 }), { code: 'model-refused' });
+  expect(kindOf(refused)).toBe('final');
+  expect(kindOf(refused, ['model-refused'])).toBe('named');
+});
+
 describe('what a policy names as final', () => {
   const wrapped = Object.assign(new Error('no'), {
     code: 'own',
