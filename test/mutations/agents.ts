@@ -98,7 +98,7 @@ export const AGENTS_MUTATIONS: Mutations = {
     edits: [['|| spentOf !== undefined || changesNothing', '|| spentOf !== undefined || (changesNothing && false)']],
     caughtBy: AGENT_TEST,
     test: 'tells the model what it can not call, and what failed for good',
-    failsWith: 'ended while the outcome',
+    failsWith: 'tool.gone: Not found',
     breaks: 'A tool that only answers and fails leaves nothing open.',
   },
   'forms-begin-empty': {

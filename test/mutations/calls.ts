@@ -120,7 +120,7 @@ export const CALLS_MUTATIONS: Mutations = {
     file: 'libs/model/core/src/context/assemble.ts',
     edits: [['(provider) => provider === null || provider === input.provider', '() => true']],
     caughtBy: 'libs/testkit/src/answer-parts.test.ts',
-    test: 'go to no other provider, and the digest says so',
+    test: 'go to no other provider, and the digest says so: another.chat, test',
     breaks: 'What one provider signed goes to no other.',
   },
   'parts-are-stored-twice': {
