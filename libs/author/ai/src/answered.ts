@@ -14,13 +14,13 @@ const FAILED: ReadonlySet<LanguageModelV4FinishReason['unified']> = new Set(['in
 export function noAnswerIn(parts: Parts): NoAnswer | undefined {
   const { unified } = parts.finishReason;
   if (FAILED.has(unified)) return 'failed';
-  if (parts.structuredOutputText?.trim() || parts.content.some(saysSomething)) return undefined;
+  if (parts.structuredOutputText?.trim() || parts.content.some(isAnswer)) return undefined;
   if (unified === 'content-filter') return 'filtered';
   return unified === 'other' || !isReported(parts.usage) ? 'failed' : 'empty';
 }
 
 /** Reasoning, sources and what providers note of their own are beside the answer, not the answer. */
-const saysSomething = (part: LanguageModelV4Content): boolean =>
+const isAnswer = (part: LanguageModelV4Content): boolean =>
   part.type === 'text'
     ? part.text.trim() !== ''
     : !['reasoning', 'reasoning-file', 'source', 'custom'].includes(part.type);

@@ -7,7 +7,6 @@ import type { CallId } from './outcome.ts';
 /** Calls around the first difference that are shown of either list. */
 const SHOWN_COUNT = 5;
 
-/** `recorded`: all decided calls, in order; `missing`: the one that the function doesn't ask for now. */
 /** What the function has come to. */
 interface Progressed {
   readonly asked: readonly CallId[];
@@ -16,6 +15,7 @@ interface Progressed {
   readonly decidedCount: number;
 }
 
+/** `recorded`: all decided calls, in order; `missing`: the one that the function doesn't ask for now. */
 export function changedCode(live: Progressed, recorded: readonly CallId[], missing: CallId): ParkError {
   const at = live.decidedCount;
   const other = live.asked.find(({ name, place }) => name === missing.name && place === missing.place);

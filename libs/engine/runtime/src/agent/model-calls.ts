@@ -147,6 +147,8 @@ class ModelCall {
   /** The bundle that `prepare` assembled, and what is sent, for the `call` that follows. */
   #bundle: PhasedBundle | undefined;
   #sent: PortablePrompt | undefined;
+  /** Tokens that the call sends, counted once for what `prepare` made. */
+  #inputTokens: number | undefined;
 
   constructor(
     dependencies: ModelDependencies,
@@ -290,6 +292,7 @@ class ModelCall {
     const texts = new Map<Sha256, string>();
     const { origin, bundle } = await this.#originFor(recorded?.bundle, texts);
     this.#bundle = bundle;
+    this.#inputTokens = undefined;
     this.#requireContent();
     const sent = this.#fit(recorded?.sent?.form ?? this.#request.model.promptForm ?? PROMPT_FORMS[0]);
     const { prompt, texts: said, stored } = this.#chain.add(this.#messages());
@@ -341,8 +344,12 @@ class ModelCall {
     };
   }
 
-  /** Tokens that the call sends. */
   #estimate(): number {
+    this.#inputTokens ??= this.#counted();
+    return this.#inputTokens;
+  }
+
+  #counted(): number {
     const spoken = this.#messages().reduce((sum: number, message) => sum + this.#spoken(message), 0);
     const { tools, responseSchema } = this.#request;
     const forms = tools === undefined ? 0 : this.#count(this.#tools());
