@@ -139,6 +139,17 @@ export const life: Dashboard = {
           ],
         },
         {
+          title: 'Requests that changed',
+          says: 'Calls whose request at a later attempt is not the recorded one, and what followed.',
+          unit: 'ops',
+          queries: [
+            {
+              expr: 'sum by (operation, outcome) (rate(requests_changed_total[$__rate_interval]))',
+              legend: '{{operation}} {{outcome}}',
+            },
+          ],
+        },
+        {
           title: 'Undos in one another',
           says: 'The second is an alert; instead of a third it needs a person.',
           unit: 'short',
