@@ -59,7 +59,7 @@ export {
   toolResult,
   userMessage,
 } from './fragments.ts';
-export { CallFailedError } from './function/call-failed.ts';
+export { CallFailedError, CancelledError } from './function/call-failed.ts';
 export type { Answered, FunctionContext, Waiting } from './function/context.ts';
 export { type DefinedFunction, defineFunction, type FunctionSpec } from './function/function.ts';
 export { type Gate, GateError, type GateEvidence, passGate, type Verdict } from './gate.ts';

@@ -23,10 +23,10 @@ import {
 import type { Effect } from '../effect.ts';
 import type { ModelCallOptions, ModelReply } from '../model-call.ts';
 import type { Frozen, Given, Parsed, Schema, Schemas } from '../schema.ts';
-import type { ToolOutcome } from '../tool.ts';
+import { answeredBy, type ToolOutcome } from '../tool.ts';
 import { type ChildOptions, at as moment, timer } from '../wait.ts';
 import type { InputOf, OutputOf, Workflow } from '../workflow-spec.ts';
-import { LiveRun } from './live-run.ts';
+import { type CallKind, LiveRun } from './live-run.ts';
 import type { Chapter } from './outcome.ts';
 
 /** Digits of the digest of what a call asks for. */
@@ -64,7 +64,13 @@ export interface FunctionContext<Signals extends Schemas, Approvals extends Sche
     request: NoInfer<Given<Request>>,
   ): Promise<Parsed<Response>>;
   model<Answer extends Schema | undefined = undefined>(options: ModelCallOptions<Answer>): Promise<ModelReply<Answer>>;
-  tool(call: ModelToolCall): Promise<ToolOutcome>;
+  /**
+   * Makes a call that a model requested. `answers`, by the tool's name, answer in place of the tool's effect or `run`: they may ask a person,
+   * start a child, and call whatever the function may. A call that names no tool, or doesn't fit its input, returns an error for the model.
+   */
+  tool(call: ModelToolCall, answers?: Readonly<Record<string, (input: never) => unknown>>): Promise<ToolOutcome>;
+  /** Has this effect called if the run is rolled back: what was registered last comes first, with the compensations of effects. */
+  onRollback<Request extends Schema>(effect: Effect<Request>, request: NoInfer<Given<Request>>): Promise<void>;
   recall(question: string, options?: RecallOptions): Promise<RecalledMemories>;
   /** Waits so long: `90s`, `2d`, or milliseconds. No worker is held meanwhile. */
   sleep(duration: string | number): Waiting<null>;
@@ -92,6 +98,8 @@ export interface FunctionContext<Signals extends Schemas, Approvals extends Sche
   chapter(state: Json): Promise<never>;
   /** The state of the present chapter; null in the first. */
   readonly state: Json;
+  /** What the run holds true, for people who look at it: it may be set to any JSON, and goes with the next outcome. Null until it is set. */
+  belief: Json;
   /** For a change of the code under live runs: 1 for a run that has come by here before the change was made, else `current`. */
   version(name: string, current: number): number;
   log(action: string, detail?: unknown): void;
@@ -109,16 +117,21 @@ class Gathered implements Waiting<unknown> {
   readonly wait: WaitRequest;
   readonly name: string;
   readonly promise: Promise<unknown>;
+  /** Where the function asked for it. */
+  readonly stack: Error | undefined;
   #resolve: (value: unknown) => void = () => {};
   /** It has become a call, or a part of a race. */
   isTaken = false;
 
-  constructor(name: string, wait: WaitRequest) {
+  constructor(name: string, wait: WaitRequest, stack: Error | undefined) {
     this.name = name;
     this.wait = wait;
+    this.stack = stack;
     this.promise = new Promise((resolve) => {
       this.#resolve = resolve;
     });
+    // One that nobody awaits must not end the worker's process.
+    this.promise.catch(() => {});
   }
 
   follow(promise: Promise<unknown>): void {
@@ -146,13 +159,16 @@ export function functionContext(
     name: string,
     asks: Json,
     perform: (ctx: AnyContext, context: StepContext) => unknown,
+    more: Partial<CallKind> = {},
   ): Promise<never> =>
     live.ask(name, digestOf(asks), {
       waits: undefined,
       perform: async (context) => perform(typedContext(context, rules), context),
+      mayDrop: false,
+      ...more,
     }) as Promise<never>;
   const wait = (name: string, request: WaitRequest): Waiting<never> => {
-    const gathered = new Gathered(name, request);
+    const gathered = new Gathered(name, request, live.isReplaying ? new Error() : undefined);
     live.gather(() => {
       if (!gathered.isTaken) gathered.follow(askFor(live, name, [gathered]).then(({ value }) => value));
     });
@@ -164,13 +180,35 @@ export function functionContext(
     workflow,
     session,
     user,
-    run: (name, body) => call(name, 'run', (_, { signal }) => LiveRun.performing(name, () => body(signal))),
+    run: (name, body) =>
+      call(name, 'run', (_, { signal }) => LiveRun.performing(name, () => body(signal)), { mayDrop: true }),
     effect: (effect, request) =>
-      call(effect.operation, ['effect', toJson(request, `request of ${effect.operation}`)], (ctx) =>
-        ctx.effect(effect, request),
+      call(
+        effect.operation,
+        ['effect', toJson(request, `request of ${effect.operation}`)],
+        (ctx) => ctx.effect(effect, request),
+        { takesRecorded: effect.onChanged === 'send-recorded' },
       ),
-    model: (options) => call(options.name ?? 'model', askedOf(options), (ctx) => ctx.model(options)),
-    tool: (made) => call(made.name, ['tool', made.input], (ctx) => ctx.tool(made)),
+    model: (options) =>
+      call(options.name ?? 'model', askedOf(options), (ctx) => ctx.model(options), { takesRecorded: true }),
+    tool: (made, answers = {}) => {
+      const answer = Object.hasOwn(answers, made.name) ? answers[made.name] : undefined;
+      if (answer === undefined) return call(made.name, ['tool', made.input], (ctx) => ctx.tool(made));
+      return answeredBy(rules.tools, made, async (input) =>
+        toJson((await answer(input as never)) ?? null, `result of tool ${made.name}`),
+      );
+    },
+    onRollback: async (effect, request) => {
+      const { operation } = effect;
+      if (rules.operations?.has(operation) !== true) {
+        throw new InvalidError(
+          'effect-not-listed',
+          `ctx.onRollback: list ${operation} in effects, where a rollback finds it.`,
+        );
+      }
+      const asked = toJson(effect.parseRequest(request), `request of ${operation}`);
+      await call('onRollback', [operation, asked], () => ({ operation, request: asked }), { step: 'rollback' });
+    },
     recall: (question, options) => call('recall', ['recall', question], (ctx) => ctx.recall(question, options)),
     sleep: (duration) => wait('sleep', timer(duration).anyOf[0]!),
     until: (date) => wait('until', moment(date).anyOf[0]!),
@@ -183,6 +221,12 @@ export function functionContext(
     log: (action, detail) => void live.notes.push({ action, detail }),
     progress,
     state,
+    get belief() {
+      return live.belief ?? null;
+    },
+    set belief(value) {
+      live.belief = toJson(value, 'ctx.belief');
+    },
     chapter: (next) => {
       live.endChapter(toJson(next, 'state of ctx.chapter'));
       return new Promise(() => {});
@@ -200,31 +244,43 @@ function askFor(
   members: readonly Gathered[],
 ): Promise<{ readonly index: number; readonly value: unknown }> {
   const waits = members.map(({ wait }) => wait);
+  const mayDrop = !waits.some(({ kind }) => kind === 'child');
   // A time may be computed from now: what was recorded counts.
   const asks = waits.map((each) => (each.kind === 'timer' || each.kind === 'at' ? each.kind : [each.kind, each.name]));
-  return live.ask(name, digestOf(asks), { perform: undefined, waits }) as Promise<{ index: number; value: unknown }>;
+  return live.ask(name, digestOf(asks), { perform: undefined, waits, mayDrop, stack: members[0]?.stack }) as Promise<{
+    index: number;
+    value: unknown;
+  }>;
 }
 
+/** Waits that begin with the race are one call, so that one of them comes and no signal is taken by another. */
 async function race(live: LiveRun, members: Readonly<Record<string, Racer<unknown>>>): Promise<Winner<never>> {
-  const begun = Object.entries(members).map(
-    ([name, member]) => [name, typeof member === 'function' ? live.racing(member) : member] as const,
-  );
-  const isFree = (member: PromiseLike<unknown>): member is Gathered => member instanceof Gathered && !member.isTaken;
-  const waits = begun.filter((entry): entry is readonly [string, Gathered] => isFree(entry[1]));
-  if (waits.length === begun.length && begun.length > 0) {
-    const asked = askFor(
-      live,
-      'race',
-      waits.map(([, wait]) => wait),
+  const entries = Object.entries(members);
+  if (entries.length === 0) throw new InvalidError('race-empty', 'ctx.race was given no members: nobody could win it.');
+  const waits = entries.flatMap(([, member]) => (member instanceof Gathered && !member.isTaken ? [member] : []));
+  const gathered =
+    waits.length === 0 ? undefined : live.race(() => askFor(live, waits.length === 1 ? waits[0]!.name : 'race', waits));
+  for (const [at, wait] of waits.entries()) {
+    // Only the one that came resolves.
+    wait.follow(
+      Promise.resolve(gathered!.promise).then(({ index, value }) => (index === at ? value : new Promise(() => {}))),
     );
-    for (const [at, [, wait]] of waits.entries()) {
-      // Only the one that came resolves.
-      wait.follow(asked.then(({ index, value }) => (index === at ? value : new Promise(() => {}))));
-    }
-    const { index, value } = await asked;
-    return { name: begun[index]![0], value } as never;
   }
-  return Promise.race(begun.map(async ([name, member]) => ({ name, value: await member }))) as never;
+  const running = entries.map(([name, member]) => {
+    if (typeof member === 'function') return { name, ...live.race(member) };
+    return { name, promise: member, branch: waits.includes(member as Gathered) ? gathered!.branch : undefined };
+  });
+  const first = await Promise.race(
+    running.map(({ name, promise, branch }) =>
+      Promise.resolve(promise).then(
+        (value) => ({ branch, name, value }),
+        (error: unknown) => ({ branch, name, error }),
+      ),
+    ),
+  );
+  for (const { branch } of running) if (branch !== undefined && branch !== first.branch) live.lose(branch);
+  if ('error' in first) throw first.error;
+  return { name: first.name, value: first.value } as never;
 }
 
 const digestOf = (asks: Json): string => sha256Digest.sha256(canonicalJson(asks)).slice(0, ASKS_DIGITS);

@@ -15,22 +15,26 @@ import {
   type StepDefinition,
   type StepResult,
   type TaskRequest,
+  WorkflowCancelledError,
 } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type ContextRules, typedContext } from '../context.ts';
 import type { ContextSpec } from '../context-spec.ts';
 import type { Effect } from '../effect.ts';
 import type { Frozen, Given, Parsed, Schema, Schemas } from '../schema.ts';
+import type { Tool } from '../tool.ts';
 import { defineWorkflow } from '../workflow.ts';
 import type { Workflow } from '../workflow-spec.ts';
-import { CallFailedError, failureOf } from './call-failed.ts';
+import { CANCELLED, CallFailedError, CancelledError, failureOf } from './call-failed.ts';
 import { causeOf, type FunctionContext, functionContext } from './context.ts';
 import { type Call, LiveRun } from './live-run.ts';
 import {
+  type Belief,
+  beliefSchema,
   type CallId,
   type Chapter,
   callIdSchema,
-  chapterSchema,
+  type Failure,
   newChapter,
   outcomeSchema,
   type Recorded,
@@ -39,6 +43,8 @@ import {
 
 /** Characters of a checkpoint's action. */
 const ACTION_MAX_CHARS = 200;
+/** How long a cancelled function may await what nobody records, in milliseconds. */
+const CANCELLED_WAIT_MS = 2_000;
 /** Calls of one function that are made at once, by default. */
 const PARALLEL_DEFAULT_COUNT = 64;
 
@@ -80,36 +86,59 @@ export function defineFunction<
 >(spec: FunctionSpec<Input, Output, Signals, Approvals>): DefinedFunction<Input, Output> {
   const { run, children = [], parallel = PARALLEL_DEFAULT_COUNT, ...own } = spec;
   const nothing = () => ({});
+  const tools = Object.fromEntries(
+    Object.entries(own.tools ?? {}).map(([name, each]) => [name, answerable(name, each)]),
+  );
   const workflow = defineWorkflow({
     ...(own as Omit<typeof own, 'bundles'>),
+    tools,
     parallel,
-    belief: chapterSchema,
-    tasks: { run: z.object({}), call: callIdSchema },
-    outputs: { run: outcomeSchema, call: outcomeSchema },
-    flow: { run: ['run', 'call'], call: ['run', 'call'] },
+    belief: beliefSchema,
+    tasks: { run: z.object({}), call: callIdSchema, rollback: callIdSchema },
+    outputs: { run: outcomeSchema, call: outcomeSchema, rollback: outcomeSchema },
+    flow: { run: STEPS, call: STEPS, rollback: STEPS },
     starts: ['run'],
     children: Object.fromEntries(children.map((child) => [child.name, child])),
-    begin: () => ({ belief: newChapter(1, 0, null), next: [RUN] }),
-    steps: { run: nothing as never, call: nothing as never },
+    begin: () => ({ belief: { holds: null, chapter: newChapter(1, 0, null) }, next: [RUN] }),
+    steps: { run: nothing as never, call: nothing as never, rollback: nothing as never },
   } as never) as unknown as Workflow;
   const body = run as (ctx: unknown, input: Json) => Promise<unknown>;
   const made = new FunctionSteps(body, {
     definition: `${spec.name} v${spec.version}`,
-    steps: new Set(['run', 'call']),
+    steps: new Set(STEPS),
     operations: spec.effects && new Set(workflow.effects.map(({ operation }) => operation)),
     models: spec.models ?? {},
-    tools: spec.tools ?? {},
+    tools,
     parseSignal: new Map(Array.from(workflow.signals ?? [], ([name, { parse }]) => [name, parse])),
   });
+  const call: StepDefinition['run'] = (context, input) => made.call(context, input as unknown as CallId);
+  const compensate: StepDefinition['compensate'] = async ({ output }, context) => {
+    const { operation, request } = (output as unknown as { result: { value: { operation: string; request: Json } } })
+      .result.value;
+    const effect = workflow.effects.find((each) => each.operation === operation);
+    if (effect === undefined) throw new FatalError(`${operation} is not in effects of ${spec.name} any more.`);
+    await effect.call(request, context);
+  };
   const steps = new Map<string, StepDefinition>([
     ['run', { ...workflow.steps.get('run')!, run: (context) => made.run(context) }],
-    [
-      'call',
-      { ...workflow.steps.get('call')!, run: (context, input) => made.call(context, input as unknown as CallId) },
-    ],
+    ['call', { ...workflow.steps.get('call')!, run: call }],
+    ['rollback', { ...workflow.steps.get('rollback')!, run: call, compensate }],
   ]);
-  return { ...workflow, steps } as unknown as DefinedFunction<Input, Output>;
+  return { ...workflow, steps, unwinds: true } as unknown as DefinedFunction<Input, Output>;
 }
+
+/** A tool that has neither an effect nor `run` is answered by the function, in `ctx.tool`. */
+const answerable = (name: string, tool: Tool): Tool =>
+  tool.effect !== undefined || tool.run !== undefined
+    ? tool
+    : {
+        ...tool,
+        run: () => {
+          throw new FatalError(
+            `Tool ${name} has neither an effect nor run: answer it in ctx.tool(call, { ${name}: … }).`,
+          );
+        },
+      };
 
 class FunctionSteps {
   readonly #body: (ctx: unknown, input: Json) => Promise<unknown>;
@@ -136,7 +165,7 @@ class FunctionSteps {
   }
 
   async #begin(context: StepContext): Promise<LiveRun> {
-    const chapter = context.belief as Chapter;
+    const { chapter } = context.belief as unknown as Belief;
     const journal = await journalOf(context, chapter);
     const live = new LiveRun(chapter.beganAtMs);
     const progress = (of: Progress): void => context.progress(of);
@@ -148,16 +177,16 @@ class FunctionSteps {
   /** Begins what the function asks for, or ends the workflow with what it returned. */
   async run(context: StepContext): Promise<StepResult> {
     const live = await this.#liveOf(context);
-    await live.moved(context.signal);
+    await live.moved(context.signal, context.cancelled === undefined ? Number.POSITIVE_INFINITY : CANCELLED_WAIT_MS);
     if (live.next !== undefined) return chapterOf(context, live, live.next.state);
     const [only, ...others] = live.fresh;
     if (only === undefined || live.end !== undefined) return ending(context, live);
     if (others.length === 0 && only.perform !== undefined && live.pendingCount === 1)
       return this.#decided(context, only);
     const { made, settled } = await live.begun(context.signal, () => {
-      const begins = live.fresh;
+      const { begins } = live;
       const lastAction = `began ${begins.map(({ name }) => name).join(', ')}`.slice(0, ACTION_MAX_CHARS);
-      return { output: recordOf(context, live, Date.now()), next: begins.map(taskOf), lastAction };
+      return { ...recorded(context, live, Date.now()), next: begins.map(taskOf), lastAction };
     });
     return noted(context, live, { ...made, settled });
   }
@@ -185,6 +214,10 @@ class FunctionSteps {
   }
 
   async #resultOf(context: StepContext, call: Call): Promise<Result> {
+    // What it had called before counts; what it waits for comes no more.
+    if (context.cancelled !== undefined && !context.hasCalled && !(call.knowsCancel && call.waits === undefined)) {
+      return { error: cancelledBy(context.cancelled) };
+    }
     if (call.waits !== undefined) {
       const { cause } = typedContext(context, this.#rules);
       const came = causeOf({ cause: cause as never, waits: call.waits }, context.cause?.name ?? '') as {
@@ -199,7 +232,10 @@ class FunctionSteps {
     try {
       return { value: toJson((await call.perform!(context)) ?? null, `result of ctx.${call.name}`) };
     } catch (error) {
-      if (isOfTheEngine(error) || isInDoubt(error) || context.signal.aborted || context.mayRetry(error)) throw error;
+      if (isOfTheEngine(error) || isInDoubt(error)) throw error;
+      const { aborted, reason } = context.signal;
+      if (aborted && reason instanceof WorkflowCancelledError) return { error: failureOf(reason) };
+      if (aborted || context.mayRetry(error)) throw error;
       return { error: failureOf(error) };
     }
   }
@@ -215,12 +251,13 @@ const isOfTheEngine = (error: unknown): boolean =>
 
 const idOf = ({ name, place, asks }: CallId): CallId => ({ name, place, asks });
 
-const taskOf = ({ waits, ...call }: Call): TaskRequest => ({
-  step: 'call',
+const taskOf = ({ waits, step = 'call', ...call }: Call): TaskRequest => ({
+  step,
   input: idOf(call),
   ...(waits !== undefined && { when: { anyOf: waits } }),
 });
 
+const STEPS = ['run', 'call', 'rollback'];
 const RUN: TaskRequest = { step: 'run', input: {} };
 
 function noted(context: StepContext, { notes }: LiveRun, result: StepResult): StepResult {
@@ -229,32 +266,42 @@ function noted(context: StepContext, { notes }: LiveRun, result: StepResult): St
 }
 
 /** What the checkpoint says; `decided`: of the call whose outcome it has. */
-function recordOf(
-  { belief }: StepContext,
+function recorded(
+  { belief: before }: StepContext,
   live: LiveRun,
   atMs: number,
   decided?: { readonly call: Call; readonly result: Result },
-): Recorded {
-  return {
-    chapter: (belief as Chapter).chapter,
+): Pick<StepResult, 'output' | 'belief' | 'drops'> {
+  const { chapter } = before as unknown as Belief;
+  const { belief, drops } = live;
+  const output: Recorded = {
+    chapter: chapter.number,
     order: live.decidedCount,
     call: decided === undefined ? null : idOf(decided.call),
     result: (decided?.result ?? null) as Recorded['result'],
     atMs,
-    begins: live.fresh.map(idOf),
+    begins: live.begins.map(idOf),
     ...(Object.keys(live.versions).length > 0 && { versions: live.versions }),
+  };
+  return {
+    output,
+    ...(belief !== undefined && { belief: (now: Json) => ({ ...(now as unknown as Belief), holds: belief }) }),
+    ...(drops !== undefined && { drops }),
   };
 }
 
 function checkpointOf(context: StepContext, live: LiveRun, call: Call, result: Result, atMs: number): StepResult {
-  const { end, fresh: begins, next, underWay } = live;
-  const committed = { output: recordOf(context, live, atMs, { call, result }), lastAction: call.name };
+  const { end, begins, next } = live;
+  const committed = { ...recorded(context, live, atMs, { call, result }), lastAction: call.name };
   if (next !== undefined) return { ...committed, ...chapterOf(context, live, next.state) };
   if (end !== undefined && 'output' in end) {
+    const { underWay } = live;
     if (underWay.length === 0) return { ...committed, done: end.output };
     // Whoever lost a race is recorded too, before the end.
-    if (underWay.every(({ isRacing }) => isRacing)) return { ...committed, next: begins.map(taskOf) };
+    if (underWay.every(({ hasLost }) => hasLost)) return { ...committed, next: begins.map(taskOf) };
   }
+  // What is left of a cancelled run is decided one by one, and nothing follows.
+  if (end !== undefined && 'error' in end && context.cancelled !== undefined) return committed;
   // It waits for something that nobody records, or it has failed: then nothing else says so.
   const isAlone = live.pendingCount === 0 || end !== undefined;
   return { ...committed, next: [...begins.map(taskOf), ...(isAlone ? [RUN] : [])] };
@@ -264,14 +311,15 @@ function checkpointOf(context: StepContext, live: LiveRun, call: Call, result: R
 function chapterOf({ sequence, belief }: StepContext, live: LiveRun, state: Json): StepResult {
   if (live.pendingCount > 0)
     throw new FatalError('ctx.chapter was called while other calls were under way: await them first.');
-  const chapter = newChapter((belief as Chapter).chapter + 1, sequence, state);
+  const before = belief as unknown as Belief;
+  const chapter = newChapter(before.chapter.number + 1, sequence, state);
   live.isVoid = true;
-  return { belief: () => chapter, next: [RUN] };
+  return { belief: () => ({ holds: live.belief ?? before.holds, chapter }), next: [RUN] };
 }
 
 function ending(context: StepContext, live: LiveRun): StepResult {
   const { end, underWay } = live;
-  if (end === undefined) return { next: [RUN] };
+  if (end === undefined) return context.cancelled === undefined ? { next: [RUN] } : {};
   // Another attempt calls the function anew.
   if ('error' in end) live.isVoid = true;
   if ('output' in end && underWay.length > 0) {
@@ -280,22 +328,25 @@ function ending(context: StepContext, live: LiveRun): StepResult {
       `The function returned while calls that it had begun were under way: ${names}. Await each of them; use ctx.race where only the first counts.`,
     );
   }
-  if ('output' in end) return noted(context, live, { output: recordOf(context, live, Date.now()), done: end.output });
+  if ('output' in end) return noted(context, live, { ...recorded(context, live, Date.now()), done: end.output });
   const { error } = end;
+  if (context.cancelled !== undefined && error instanceof CancelledError) return {};
   if (error instanceof CallFailedError) throw new FatalError(error.message, { cause: error });
   throw error instanceof Error ? error : new FatalError(`The function threw ${messageOf(error)}`);
 }
 
+const cancelledBy = ({ code, by }: NonNullable<StepContext['cancelled']>): Failure => ({
+  code: CANCELLED,
+  message: `The run is cancelled (${code}) by ${by}.`,
+});
+
 /** What the function began of its own comes after the outcome before it. */
-async function journalOf(context: StepContext, { chapter, since }: Chapter): Promise<readonly Recorded[]> {
+async function journalOf(context: StepContext, { number, since }: Chapter): Promise<readonly Recorded[]> {
   const after = since as Sequence;
   // A run that has just begun has nothing to read, and needn't wait for rows.
   if (context.sequence === after) return [];
-  const found = [
-    ...(await context.outputs('run', after)),
-    ...(await context.outputs('call', after)),
-  ] as unknown as Recorded[];
+  const found = (await Promise.all(STEPS.map((step) => context.outputs(step, after)))).flat() as unknown as Recorded[];
   return found
-    .filter((record) => record !== null && record.chapter === chapter)
+    .filter((record) => record !== null && record.chapter === number)
     .sort((a, b) => a.order - b.order || Number(a.call === null) - Number(b.call === null));
 }

@@ -39,21 +39,25 @@ export const outcomeSchema = z.object({
   versions: z.record(z.string(), z.int()).optional(),
 });
 /**
- * What a run holds in its belief. `since`: the checkpoint that ended the chapter before; `seed`: what chance in the chapter derives from;
- * `beganAtMs`: when it began, in milliseconds since the Unix epoch.
+ * A run's belief: what the function set as its own, and the present chapter. `since`: the checkpoint that ended the chapter before; `seed`:
+ * what chance in the chapter derives from; `beganAtMs`: when it began, in milliseconds since the Unix epoch.
  */
-export const chapterSchema = z.object({
-  chapter: z.int(),
-  since: z.int(),
-  seed: z.string(),
-  beganAtMs: z.number(),
-  state: z.json(),
+export const beliefSchema = z.object({
+  holds: z.json(),
+  chapter: z.object({ number: z.int(), since: z.int(), seed: z.string(), beganAtMs: z.number(), state: z.json() }),
 });
-export type Chapter = Omit<z.infer<typeof chapterSchema>, 'state'> & { readonly state: Json };
+export type Belief = { readonly holds: Json; readonly chapter: Chapter };
+export interface Chapter {
+  readonly number: number;
+  readonly since: number;
+  readonly seed: string;
+  readonly beganAtMs: number;
+  readonly state: Json;
+}
 
 /** A new one, with what only its record makes the same for every call of the function. */
-export const newChapter = (chapter: number, since: number, state: Json): Chapter => ({
-  ...{ chapter, since, state },
+export const newChapter = (number: number, since: number, state: Json): Chapter => ({
+  ...{ number, since, state },
   seed: randomUUID(),
   beganAtMs: Date.now(),
 });
