@@ -332,6 +332,7 @@ export class LiveRun {
 
   async #give(call: Call, result: Result, atMs: number): Promise<void> {
     this.#calls.delete(keyOf(call));
+    this.#fresh.delete(call);
     if ('error' in result && result.error.code === CANCELLED) this.#knowsCancel = true;
     this.#decidedCount += 1;
     this.nowMs = Math.max(this.nowMs, atMs);
