@@ -181,8 +181,10 @@ class FunctionSteps {
     if (live.next !== undefined) return chapterOf(context, live, live.next.state);
     const [only, ...others] = live.fresh;
     if (only === undefined || live.end !== undefined) return ending(context, live);
-    if (others.length === 0 && only.perform !== undefined && live.pendingCount === 1)
+    const { perform, step } = only;
+    if (others.length === 0 && perform !== undefined && step === undefined && live.pendingCount === 1) {
       return this.#decided(context, only);
+    }
     const { made, settled } = await live.begun(context.signal, () => {
       const { begins } = live;
       const lastAction = `began ${begins.map(({ name }) => name).join(', ')}`.slice(0, ACTION_MAX_CHARS);
