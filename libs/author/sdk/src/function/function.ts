@@ -26,7 +26,7 @@ import type { Tool } from '../tool.ts';
 import { defineWorkflow } from '../workflow.ts';
 import type { Workflow } from '../workflow-spec.ts';
 import { CANCELLED, CallFailedError, CancelledError, failureOf } from './call-failed.ts';
-import { causeOf, type FunctionContext, functionContext } from './context.ts';
+import { type FunctionContext, functionContext } from './context.ts';
 import { type Call, LiveRun } from './live-run.ts';
 import {
   type Belief,
@@ -40,6 +40,7 @@ import {
   type Recorded,
   type Result,
 } from './outcome.ts';
+import { causeOf } from './waits.ts';
 
 /** Characters of a checkpoint's action. */
 const ACTION_MAX_CHARS = 200;

@@ -1,8 +1,14 @@
 /** Owns what a checkpoint of a function says: which call was decided, how, and what the function asked for next. */
 
 import { randomUUID } from 'node:crypto';
-import type { Json } from '@tidemark/core';
+import { canonicalJson, type Json } from '@tidemark/core';
+import { sha256Digest } from '@tidemark/runtime';
 import { z } from 'zod';
+
+/** Digits of the digest of what a call asks for. */
+const ASKS_DIGITS = 16;
+
+export const digestOf = (asks: Json): string => sha256Digest.sha256(canonicalJson(asks)).slice(0, ASKS_DIGITS);
 
 /** One call of a function. */
 export interface CallId {
