@@ -10,7 +10,6 @@ import {
   FatalError,
   ParkError,
   type Progress,
-  type RetryOptions,
   type StepContext,
   type StepDefinition,
   type StepResult,
@@ -20,11 +19,10 @@ import {
 import { z } from 'zod';
 import { type ContextRules, typedContext } from '../context.ts';
 import type { ContextSpec } from '../context-spec.ts';
-import type { Effect } from '../effect.ts';
 import type { Frozen, Given, Parsed, Schema, Schemas } from '../schema.ts';
 import type { Tool } from '../tool.ts';
 import { defineWorkflow } from '../workflow.ts';
-import type { Workflow } from '../workflow-spec.ts';
+import type { RunSpec, Workflow } from '../workflow-spec.ts';
 import { CANCELLED, CallFailedError, CancelledError, failureOf } from './call-failed.ts';
 import { type FunctionContext, functionContext } from './context.ts';
 import { type Call, LiveRun } from './live-run.ts';
@@ -44,6 +42,8 @@ import { causeOf } from './waits.ts';
 
 /** Characters of a checkpoint's action. */
 const ACTION_MAX_CHARS = 200;
+/** Outcomes of one chapter at which the run's log warns. */
+const LONG_COUNT = 1_000;
 /** How long a cancelled function may await what nobody records, in milliseconds. */
 const CANCELLED_WAIT_MS = 2_000;
 /** Calls of one function that are made at once, by default. */
@@ -55,19 +55,13 @@ export interface FunctionSpec<
   Output extends Schema,
   Signals extends Schemas = Record<never, never>,
   Approvals extends Schemas = Record<never, never>,
-> extends Omit<ContextSpec, 'phases'> {
-  readonly name: string;
-  readonly version: number;
-  readonly input: Input;
-  readonly output: Output;
+> extends RunSpec<Input, Output>,
+    Omit<ContextSpec, 'phases'> {
   readonly signals?: Signals | undefined;
   /** Questions to people, by name, with the form of their answer. */
   readonly approvals?: Approvals | undefined;
   /** Workflows and functions that it starts. */
   readonly children?: readonly Workflow[] | undefined;
-  readonly effects?: readonly Effect[] | undefined;
-  readonly retry?: RetryOptions | undefined;
-  readonly timeout?: string | number | undefined;
   /** The most calls of one run that are made at once. */
   readonly parallel?: number | undefined;
   readonly run: (
@@ -263,10 +257,16 @@ const taskOf = ({ waits, step = 'call', ...call }: Call): TaskRequest => ({
 const STEPS = ['run', 'call', 'rollback'];
 const RUN: TaskRequest = { step: 'run', input: {} };
 
-function noted(context: StepContext, { notes }: LiveRun, result: StepResult): StepResult {
+function noted(context: StepContext, { notes, decidedCount }: LiveRun, result: StepResult): StepResult {
   for (const { action, detail } of notes) context.log(action, detail);
+  if (decidedCount === LONG_COUNT) context.log('warning', chapterLong(context));
   return result;
 }
+
+const chapterLong = ({ workflow }: StepContext) => ({
+  code: 'chapter-long',
+  result: `Run ${workflow} has ${LONG_COUNT} recorded outcomes in this chapter, and each is given again when the run changes hands or has waited. Begin a new chapter: await ctx.chapter(state).`,
+});
 
 /** What the checkpoint says; `decided`: of the call whose outcome it has. */
 function recorded(
