@@ -3,6 +3,7 @@
 import { toJson } from '@tidemark/codec';
 import { InvalidError, type Json, type WorkflowId } from '@tidemark/core';
 import {
+  type FragmentDraft,
   type ModelToolCall,
   type Progress,
   type RecalledMemories,
@@ -54,6 +55,8 @@ export interface FunctionContext<Signals extends Schemas, Approvals extends Sche
   belief: Json;
   /** For a change of the code under live runs: 1 for a run that has come by here before the change was made, else `current`. */
   version(name: string, current: number): number;
+  /** Adds what was heard, said or done to what later model calls with a bundle see. It is stored with the next outcome. */
+  tell(...fragments: readonly (FragmentDraft | readonly FragmentDraft[])[]): void;
   log(action: string, detail?: unknown): void;
   progress(progress: Progress): void;
   /** The time of the newest recorded outcome: the same when the function is called anew. */
@@ -115,6 +118,7 @@ export function functionContext(
     recall: (question, options) => call('recall', ['recall', question], (ctx) => ctx.recall(question, options)),
     all: (calls) => Promise.all(calls.map((begin) => begin())) as never,
     ...waitsOf(live),
+    tell: (...fragments) => void live.fragments.push(...fragments.flat()),
     log: (action, detail) => void live.notes.push({ action, detail }),
     progress,
     state,

@@ -173,13 +173,17 @@ class FunctionSteps {
   async run(context: StepContext): Promise<StepResult> {
     const live = await this.#liveOf(context);
     await live.moved(context.signal, context.cancelled === undefined ? Number.POSITIVE_INFINITY : CANCELLED_WAIT_MS);
-    if (live.next !== undefined) return chapterOf(context, live, live.next.state);
+    if (live.next !== undefined) {
+      const {
+        next: { state },
+      } = live;
+      return { ...recorded(context, live, Date.now()), ...chapterOf(context, live, state) };
+    }
     const [only, ...others] = live.fresh;
     if (only === undefined || live.end !== undefined) return ending(context, live);
     const { perform, step } = only;
-    if (others.length === 0 && perform !== undefined && step === undefined && live.pendingCount === 1) {
-      return this.#decided(context, only);
-    }
+    const isAlone = others.length === 0 && live.pendingCount === 1 && live.fragments.length === 0;
+    if (isAlone && perform !== undefined && step === undefined) return this.#decided(context, only);
     const { made, settled } = await live.begun(context.signal, () => {
       const { begins } = live;
       const lastAction = `began ${begins.map(({ name }) => name).join(', ')}`.slice(0, ACTION_MAX_CHARS);
@@ -274,9 +278,9 @@ function recorded(
   live: LiveRun,
   atMs: number,
   decided?: { readonly call: Call; readonly result: Result },
-): Pick<StepResult, 'output' | 'belief' | 'drops'> {
+): Pick<StepResult, 'output' | 'belief' | 'drops' | 'fragments'> {
   const { chapter } = before as unknown as Belief;
-  const { belief, drops } = live;
+  const { belief, drops, fragments } = live;
   const output: Recorded = {
     chapter: chapter.number,
     order: live.decidedCount,
@@ -290,6 +294,7 @@ function recorded(
     output,
     ...(belief !== undefined && { belief: (now: Json) => ({ ...(now as unknown as Belief), holds: belief }) }),
     ...(drops !== undefined && { drops }),
+    ...(fragments.length > 0 && { fragments: [...fragments] }),
   };
 }
 

@@ -10,7 +10,7 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { InvalidError, type Json } from '@tidemark/core';
-import { FatalError, type StepContext, type StepResult, type WaitRequest } from '@tidemark/runtime';
+import { FatalError, type FragmentDraft, type StepContext, type StepResult, type WaitRequest } from '@tidemark/runtime';
 import { FUNCTION_CALLS_MAX_COUNT } from '../limits.ts';
 import { CANCELLED, callError } from './call-failed.ts';
 import { changedCode, changedRequest } from './changed-code.ts';
@@ -88,6 +88,8 @@ export class LiveRun {
   isReplaying = false;
   /** Lines for the execution log since the newest outcome. */
   notes: { readonly action: string; readonly detail: unknown }[] = [];
+  /** What the function told later model calls since the newest outcome. */
+  fragments: FragmentDraft[] = [];
   /** Versions of changes that the function asked for since the newest outcome. */
   versions: Record<string, number> = {};
   /** What the function last set as its belief; undefined: nothing, in this chapter. */
@@ -135,8 +137,10 @@ export class LiveRun {
     );
     await this.#quiet();
     await this.#replay(journal);
+    if (!this.isReplaying) return;
     this.isReplaying = false;
     this.notes = this.#warnings.map((detail) => ({ action: 'warning', detail }));
+    this.fragments = [];
   }
 
   /** The version of a change in the code: that which the run has met first. One that came by here before the change was made has 1. */
@@ -314,6 +318,7 @@ export class LiveRun {
       // A chapter is over with its last checkpoint.
       if (!isStaged || this.next !== undefined) this.isVoid = true;
       this.notes = [];
+      this.fragments = [];
       this.versions = {};
       resolve();
     };
