@@ -12,7 +12,7 @@ export class CallFailedError extends TidemarkError {
   override readonly name = 'CallFailedError';
 
   constructor(call: string, { code, message }: Failure) {
-    super(code, message, { call });
+    super(code, message.startsWith(`${call}: `) ? message : `${call}: ${message}`, { call });
   }
 }
 

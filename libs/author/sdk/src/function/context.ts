@@ -27,10 +27,11 @@ import type { ToolOutcome } from '../tool.ts';
 import { type ChildOptions, at as moment, timer } from '../wait.ts';
 import type { InputOf, OutputOf, Workflow } from '../workflow-spec.ts';
 import { LiveRun } from './live-run.ts';
-import type { Chapter } from './outcome.ts';
 
 /** Digits of the digest of what a call asks for. */
 const ASKS_DIGITS = 16;
+/** Characters of a race's name, which its members' names make. */
+const RACE_NAME_MAX_CHARS = 200;
 
 /** A person's answer. */
 export type Answered<Value> = { readonly by: string; readonly why: string | null } & (
@@ -139,7 +140,6 @@ export function functionContext(
   live: LiveRun,
   { workflow, session, user }: Pick<StepContext, 'workflow' | 'session' | 'user'>,
   rules: ContextRules,
-  { state, seed }: Chapter,
   progress: (progress: Progress) => void,
 ): FunctionContext<Schemas, Schemas> {
   const call = (
@@ -158,6 +158,7 @@ export function functionContext(
     });
     return gathered as unknown as Waiting<never>;
   };
+  const { state, seed } = live.chapter;
   let drawn = 0;
   const draw = (): string => sha256Digest.sha256(`${seed}:${drawn++}`);
   return {
@@ -170,7 +171,11 @@ export function functionContext(
         ctx.effect(effect, request),
       ),
     model: (options) => call(options.name ?? 'model', askedOf(options), (ctx) => ctx.model(options)),
-    tool: (made) => call(made.name, ['tool', made.input], (ctx) => ctx.tool(made)),
+    // A model may have made the name up.
+    tool: (made) =>
+      call(Object.hasOwn(rules.tools, made.name) ? made.name : 'tool', ['tool', made.name, made.input], (ctx) =>
+        ctx.tool(made),
+      ),
     recall: (question, options) => call('recall', ['recall', question], (ctx) => ctx.recall(question, options)),
     sleep: (duration) => wait('sleep', timer(duration).anyOf[0]!),
     until: (date) => wait('until', moment(date).anyOf[0]!),
@@ -194,7 +199,7 @@ export function functionContext(
   };
 }
 
-function askFor(
+async function askFor(
   live: LiveRun,
   name: string,
   members: readonly Gathered[],
@@ -202,7 +207,8 @@ function askFor(
   const waits = members.map(({ wait }) => wait);
   // A time may be computed from now: what was recorded counts.
   const asks = waits.map((each) => (each.kind === 'timer' || each.kind === 'at' ? each.kind : [each.kind, each.name]));
-  return live.ask(name, digestOf(asks), { perform: undefined, waits }) as Promise<{ index: number; value: unknown }>;
+  const came = await live.ask(name, digestOf(asks), { perform: undefined, waits });
+  return members.length === 1 ? { index: 0, value: came } : (came as { index: number; value: unknown });
 }
 
 async function race(live: LiveRun, members: Readonly<Record<string, Racer<unknown>>>): Promise<Winner<never>> {
@@ -212,9 +218,10 @@ async function race(live: LiveRun, members: Readonly<Record<string, Racer<unknow
   const isFree = (member: PromiseLike<unknown>): member is Gathered => member instanceof Gathered && !member.isTaken;
   const waits = begun.filter((entry): entry is readonly [string, Gathered] => isFree(entry[1]));
   if (waits.length === begun.length && begun.length > 0) {
+    const names = waits.map(([name]) => name).join(' or ');
     const asked = askFor(
       live,
-      'race',
+      names.slice(0, RACE_NAME_MAX_CHARS).toWellFormed(),
       waits.map(([, wait]) => wait),
     );
     for (const [at, [, wait]] of waits.entries()) {

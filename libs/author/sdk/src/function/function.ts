@@ -1,11 +1,13 @@
 /**
- * Owns `defineFunction`: an ordinary async function as a workflow. It is a definition of two steps, which any worker, page and command
- * treats as they do others: `run` calls the function, and `call` makes one of its calls. Decision 0081.
+ * Owns `defineFunction`: an ordinary async function as a workflow. It is a definition of one step that does tasks of every name, which any
+ * worker, page and command treats as it does others: a task `run` calls the function, and each of its calls is a task of the call's name.
+ * Decision 0081.
  */
 
 import { toJson } from '@tidemark/codec';
 import { FencedError, InvalidError, type Json, messageOf, type Sequence, TidemarkError } from '@tidemark/core';
 import {
+  ANY_STEP,
   EffectError,
   FatalError,
   ParkError,
@@ -29,12 +31,11 @@ import { type Call, LiveRun } from './live-run.ts';
 import {
   type CallId,
   type Chapter,
-  callIdSchema,
-  chapterSchema,
+  fromCheckpoint,
   newChapter,
-  outcomeSchema,
   type Recorded,
   type Result,
+  toCheckpoint,
 } from './outcome.ts';
 
 /** Characters of a checkpoint's action. */
@@ -79,36 +80,31 @@ export function defineFunction<
   const Approvals extends Schemas = Record<never, never>,
 >(spec: FunctionSpec<Input, Output, Signals, Approvals>): DefinedFunction<Input, Output> {
   const { run, children = [], parallel = PARALLEL_DEFAULT_COUNT, ...own } = spec;
-  const nothing = () => ({});
   const workflow = defineWorkflow({
     ...(own as Omit<typeof own, 'bundles'>),
     parallel,
-    belief: chapterSchema,
-    tasks: { run: z.object({}), call: callIdSchema },
-    outputs: { run: outcomeSchema, call: outcomeSchema },
-    flow: { run: ['run', 'call'], call: ['run', 'call'] },
-    starts: ['run'],
+    belief: z.json(),
+    tasks: { run: z.json() },
+    flow: { run: [] },
     children: Object.fromEntries(children.map((child) => [child.name, child])),
-    begin: () => ({ belief: newChapter(1, 0, null), next: [RUN] }),
-    steps: { run: nothing as never, call: nothing as never },
+    begin: () => ({ belief: {}, next: [runTask(newChapter(1, 0))] }),
+    steps: { run: () => ({}) },
   } as never) as unknown as Workflow;
   const body = run as (ctx: unknown, input: Json) => Promise<unknown>;
   const made = new FunctionSteps(body, {
     definition: `${spec.name} v${spec.version}`,
-    steps: new Set(['run', 'call']),
+    steps: new Set(['run']),
     operations: spec.effects && new Set(workflow.effects.map(({ operation }) => operation)),
     models: spec.models ?? {},
     tools: spec.tools ?? {},
     parseSignal: new Map(Array.from(workflow.signals ?? [], ([name, { parse }]) => [name, parse])),
   });
-  const steps = new Map<string, StepDefinition>([
-    ['run', { ...workflow.steps.get('run')!, run: (context) => made.run(context) }],
-    [
-      'call',
-      { ...workflow.steps.get('call')!, run: (context, input) => made.call(context, input as unknown as CallId) },
-    ],
-  ]);
-  return { ...workflow, steps } as unknown as DefinedFunction<Input, Output>;
+  const any: StepDefinition = {
+    ...workflow.steps.get('run')!,
+    ...{ name: ANY_STEP, mayAdd: new Set([ANY_STEP]) },
+    run: (context, input) => made.perform(context, input as unknown as TaskInput),
+  };
+  return { ...workflow, flow: {}, steps: new Map([[ANY_STEP, any]]) } as unknown as DefinedFunction<Input, Output>;
 }
 
 class FunctionSteps {
@@ -123,63 +119,61 @@ class FunctionSteps {
   }
 
   /** The function as far as it has come; called anew where this worker has just claimed the workflow. */
-  async #liveOf(context: StepContext): Promise<LiveRun> {
+  async #liveOf(context: StepContext, input: TaskInput): Promise<LiveRun> {
     const known = this.#live.get(context.claim);
     if (known !== undefined) {
       const live = await known.catch(() => undefined);
       if (live !== undefined && !live.isVoid) return live;
-      if (this.#live.get(context.claim) !== known) return this.#liveOf(context);
+      if (this.#live.get(context.claim) !== known) return this.#liveOf(context, input);
     }
-    const begun = this.#begin(context);
+    const begun = this.#begin(context, input);
     this.#live.set(context.claim, begun);
     return begun;
   }
 
-  async #begin(context: StepContext): Promise<LiveRun> {
-    const chapter = context.belief as Chapter;
-    const journal = await journalOf(context, chapter);
-    const live = new LiveRun(chapter.beganAtMs);
+  async #begin(context: StepContext, input: TaskInput): Promise<LiveRun> {
+    const journal = await journalOf(context, input);
+    // The first task of a chapter runs alone, so belief is what the chapter began with until its first checkpoint.
+    const state = input.chapter === 1 ? null : context.belief;
+    const live = new LiveRun(journal[0]?.opens ?? ({ ...input, state } as Chapter));
     const progress = (of: Progress): void => context.progress(of);
-    const ctx = functionContext(live, context, this.#rules, chapter, progress);
+    const ctx = functionContext(live, context, this.#rules, progress);
     await live.begin(() => this.#body(ctx, context.input), journal);
     return live;
   }
 
-  /** Begins what the function asks for, or ends the workflow with what it returned. */
-  async run(context: StepContext): Promise<StepResult> {
-    const live = await this.#liveOf(context);
+  /** Makes one call; or begins what the function asks for, or ends the workflow with what it returned. */
+  async perform(context: StepContext, input: TaskInput): Promise<StepResult> {
+    const live = await this.#liveOf(context, input);
+    const { place } = input;
+    if (place !== undefined) return this.#decided(context, input, this.#callOf(live, { name: context.step, place }));
     await live.moved(context.signal);
     if (live.next !== undefined) return chapterOf(context, live, live.next.state);
     const [only, ...others] = live.fresh;
-    if (only === undefined || live.end !== undefined) return ending(context, live);
+    if (only === undefined || live.end !== undefined) return ending(context, live, input);
     if (others.length === 0 && only.perform !== undefined && live.pendingCount === 1)
-      return this.#decided(context, only);
+      return this.#decided(context, input, only);
     const { made, settled } = await live.begun(context.signal, () => {
       const begins = live.fresh;
       const lastAction = `began ${begins.map(({ name }) => name).join(', ')}`.slice(0, ACTION_MAX_CHARS);
-      return { output: recordOf(context, live, Date.now()), next: begins.map(taskOf), lastAction };
+      return { ...recordOf(live, input), next: begins.map((call) => taskOf(live, call)), lastAction };
     });
     return noted(context, live, { ...made, settled });
   }
 
-  async call(context: StepContext, id: CallId): Promise<StepResult> {
-    const live = await this.#liveOf(context);
-    return this.#decided(context, this.#callOf(live, id));
-  }
-
-  #callOf(live: LiveRun, id: CallId): Call {
+  #callOf(live: LiveRun, id: Pick<CallId, 'name' | 'place'>): Call {
     const call = live.find(id);
     if (call !== undefined) return call;
     throw new InvalidError('call-unknown', `The function doesn't wait for ${id.name} any more.`, { call: id.name });
   }
 
-  async #decided(context: StepContext, asked: Call): Promise<StepResult> {
+  async #decided(context: StepContext, input: TaskInput, asked: Call): Promise<StepResult> {
     const result = await this.#resultOf(context, asked);
-    const live = await this.#liveOf(context);
+    const live = await this.#liveOf(context, input);
     const call = this.#callOf(live, asked);
     const atMs = Date.now();
     const { made, settled } = await live.decide(call, result, atMs, context.signal, () =>
-      checkpointOf(context, live, call, result, atMs),
+      outcomeOf(context, live, input, { call, result, atMs }),
     );
     return noted(context, live, { ...made, settled });
   }
@@ -193,7 +187,7 @@ class FunctionSteps {
         failed?: string;
       };
       return came.failed === undefined
-        ? { value: { index: came.index, value: came.value } }
+        ? { value: call.waits.length === 1 ? came.value : { index: came.index, value: came.value } }
         : { error: { code: 'child-failed', message: came.failed } };
     }
     try {
@@ -215,63 +209,79 @@ const isOfTheEngine = (error: unknown): boolean =>
 
 const idOf = ({ name, place, asks }: CallId): CallId => ({ name, place, asks });
 
-const taskOf = ({ waits, ...call }: Call): TaskRequest => ({
-  step: 'call',
-  input: idOf(call),
+/** Of a call: its name is the task's. `since`: see `Chapter`. */
+interface TaskInput {
+  readonly chapter: number;
+  readonly since: number;
+  /** Absent: the task calls the function, or carries on with it. */
+  readonly place?: number;
+  /** Set, with the rest of the chapter, in the first task of one. */
+  readonly seed?: string;
+}
+
+const taskOf = ({ chapter: { chapter, since } }: LiveRun, { name, place, waits }: Call): TaskRequest => ({
+  step: name,
+  input: { chapter, since, place },
   ...(waits !== undefined && { when: { anyOf: waits } }),
 });
 
-const RUN: TaskRequest = { step: 'run', input: {} };
+const runTask = (input: TaskInput): TaskRequest => ({ step: 'run', input });
 
 function noted(context: StepContext, { notes }: LiveRun, result: StepResult): StepResult {
   for (const { action, detail } of notes) context.log(action, detail);
   return result;
 }
 
-/** What the checkpoint says; `decided`: of the call whose outcome it has. */
-function recordOf(
-  { belief }: StepContext,
-  live: LiveRun,
-  atMs: number,
-  decided?: { readonly call: Call; readonly result: Result },
-): Recorded {
-  return {
-    chapter: (belief as Chapter).chapter,
-    order: live.decidedCount,
-    call: decided === undefined ? null : idOf(decided.call),
-    result: (decided?.result ?? null) as Recorded['result'],
-    atMs,
-    begins: live.fresh.map(idOf),
-    ...(Object.keys(live.versions).length > 0 && { versions: live.versions }),
-  };
+interface Decided extends Pick<Recorded, 'atMs'> {
+  readonly call: Call;
+  readonly result: Result;
 }
 
-function checkpointOf(context: StepContext, live: LiveRun, call: Call, result: Result, atMs: number): StepResult {
+/** What the checkpoint says; `decided`: of the call whose outcome it has. */
+function recordOf(live: LiveRun, { seed }: TaskInput, decided?: Decided): ReturnType<typeof toCheckpoint> {
+  const { chapter } = live;
+  return toCheckpoint({
+    chapter: chapter.chapter,
+    call: decided === undefined ? null : idOf(decided.call),
+    result: decided?.result ?? null,
+    atMs: decided?.atMs ?? Date.now(),
+    begins: live.fresh.map(idOf),
+    ...(Object.keys(live.versions).length > 0 && { versions: live.versions }),
+    ...(seed !== undefined && { opens: chapter }),
+  });
+}
+
+function outcomeOf(context: StepContext, live: LiveRun, input: TaskInput, decided: Decided): StepResult {
   const { end, fresh: begins, next, underWay } = live;
-  const committed = { output: recordOf(context, live, atMs, { call, result }), lastAction: call.name };
+  const { name } = decided.call;
+  const lastAction = 'error' in decided.result ? `${name} failed (${decided.result.error.code})` : name;
+  const committed = { ...recordOf(live, input, decided), lastAction };
   if (next !== undefined) return { ...committed, ...chapterOf(context, live, next.state) };
   if (end !== undefined && 'output' in end) {
     if (underWay.length === 0) return { ...committed, done: end.output };
     // Whoever lost a race is recorded too, before the end.
-    if (underWay.every(({ isRacing }) => isRacing)) return { ...committed, next: begins.map(taskOf) };
+    if (underWay.every(({ isRacing }) => isRacing))
+      return { ...committed, next: begins.map((call) => taskOf(live, call)) };
   }
   // It waits for something that nobody records, or it has failed: then nothing else says so.
   const isAlone = live.pendingCount === 0 || end !== undefined;
-  return { ...committed, next: [...begins.map(taskOf), ...(isAlone ? [RUN] : [])] };
+  const { chapter, since } = live.chapter;
+  const more = isAlone ? [runTask({ chapter, since })] : [];
+  return { ...committed, next: [...begins.map((call) => taskOf(live, call)), ...more] };
 }
 
 /** A chapter begins with its state, and no call goes from one to the next. */
-function chapterOf({ sequence, belief }: StepContext, live: LiveRun, state: Json): StepResult {
+function chapterOf({ sequence }: StepContext, live: LiveRun, state: Json): StepResult {
   if (live.pendingCount > 0)
     throw new FatalError('ctx.chapter was called while other calls were under way: await them first.');
-  const chapter = newChapter((belief as Chapter).chapter + 1, sequence, state);
   live.isVoid = true;
-  return { belief: () => chapter, next: [RUN] };
+  const chapter = live.chapter.chapter + 1;
+  return { belief: () => state, next: [runTask(newChapter(chapter, sequence))] };
 }
 
-function ending(context: StepContext, live: LiveRun): StepResult {
+function ending(context: StepContext, live: LiveRun, input: TaskInput): StepResult {
   const { end, underWay } = live;
-  if (end === undefined) return { next: [RUN] };
+  if (end === undefined) return { next: [runTask(input)] };
   // Another attempt calls the function anew.
   if ('error' in end) live.isVoid = true;
   if ('output' in end && underWay.length > 0) {
@@ -280,22 +290,18 @@ function ending(context: StepContext, live: LiveRun): StepResult {
       `The function returned while calls that it had begun were under way: ${names}. Await each of them; use ctx.race where only the first counts.`,
     );
   }
-  if ('output' in end) return noted(context, live, { output: recordOf(context, live, Date.now()), done: end.output });
+  if ('output' in end) {
+    return noted(context, live, { ...recordOf(live, input), done: end.output, lastAction: 'returned' });
+  }
   const { error } = end;
   if (error instanceof CallFailedError) throw new FatalError(error.message, { cause: error });
   throw error instanceof Error ? error : new FatalError(`The function threw ${messageOf(error)}`);
 }
 
-/** What the function began of its own comes after the outcome before it. */
-async function journalOf(context: StepContext, { chapter, since }: Chapter): Promise<readonly Recorded[]> {
+/** What the chapter has recorded. */
+async function journalOf(context: StepContext, { chapter, since }: TaskInput): Promise<readonly Recorded[]> {
   const after = since as Sequence;
   // A run that has just begun has nothing to read, and needn't wait for rows.
   if (context.sequence === after) return [];
-  const found = [
-    ...(await context.outputs('run', after)),
-    ...(await context.outputs('call', after)),
-  ] as unknown as Recorded[];
-  return found
-    .filter((record) => record !== null && record.chapter === chapter)
-    .sort((a, b) => a.order - b.order || Number(a.call === null) - Number(b.call === null));
+  return (await context.journal(after)).map(fromCheckpoint).filter((record) => record.chapter === chapter);
 }

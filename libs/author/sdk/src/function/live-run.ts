@@ -10,11 +10,11 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { InvalidError, type Json } from '@tidemark/core';
-import { FatalError, type StepContext, type WaitRequest } from '@tidemark/runtime';
+import { checkName, FatalError, type StepContext, type WaitRequest } from '@tidemark/runtime';
 import { FUNCTION_CALLS_MAX_COUNT } from '../limits.ts';
 import { CallFailedError } from './call-failed.ts';
 import { changedCode } from './changed-code.ts';
-import type { CallId, Recorded, Result } from './outcome.ts';
+import type { CallId, Chapter, Recorded, Result } from './outcome.ts';
 
 /**
  * How long a replay waits for a recorded call, in milliseconds: the function may await what nobody records. Less long while it asks for what
@@ -72,9 +72,11 @@ export class LiveRun {
   #gathered: (() => void)[] = [];
   #turn: Promise<void> = Promise.resolve();
   readonly #listeners = new Set<() => void>();
+  readonly chapter: Chapter;
 
-  constructor(nowMs: number) {
-    this.nowMs = nowMs;
+  constructor(chapter: Chapter) {
+    this.chapter = chapter;
+    this.nowMs = chapter.beganAtMs;
   }
 
   /** Calls the function, and gives it the recorded outcomes. Throws `ParkError` (`function-changed`) where it asks for something else. */
@@ -105,8 +107,9 @@ export class LiveRun {
     return known;
   }
 
-  /** Adds a call. Throws `InvalidError` (`function-ended`) after the function has ended. */
+  /** Adds a call. Throws `InvalidError` (`function-ended`) after the function has ended, and for a name that no task can have. */
   ask(name: string, asks: string, how: Pick<Call, 'perform' | 'waits'>): Promise<unknown> {
+    checkName('name', name);
     const outer = within.getStore();
     if (outer !== undefined) {
       throw new InvalidError(
@@ -154,7 +157,7 @@ export class LiveRun {
     this.#moved();
   }
 
-  find(id: CallId): Call | undefined {
+  find(id: Pick<CallId, 'name' | 'place'>): Call | undefined {
     return this.#calls.get(keyOf(id));
   }
 
@@ -187,21 +190,21 @@ export class LiveRun {
   }
 
   async #replay(journal: readonly Recorded[]): Promise<void> {
-    const recorded = journal.flatMap(({ call }) => call ?? []);
-    const known = new Set(
-      journal.flatMap(({ call, begins }) => [...(call === null ? [] : [call]), ...begins]).map(keyOf),
+    // In the order in which they were asked for: what an outcome decides has begun before, but for a call that ran at once.
+    const known = new Map(
+      journal.flatMap(({ call, begins }) => [...(call === null ? [] : [call]), ...begins]).map((id) => [keyOf(id), id]),
     );
     for (const { call: id, result, atMs, begins } of journal) {
       if (id !== null && result !== null) {
-        await this.#give(await this.#expected(id, recorded, known), result as Result, atMs);
+        await this.#give(await this.#expected(id, known), result as Result, atMs);
       }
       // What a checkpoint added as tasks must be asked for again (F2).
-      for (const begun of begins) (await this.#expected(begun, recorded, known)).isBegun = true;
+      for (const begun of begins) (await this.#expected(begun, known)).isBegun = true;
     }
   }
 
   /** The recorded call, once the function asks for it. Throws `ParkError` (`function-changed`) where it asks for another one in its place. */
-  async #expected(id: CallId, recorded: readonly CallId[], known: ReadonlySet<string>): Promise<Call> {
+  async #expected(id: CallId, known: ReadonlyMap<string, CallId>): Promise<Call> {
     let call = this.find(id);
     for (let waitedMs = 0; call === undefined && this.end === undefined; call = this.find(id)) {
       const others = this.fresh;
@@ -209,7 +212,7 @@ export class LiveRun {
       if (leftMs <= 0 || others.some((other) => !known.has(keyOf(other)))) break;
       waitedMs += await this.#change(leftMs);
     }
-    if (call === undefined || call.asks !== id.asks) throw changedCode(this, recorded, id);
+    if (call === undefined || call.asks !== id.asks) throw changedCode(this, [...known.values()], id);
     return call;
   }
 
@@ -297,4 +300,4 @@ export class LiveRun {
   }
 }
 
-const keyOf = ({ name, place }: CallId): string => `${name}#${place}`;
+const keyOf = ({ name, place }: Pick<CallId, 'name' | 'place'>): string => `${name}#${place}`;

@@ -62,6 +62,7 @@ export interface AttemptDependencies {
   readonly onProgress?: ((task: TaskId | null, progress: Progress & { readonly step: string }) => void) | undefined;
   /** Reads the outputs of a step's committed tasks, once rows have everything that the holder has written. */
   readonly readOutputs: StepContext['outputs'];
+  readonly readJournal: StepContext['journal'];
   /** Reads long-term memory, once rows have everything that the holder has written. */
   readonly readMemories: StepContext['memories'];
   readonly recall: (question: string, options: RecallOptions, signal: AbortSignal) => Promise<RecalledMemories>;
@@ -157,6 +158,7 @@ class Attempt implements StepContext {
   readonly memory: PhaseMemory;
   readonly memories: StepContext['memories'];
   readonly outputs: StepContext['outputs'];
+  readonly journal: StepContext['journal'];
   readonly progress: (progress: Progress) => void;
   readonly #ends: AttemptEnds;
   readonly #journal: EffectJournal;
@@ -177,7 +179,7 @@ class Attempt implements StepContext {
     progress: (progress: Progress) => void,
     dependencies: AttemptDependencies,
   ) {
-    const { stream, content, readMemories, readOutputs } = dependencies;
+    const { stream, content, readMemories, readOutputs, readJournal } = dependencies;
     const { workflow, session, user, epoch, head } = stream.speculative;
     this.workflow = workflow;
     this.session = session;
@@ -195,6 +197,7 @@ class Attempt implements StepContext {
     this.memory = memory;
     this.memories = readMemories;
     this.outputs = readOutputs;
+    this.journal = readJournal;
     this.progress = progress;
     this.#ends = ends;
     this.#journal = journal;
