@@ -49,6 +49,8 @@ const context = (belief: Json = { notes: [] }): StepContext => ({
   claim: {},
   sequence: ZERO.sequence,
   attempt: 1,
+  hasCalled: false,
+  cancelled: undefined,
   mayRetry: () => true,
   traceparent: '',
   input: { orderId: 'o1' },

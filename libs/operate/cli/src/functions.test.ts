@@ -40,8 +40,7 @@ describe('a function by commands', () => {
     await waiting('base', 'waits for the approval approve');
     const asks = await call('show', 'base');
     expect(asks).toMatch(/^ +3\.0 +approve +waits for the approval approve/m);
-    expect(asks).toMatch(/Belief\n +\{\}/);
-    expect(asks).not.toMatch(/Flow|seed|since"/);
+    expect(asks).not.toMatch(/Belief|Flow|seed/);
     await refunded('base', '3.0', 'fine');
     const { checkpoints, output } = await json('show', 'base', '--checkpoints');
     expect(output).toEqual({ sent: 'a parcel with a lamp', first: 'paid' });

@@ -1,8 +1,13 @@
 /** Owns what a checkpoint of a function says: which call was decided, how, and what the function asked for next. */
 
 import { randomUUID } from 'node:crypto';
-import type { Json } from '@tidemark/core';
-import type { Journaled, StepResult } from '@tidemark/runtime';
+import { canonicalJson, type Json } from '@tidemark/core';
+import { type Journaled, type StepResult, sha256Digest } from '@tidemark/runtime';
+
+/** Digits of the digest of what a call asks for. */
+const ASKS_DIGITS = 16;
+
+export const digestOf = (asks: Json): string => sha256Digest.sha256(canonicalJson(asks)).slice(0, ASKS_DIGITS);
 
 /** One call of a function. */
 export interface CallId {
@@ -32,8 +37,8 @@ export interface Chapter {
 }
 
 /** A new one, with what only its record makes the same for every call of the function. */
-export const newChapter = (chapter: number, since: number): Omit<Chapter, 'state'> => ({
-  ...{ chapter, since },
+export const newChapter = (chapter: number, since: number, state: Json): Chapter => ({
+  ...{ chapter, since, state },
   seed: randomUUID(),
   beganAtMs: Date.now(),
 });

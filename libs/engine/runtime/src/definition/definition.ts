@@ -289,6 +289,10 @@ export interface StepContext {
   readonly sequence: Sequence;
   /** 1 for the first attempt. */
   readonly attempt: number;
+  /** Whether an earlier attempt has called an effect. */
+  readonly hasCalled: boolean;
+  /** Set where the workflow is cancelled and its definition unwinds: why, and by whom. */
+  readonly cancelled: { readonly code: string; readonly by: string } | undefined;
   /** Whether the step is run again after this error. */
   mayRetry(error: unknown): boolean;
   /** W3C `traceparent` of this attempt: spans that are started with it lie below this step in the workflow's trace. */
@@ -365,6 +369,8 @@ export interface StepResult {
   readonly handOver?: HandOver | undefined;
   /** Changes of long-term memory. */
   readonly memories?: readonly MemoryUpdate[] | undefined;
+  /** Which other pending tasks leave the frontier undone: none that has called anything, or that waits for a child. Called at commit. */
+  readonly drops?: ((task: { readonly step: string; readonly input: Json }) => boolean) | undefined;
   /** Called once: when the checkpoint has its place in the log's order (true), or when the result is discarded (false). */
   readonly settled?: ((isStaged: boolean) => void) | undefined;
 }
@@ -462,6 +468,11 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly onFailure: 'park' | 'retry-on-new-build' | 'fail' | 'compensate';
   /** The policy on secrets in what its workflows store; absent: the deployment's (`SecretPolicy`). */
   readonly onSecret?: OnSecret | undefined;
+  /**
+   * A cancelled workflow runs on until nothing is left of its frontier: what waits is run at once, and sees `StepContext.cancelled`. Absent:
+   * no further task starts.
+   */
+  readonly unwinds?: true | undefined;
   /** Time in milliseconds from its opening after which a workflow is cancelled. Absent: no limit. */
   readonly timeoutMs?: number | undefined;
   /** How its workflows are run again after crashes, where it isn't as the fleet's are (`TIDEMARK_RECOVERY`). */

@@ -150,6 +150,8 @@ class Attempt implements StepContext {
   readonly claim: object;
   readonly sequence: StepContext['sequence'];
   readonly attempt: number;
+  readonly cancelled: StepContext['cancelled'];
+  readonly hasCalled: boolean;
   readonly session: StepContext['session'];
   readonly user: StepContext['user'];
   readonly input: Json;
@@ -179,8 +181,8 @@ class Attempt implements StepContext {
     progress: (progress: Progress) => void,
     dependencies: AttemptDependencies,
   ) {
-    const { stream, content, readMemories, readOutputs, readJournal } = dependencies;
-    const { workflow, session, user, epoch, head } = stream.speculative;
+    const { definition, stream, content, readMemories, readOutputs, readJournal } = dependencies;
+    const { workflow, session, user, epoch, head, ruling, cancel } = stream.speculative;
     this.workflow = workflow;
     this.session = session;
     this.user = user;
@@ -191,6 +193,8 @@ class Attempt implements StepContext {
       (content.fork === undefined ? 0 : shiftOf(content.fork))) as StepContext['sequence'];
     this.#tried = { step, task };
     this.attempt = task.failureCount + 1;
+    this.hasCalled = task.effects.length > 0;
+    this.cancelled = ruling === 'cancel' && definition.unwinds === true ? cancel : undefined;
     this.input = content.input;
     this.belief = content.belief;
     this.cause = content.givenTo(task);
