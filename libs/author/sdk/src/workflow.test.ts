@@ -72,6 +72,7 @@ const context = (belief: Json = { notes: [] }): StepContext => ({
   log: () => {},
   progress: () => {},
   outputs: async (step) => [step],
+  journal: async () => [],
   session: undefined,
   user: undefined,
   memory: { phase: undefined, keys: [], get: (key) => key },

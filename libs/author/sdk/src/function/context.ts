@@ -17,8 +17,8 @@ import type { ModelCallOptions, ModelReply } from '../model-call.ts';
 import type { Given, Parsed, Schema, Schemas } from '../schema.ts';
 import { hasSecrets } from '../secret.ts';
 import { answeredBy, type ToolOutcome } from '../tool.ts';
-import { type CallKind, LiveRun } from './live-run.ts';
-import { type Chapter, digestOf } from './outcome.ts';
+import { type CallKind, LiveRun, ROLLBACK } from './live-run.ts';
+import { digestOf } from './outcome.ts';
 import { type Waits, waitsOf } from './waits.ts';
 
 /** What a function receives. */
@@ -70,7 +70,6 @@ export function functionContext(
   live: LiveRun,
   { workflow, session, user }: Pick<StepContext, 'workflow' | 'session' | 'user'>,
   rules: ContextRules,
-  { state, seed }: Chapter,
   progress: (progress: Progress) => void,
 ): FunctionContext<Schemas, Schemas> {
   const call = (
@@ -85,6 +84,7 @@ export function functionContext(
       mayDrop: false,
       ...more,
     }) as Promise<never>;
+  const { state, seed } = live.chapter;
   let drawn = 0;
   const draw = (): string => sha256Digest.sha256(`${seed}:${drawn++}`);
   return {
@@ -104,15 +104,17 @@ export function functionContext(
       call(options.name ?? 'model', askedOf(options), (ctx) => ctx.model(options), { takesRecorded: true }),
     tool: (made, answers = {}) => {
       const answer = Object.hasOwn(answers, made.name) ? answers[made.name] : undefined;
-      if (answer === undefined) return call(made.name, ['tool', made.input], (ctx) => ctx.tool(made));
+      // A model may have made the name up.
+      const name = Object.hasOwn(rules.tools, made.name) ? made.name : 'tool';
+      if (answer === undefined) return call(name, ['tool', made.name, made.input], (ctx) => ctx.tool(made));
       return answeredBy(rules.tools, made, async (input) =>
         toJson((await answer(input as never)) ?? null, `result of tool ${made.name}`),
       );
     },
     onRollback: async (effect, request) => {
       const asked = rollbackOf(effect, request, rules);
-      await call('onRollback', [effect.operation, asked], () => ({ operation: effect.operation, request: asked }), {
-        step: 'rollback',
+      await call(ROLLBACK, [effect.operation, asked], () => ({ operation: effect.operation, request: asked }), {
+        isRollback: true,
       });
     },
     recall: (question, options) => call('recall', ['recall', question], (ctx) => ctx.recall(question, options)),

@@ -10,11 +10,18 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { InvalidError, type Json } from '@tidemark/core';
-import { FatalError, type FragmentDraft, type StepContext, type StepResult, type WaitRequest } from '@tidemark/runtime';
+import {
+  checkName,
+  FatalError,
+  type FragmentDraft,
+  type StepContext,
+  type StepResult,
+  type WaitRequest,
+} from '@tidemark/runtime';
 import { FUNCTION_CALLS_MAX_COUNT } from '../limits.ts';
 import { CANCELLED, callError } from './call-failed.ts';
 import { changedCode, changedRequest } from './changed-code.ts';
-import type { CallId, Recorded, Result } from './outcome.ts';
+import type { CallId, Chapter, Recorded, Result } from './outcome.ts';
 
 /**
  * How long a replay waits for a recorded call, in milliseconds: the function may await what nobody records. Less long while it asks for what
@@ -24,6 +31,9 @@ const REPLAY_WAIT_MS = 60_000;
 const REPLAY_OTHER_MS = 2_000;
 /** Calls that one checkpoint begins, at most: the others follow with the next ones. */
 const BEGINS_MAX_COUNT = 500;
+
+/** The name of a call that registers what a rollback calls. */
+export const ROLLBACK = 'onRollback';
 
 /** How a call is made. */
 export interface CallKind {
@@ -35,8 +45,8 @@ export interface CallKind {
   readonly mayDrop: boolean;
   /** What was recorded answers it although it asks for something else now. */
   readonly takesRecorded?: boolean | undefined;
-  /** The step that makes it; absent: `call`. */
-  readonly step?: string | undefined;
+  /** It registers what a rollback calls, so its step has a compensation. */
+  readonly isRollback?: true | undefined;
   /** Where the function asked for it, if that isn't where it becomes a call. */
   readonly stack?: Error | undefined;
 }
@@ -55,6 +65,8 @@ export interface Call extends CallId, CallKind {
   /** Where the function asks for it, while it is called anew. */
   readonly stack: Error | undefined;
 }
+
+type CallPlace = Pick<CallId, 'name' | 'place'>;
 
 /** A member of a race, within another one perhaps. */
 export interface Branch {
@@ -116,9 +128,11 @@ export class LiveRun {
   #gathered: (() => void)[] = [];
   #turn: Promise<void> = Promise.resolve();
   readonly #listeners = new Set<() => void>();
+  readonly chapter: Chapter;
 
-  constructor(nowMs: number) {
-    this.nowMs = nowMs;
+  constructor(chapter: Chapter) {
+    this.chapter = chapter;
+    this.nowMs = chapter.beganAtMs;
   }
 
   /** Calls the function, and gives it the recorded outcomes. Throws `ParkError` (`function-changed`) where it asks for something else. */
@@ -151,8 +165,12 @@ export class LiveRun {
     return known;
   }
 
-  /** Adds a call. Throws `InvalidError` (`function-ended`) after the function has ended. */
+  /** Adds a call. Throws `InvalidError` (`function-ended`) after the function has ended, and for a name that no task can have. */
   ask(name: string, asks: string, kind: CallKind): Promise<unknown> {
+    checkName('name', name);
+    if (name === ROLLBACK && kind.isRollback !== true) {
+      throw new InvalidError('name-reserved', `A call can't have the name ${ROLLBACK}: ctx.onRollback has it.`);
+    }
     const branch = branches.getStore();
     // Nobody awaits what follows from it.
     if (this.isVoid || hasLost(branch)) return never();
@@ -215,7 +233,7 @@ export class LiveRun {
     this.#moved();
   }
 
-  find(id: CallId): Call | undefined {
+  find(id: CallPlace): Call | undefined {
     return this.#calls.get(keyOf(id));
   }
 
@@ -232,7 +250,8 @@ export class LiveRun {
   /** What the next checkpoint drops. */
   get drops(): StepResult['drops'] {
     const dropped = this.#dropped;
-    return dropped.size === 0 ? undefined : ({ input }) => dropped.has(keyOf(input as unknown as CallId));
+    if (dropped.size === 0) return undefined;
+    return ({ step, input }) => dropped.has(keyOf({ name: step, place: (input as { place?: number }).place ?? -1 }));
   }
 
   endChapter(state: Json): void {
@@ -259,22 +278,22 @@ export class LiveRun {
   }
 
   async #replay(journal: readonly Recorded[]): Promise<void> {
-    const recorded = journal.flatMap(({ call }) => call ?? []);
-    const known = new Set(
-      journal.flatMap(({ call, begins }) => [...(call === null ? [] : [call]), ...begins]).map(keyOf),
+    // In the order in which they were asked for: what an outcome decides has begun before, but for a call that ran at once.
+    const known = new Map(
+      journal.flatMap(({ call, begins }) => [...(call === null ? [] : [call]), ...begins]).map((id) => [keyOf(id), id]),
     );
     for (const { call: id, result, atMs, begins } of journal) {
       if (id !== null && result !== null) {
-        await this.#give(await this.#expected(id, recorded, known), result as Result, atMs);
+        await this.#give(await this.#expected(id, known), result as Result, atMs);
       }
       // What a checkpoint added as tasks must be asked for again (F2).
-      for (const begun of begins) this.#begun(await this.#expected(begun, recorded, known));
+      for (const begun of begins) this.#begun(await this.#expected(begun, known));
       this.#dropped = new Set();
     }
   }
 
   /** The recorded call, once the function asks for it. Throws `ParkError` (`function-changed`) where it asks for another one in its place. */
-  async #expected(id: CallId, recorded: readonly CallId[], known: ReadonlySet<string>): Promise<Call> {
+  async #expected(id: CallId, known: ReadonlyMap<string, CallId>): Promise<Call> {
     let call = this.find(id);
     for (let waitedMs = 0; call === undefined && this.end === undefined; call = this.find(id)) {
       const others = this.fresh;
@@ -283,7 +302,7 @@ export class LiveRun {
       waitedMs += await this.#change(leftMs);
     }
     if (call === undefined || (call.asks !== id.asks && call.takesRecorded !== true))
-      throw changedCode(this, recorded, id);
+      throw changedCode(this, [...known.values()], id);
     if (call.asks !== id.asks) this.#warnings.push(changedRequest(call, id));
     return call;
   }
@@ -382,4 +401,4 @@ export class LiveRun {
   }
 }
 
-const keyOf = ({ name, place }: CallId): string => `${name}#${place}`;
+const keyOf = ({ name, place }: CallPlace): string => `${name}#${place}`;

@@ -13,6 +13,9 @@ import type { InputOf, OutputOf, Workflow } from '../workflow-spec.ts';
 import type { LiveRun } from './live-run.ts';
 import { digestOf } from './outcome.ts';
 
+/** Characters of a race's name, which its members' names make. */
+const RACE_NAME_MAX_CHARS = 200;
+
 /** A person's answer. */
 export type Answered<Value> = { readonly by: string; readonly why: string | null } & (
   | { readonly approved: true; readonly value: Value }
@@ -109,7 +112,7 @@ export function waitsOf(live: LiveRun): Waits<Schemas, Schemas> {
   };
 }
 
-function askFor(
+async function askFor(
   live: LiveRun,
   name: string,
   members: readonly Gathered[],
@@ -117,19 +120,20 @@ function askFor(
   const waits = members.map(({ wait }) => wait);
   const mayDrop = !waits.some(({ kind }) => kind === 'child');
   const asks = waits.map(askedOf);
-  return live.ask(name, digestOf(asks), { perform: undefined, waits, mayDrop, stack: members[0]?.stack }) as Promise<{
-    index: number;
-    value: unknown;
-  }>;
+  const came = await live.ask(name, digestOf(asks), { perform: undefined, waits, mayDrop, stack: members[0]?.stack });
+  return waits.length === 1 ? { index: 0, value: came } : (came as { index: number; value: unknown });
 }
 
 /** Waits that begin with the race are one call, so that one of them comes and no signal is taken by another. */
 async function race(live: LiveRun, members: Readonly<Record<string, Racer<unknown>>>): Promise<Winner<never>> {
   const entries = Object.entries(members);
   if (entries.length === 0) throw new InvalidError('race-empty', 'ctx.race was given no members: nobody could win it.');
-  const waits = entries.flatMap(([, member]) => (member instanceof Gathered && !member.isTaken ? [member] : []));
-  const gathered =
-    waits.length === 0 ? undefined : live.race(() => askFor(live, waits.length === 1 ? waits[0]!.name : 'race', waits));
+  const isFree = (member: unknown): member is Gathered => member instanceof Gathered && !member.isTaken;
+  const free = entries.filter((entry): entry is [string, Gathered] => isFree(entry[1]));
+  const waits = free.map(([, wait]) => wait);
+  const names = free.map(([name]) => name).join(' or ');
+  const name = waits.length === 1 ? waits[0]!.name : names.slice(0, RACE_NAME_MAX_CHARS).toWellFormed();
+  const gathered = waits.length === 0 ? undefined : live.race(() => askFor(live, name, waits));
   for (const [at, wait] of waits.entries()) {
     // Only the one that came resolves.
     wait.follow(
