@@ -72,6 +72,25 @@ describe('a function', () => {
     expect(world.calls(charge)).toHaveLength(3);
   });
 
+  it("has the world's time", async () => {
+    const dated = defineFunction({
+      name: 'dated',
+      version: 1,
+      input: z.object({}),
+      output: z.number(),
+      async run(ctx) {
+        const before = ctx.now().getTime();
+        await ctx.sleep('2d');
+        return ctx.now().getTime() - before;
+      },
+    });
+    world = await testWorld({ workflows: [dated] });
+    const run = await world.start(dated, {});
+    await waitsFor(run.id, 'timer');
+    world.advance('3d');
+    expect(await run.result()).toBeGreaterThan(2 * 86_400_000);
+  });
+
   it('takes the time-out where it comes first', async () => {
     world = await testWorld({ workflows: [order] });
     const run = await world.start(order, { items: [1] });

@@ -43,7 +43,9 @@ export interface FunctionContext<Signals extends Schemas, Approvals extends Sche
   onRollback<Request extends Schema>(effect: Effect<Request>, request: NoInfer<Given<Request>>): Promise<void>;
   recall(question: string, options?: RecallOptions): Promise<RecalledMemories>;
   /** Begins all of them, and resolves with their results in the order given. */
-  all<T>(calls: readonly (() => T)[]): Promise<Awaited<T>[]>;
+  all<const Calls extends readonly (() => unknown)[]>(
+    calls: Calls,
+  ): Promise<{ -readonly [At in keyof Calls]: Awaited<ReturnType<Calls[At]>> }>;
   /**
    * Ends the chapter: the function is called anew with this state, and nothing of what was recorded before is given to it again. Await
    * every other call before it.

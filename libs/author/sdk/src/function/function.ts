@@ -5,15 +5,7 @@
  */
 
 import { toJson } from '@tidemark/codec';
-import {
-  canonicalJson,
-  FencedError,
-  InvalidError,
-  type Json,
-  messageOf,
-  type Sequence,
-  TidemarkError,
-} from '@tidemark/core';
+import { canonicalJson, FencedError, type Json, messageOf, type Sequence, TidemarkError } from '@tidemark/core';
 import {
   ANY_STEP,
   EffectError,
@@ -41,7 +33,6 @@ import {
   type Chapter,
   type Failure,
   fromCheckpoint,
-  newChapter,
   type Recorded,
   type Result,
   toCheckpoint,
@@ -99,7 +90,7 @@ export function defineFunction<
     tasks: { run: z.json() },
     flow: { run: [] },
     children: Object.fromEntries(children.map((child) => [child.name, child])),
-    begin: () => ({ belief: null, next: [runTask(newChapter(1, 0, null))] }),
+    begin: () => ({ belief: null, next: [runTask({ chapter: 1, since: 0, state: null })] }),
     steps: { run: () => ({}) },
   } as never) as unknown as Workflow;
   const body = run as (ctx: unknown, input: Json) => Promise<unknown>;
@@ -124,7 +115,8 @@ export function defineFunction<
   };
   const steps = new Map([
     [ANY_STEP, any],
-    [ROLLBACK, { ...any, name: ROLLBACK, compensate }],
+    // Without effects there is nothing to register, and a cancel needs no compensation.
+    [ROLLBACK, { ...any, name: ROLLBACK, ...(spec.effects !== undefined && { compensate }) }],
   ]);
   return { ...workflow, flow: {}, steps, unwinds: true } as unknown as DefinedFunction<Input, Output>;
 }
@@ -169,7 +161,8 @@ class FunctionSteps {
   async #begin(context: StepContext, input: TaskInput): Promise<LiveRun> {
     const journal = await journalOf(context, input);
     // The first task of a chapter runs alone, and its first checkpoint has what the task has.
-    const live = new LiveRun(journal[0]?.opens ?? (input as Chapter));
+    const opened = { seed: context.chance(), beganAtMs: context.clockMs(), ...input };
+    const live = new LiveRun(journal[0]?.opens ?? (opened as Chapter));
     const progress = (of: Progress): void => context.progress(of);
     const ctx = functionContext(live, context, this.#rules, progress);
     await live.begin(() => this.#body(ctx, context.input), journal);
@@ -180,9 +173,9 @@ class FunctionSteps {
   async perform(context: StepContext, input: TaskInput): Promise<StepResult> {
     const live = await this.#liveOf(context, input);
     const { place } = input;
-    if (place !== undefined) return this.#decided(context, input, callOf(live, { name: context.step, place }));
+    if (place !== undefined) return this.#decided(context, input, live.get({ name: context.step, place }));
     await live.moved(context.signal, context.cancelled === undefined ? Number.POSITIVE_INFINITY : CANCELLED_WAIT_MS);
-    if (live.next !== undefined) return { ...recorded(live, input), ...chapterOf(context, live, live.next.state) };
+    if (live.next !== undefined) return chapterOf(context, live, live.next.state, recorded(live, input));
     const [only, ...others] = live.fresh;
     if (only === undefined || live.end !== undefined) return ending(context, live, input);
     const { perform, isRollback } = only;
@@ -198,10 +191,9 @@ class FunctionSteps {
   async #decided(context: StepContext, input: TaskInput, asked: Call): Promise<StepResult> {
     const result = await this.#resultOf(context, asked);
     const live = await this.#liveOf(context, input);
-    const call = callOf(live, asked);
-    const atMs = Date.now();
-    const { made, settled } = await live.decide(call, result, atMs, context.signal, () =>
-      checkpointOf(context, live, input, { call, result, atMs }),
+    const outcome = { result, atMs: context.clockMs() };
+    const { made, settled } = await live.decide(asked, outcome, context.signal, (call) =>
+      checkpointOf(context, live, input, { call, ...outcome }),
     );
     return noted(context, live, { ...made, settled });
   }
@@ -246,8 +238,8 @@ const idOf = ({ name, place, asks }: CallId): CallId => ({ name, place, asks });
 
 /** Of a call: its name is the task's. `since`: see `Chapter`. */
 type TaskInput = Pick<Chapter, 'chapter' | 'since'> & {
-  /** Set, with the rest of the chapter, in the first task of one. */
-  readonly seed?: string;
+  /** Set in the first task of a chapter. */
+  readonly state?: Json;
   /** Absent: the task calls the function, or carries on with it. */
   readonly place?: number;
 };
@@ -261,12 +253,6 @@ const tasksOf = ({ begins, chapter: { chapter, since } }: LiveRun): TaskRequest[
   }));
 
 const runTask = (input: TaskInput): TaskRequest => ({ step: 'run', input });
-
-function callOf(live: LiveRun, id: Pick<CallId, 'name' | 'place'>): Call {
-  const call = live.find(id);
-  if (call !== undefined) return call;
-  throw new InvalidError('call-unknown', `The function doesn't wait for ${id.name} any more.`, { call: id.name });
-}
 
 function noted(context: StepContext, { notes, decidedCount }: LiveRun, result: StepResult): StepResult {
   for (const { action, detail } of notes) context.log(action, detail);
@@ -285,17 +271,17 @@ interface Decided extends Pick<Recorded, 'atMs'> {
 }
 
 /** What the checkpoint says; `decided`: of the call whose outcome it has. */
-function recorded(live: LiveRun, { seed }: TaskInput, decided?: Decided): StepResult {
+function recorded(live: LiveRun, { state }: TaskInput, decided?: Decided): StepResult {
   const { chapter, belief, drops, fragments } = live;
   return {
     ...toCheckpoint({
       chapter: chapter.chapter,
       call: decided === undefined ? null : idOf(decided.call),
       result: decided?.result ?? null,
-      atMs: decided?.atMs ?? Date.now(),
+      atMs: decided?.atMs ?? live.nowMs,
       begins: live.begins.map(idOf),
       ...(Object.keys(live.versions).length > 0 && { versions: live.versions }),
-      ...(seed !== undefined && { opens: chapter }),
+      ...(state !== undefined && { opens: chapter }),
     }),
     ...(belief !== undefined && { belief: () => belief }),
     ...(drops !== undefined && { drops }),
@@ -308,7 +294,7 @@ function checkpointOf(context: StepContext, live: LiveRun, input: TaskInput, dec
   const { call, result } = decided;
   const lastAction = 'error' in result ? `${call.name} failed (${result.error.code})` : call.name;
   const committed = { ...recorded(live, input, decided), lastAction };
-  if (next !== undefined) return { ...committed, ...chapterOf(context, live, next.state) };
+  if (next !== undefined) return chapterOf(context, live, next.state, committed);
   if (end !== undefined && 'output' in end) {
     const { underWay } = live;
     if (underWay.length === 0) return { ...committed, done: end.output };
@@ -323,22 +309,28 @@ function checkpointOf(context: StepContext, live: LiveRun, input: TaskInput, dec
   return { ...committed, next: [...tasksOf(live), ...(isAlone ? [runTask({ chapter, since })] : [])] };
 }
 
-/** A chapter begins with its state, and no call goes from one to the next. Belief is that state where the function sets none. */
-function chapterOf({ sequence }: StepContext, live: LiveRun, state: Json): StepResult {
+/**
+ * A chapter begins with its state, and no call goes from one to the next: what lost a race is recorded before. Belief is that state where the
+ * function sets none.
+ */
+function chapterOf({ sequence }: StepContext, live: LiveRun, state: Json, committed: StepResult): StepResult {
+  if (live.awaitsLosers) return { ...committed, next: tasksOf(live) };
   if (live.pendingCount > 0)
     throw new FatalError('ctx.chapter was called while other calls were under way: await them first.');
   live.isVoid = true;
   const { belief, chapter: before } = live;
   const isOwn = (held: Json): boolean => canonicalJson(held) !== canonicalJson(before.state);
   return {
+    ...committed,
     belief: (held) => belief ?? (isOwn(held) ? held : state),
-    next: [runTask(newChapter(before.chapter + 1, sequence, state))],
+    next: [runTask({ chapter: before.chapter + 1, since: sequence, state })],
   };
 }
 
 function ending(context: StepContext, live: LiveRun, input: TaskInput): StepResult {
   const { end, underWay } = live;
-  if (end === undefined) return context.cancelled === undefined ? { next: [runTask(input)] } : {};
+  // It is cancelled, and awaits what nobody records.
+  if (end === undefined) return {};
   // Another attempt calls the function anew.
   if ('error' in end) live.isVoid = true;
   if ('output' in end && underWay.length > 0) {

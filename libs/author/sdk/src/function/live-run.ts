@@ -237,6 +237,13 @@ export class LiveRun {
     return this.#calls.get(keyOf(id));
   }
 
+  /** Throws `InvalidError` (`call-unknown`). */
+  get({ name, place }: Pick<CallId, 'name' | 'place'>): Call {
+    const call = this.find({ name, place });
+    if (call !== undefined) return call;
+    throw new InvalidError('call-unknown', `The function doesn't wait for ${name} any more.`, { call: name });
+  }
+
   /** Calls that no checkpoint has, in the order in which they were asked for. */
   get fresh(): readonly Call[] {
     return [...this.#fresh];
@@ -271,6 +278,11 @@ export class LiveRun {
 
   get pendingCount(): number {
     return this.#calls.size;
+  }
+
+  /** Whether all that is pending has lost a race. */
+  get awaitsLosers(): boolean {
+    return this.#calls.size > 0 && [...this.#calls.values()].every((call) => call.hasLost);
   }
 
   get decidedCount(): number {
@@ -312,21 +324,32 @@ export class LiveRun {
     this.#fresh.delete(call);
   }
 
-  /** Decides the call in its turn, lets the function go on, and returns what its checkpoint is to have. `settled` ends the turn. */
-  decide<T>(call: Call, result: Result, atMs: number, signal: AbortSignal, made: () => T): Promise<Turn<T>> {
-    return this.#inTurn(signal, async () => {
-      await this.#give(call, result, atMs);
-      return made();
+  /**
+   * Decides the call in its turn, lets the function go on, and returns what its checkpoint is to have. `settled` ends the turn. Throws
+   * `InvalidError` (`call-unknown`) for a call that the function doesn't wait for by then.
+   */
+  decide<T>(
+    id: Pick<CallId, 'name' | 'place'>,
+    { result, atMs }: { readonly result: Result; readonly atMs: number },
+    signal: AbortSignal,
+    made: (call: Call) => T,
+  ): Promise<Turn<T>> {
+    return this.#inTurn(signal, () => {
+      const call = this.get(id);
+      return async () => {
+        await this.#give(call, result, atMs);
+        return made(call);
+      };
     });
   }
 
   /** The same for a checkpoint that decides nothing, and begins what the function asks for. */
   begun<T>(signal: AbortSignal, made: () => T): Promise<Turn<T>> {
-    return this.#inTurn(signal, async () => made());
+    return this.#inTurn(signal, () => async () => made());
   }
 
-  /** F3. */
-  async #inTurn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<Turn<T>> {
+  /** F3. `prepare` gives nothing to the function yet. */
+  async #inTurn<T>(signal: AbortSignal, prepare: () => () => Promise<T>): Promise<Turn<T>> {
     const before = this.#turn;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#turn = before.then(() => promise);
@@ -334,16 +357,22 @@ export class LiveRun {
     const settled = (isStaged: boolean): void => {
       if (isSettled) return;
       isSettled = true;
-      // A chapter is over with its last checkpoint.
-      if (!isStaged || this.next !== undefined) this.isVoid = true;
+      if (!isStaged) this.isVoid = true;
       this.notes = [];
       this.fragments = [];
       this.versions = {};
       resolve();
     };
+    let work: () => Promise<T>;
     try {
       await before;
       signal.throwIfAborted();
+      work = prepare();
+    } catch (error) {
+      resolve();
+      throw error;
+    }
+    try {
       const made = await work();
       for (const each of this.begins) this.#begun(each);
       this.#dropped = new Set();

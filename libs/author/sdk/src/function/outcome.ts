@@ -1,6 +1,5 @@
 /** Owns what a checkpoint of a function says: which call was decided, how, and what the function asked for next. */
 
-import { randomUUID } from 'node:crypto';
 import { canonicalJson, type Json } from '@tidemark/core';
 import { type Journaled, type StepResult, sha256Digest } from '@tidemark/runtime';
 
@@ -35,13 +34,6 @@ export interface Chapter {
   readonly beganAtMs: number;
   readonly state: Json;
 }
-
-/** A new one, with what only its record makes the same for every call of the function. */
-export const newChapter = (chapter: number, since: number, state: Json): Chapter => ({
-  ...{ chapter, since, state },
-  seed: randomUUID(),
-  beganAtMs: Date.now(),
-});
 
 /** What a checkpoint says: which call was decided, how, and what the function asked for after it. */
 export interface Recorded {
