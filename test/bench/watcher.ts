@@ -9,6 +9,8 @@ import type { Host } from '@tidemark/host';
 
 export interface Seen {
   readonly atMs: number;
+  /** When its writer wrote it, by that one's clock, in whole milliseconds since the Unix epoch. */
+  readonly writtenAtMs: number;
   readonly type: Envelope['type'];
   readonly holder: string;
 }
@@ -74,12 +76,12 @@ export class Watcher {
     this.#reading = undefined;
   }
 
-  #see({ type, holder, workflow }: Envelope, atMs: number): void {
+  #see({ type, holder, workflow, atMs: writtenAtMs }: Envelope, atMs: number): void {
     if (type === 'LeaseClaimed') this.holders.set(workflow, holder);
     if (type === 'CheckpointCommitted') {
       this.checkpointCounts.set(workflow, (this.checkpointCounts.get(workflow) ?? 0) + 1);
     }
-    const seen = { atMs, type, holder };
+    const seen = { atMs, writtenAtMs, type, holder };
     for (const wish of [...(this.#wishes.get(workflow) ?? [])]) if (wish.isMet(seen)) wish.meet(seen);
   }
 
