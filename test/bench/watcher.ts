@@ -61,7 +61,7 @@ export class Watcher {
 
   async #read(): Promise<void> {
     while (this.#wanted.size > 0) {
-      const requests = [...this.#wanted].map((partition) => ({ partition, from: this.#next.get(partition)! }));
+      const requests = [...this.#wanted].map((partition) => ({ partition, from: this.#nextOf(partition) }));
       this.#wanted = new Set();
       for (const { partition, records, end } of await this.#host.ports.log.read(requests)) {
         const atMs = performance.now();
@@ -70,10 +70,15 @@ export class Watcher {
           const decoded = decodeRecord(value);
           if (decoded.kind === 'event') this.#see(decoded.envelope, atMs);
         }
-        if (this.#next.get(partition)! < end) this.#wanted.add(partition);
+        if (this.#nextOf(partition) < end) this.#wanted.add(partition);
       }
     }
     this.#reading = undefined;
+  }
+
+  /** A partition that was added meanwhile is read from its beginning. */
+  #nextOf(partition: Partition): Offset {
+    return this.#next.get(partition) ?? (0 as Offset);
   }
 
   #see({ type, holder, workflow, atMs: writtenAtMs }: Envelope, atMs: number): void {
