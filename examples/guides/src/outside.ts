@@ -20,6 +20,9 @@ export async function ask(what: string, key?: string): Promise<string> {
   return id;
 }
 
+/** What was done under the key. */
+export const doneUnder = (key: string): string | undefined => taken.get(key);
+
 /** Stands for a model: a rule that answers at once. */
 export async function complete(prompt: string): Promise<string> {
   asked.push(`model ${prompt.split('\n')[0]}`);

@@ -119,8 +119,15 @@ const toolSpec = (name: string, { description, input, inputSchema: given }: Tool
 const inputSchema = (schema: Schema): PortableSchema => publishedSchema(schema, { io: 'input' });
 
 /** Makes the call. Throws what the effect or the closure throws; a call that doesn't fit is an outcome. */
-export async function callTool(tools: Tools, context: StepContext, call: ModelToolCall): Promise<ToolOutcome> {
-  const { id, name, input } = call;
+export const callTool = (tools: Tools, context: StepContext, call: ModelToolCall): Promise<ToolOutcome> =>
+  answeredBy(tools, call, (input, found) => perform(call.name, found, context, call, input as never));
+
+/** The outcome of a call that `answer` makes, given the tool's parsed input. A call that doesn't fit is not made, and says so. */
+export async function answeredBy(
+  tools: Tools,
+  { id, name, input }: ModelToolCall,
+  answer: (input: unknown, found: Tool) => Promise<Json>,
+): Promise<ToolOutcome> {
   const found = Object.hasOwn(tools, name) ? tools[name] : undefined;
   const refused = (text: string): ToolOutcome => ({ call: id, tool: name, text, result: null, isError: true });
   if (found === undefined) {
@@ -136,7 +143,7 @@ export async function callTool(tools: Tools, context: StepContext, call: ModelTo
     const problems = parsed.error.issues.map(({ path, message }) => `${pathText(path) || 'input'}: ${message}`);
     return refused(`The input of ${name} doesn't fit: ${problems.join('; ')}. Call it again with an input that does.`);
   }
-  const result = await perform(name, found, context, call, parsed.data as never);
+  const result = await answer(parsed.data, found);
   const { text, isError } = found.outcome?.(result) ?? {
     text: typeof result === 'string' ? result : JSON.stringify(withoutFiles(result)),
     isError: false,

@@ -47,6 +47,7 @@ export type {
   EffectContext,
   EffectDefinition,
   FragmentDraft,
+  Journaled,
   MemoryEntry,
   MemoryQuery,
   MemoryUpdate,
@@ -82,6 +83,7 @@ export type { CallDelta, ModelChunk } from './definition/model-chunk.ts';
 export type { ShadowDefinition } from './definition/shadow-definition.ts';
 export type { StartOptions } from './definition/start-options.ts';
 export { EffectError, FatalError, NotDoneError, ParkError } from './definition/step-errors.ts';
+export { ANY_STEP } from './definition/steps.ts';
 export { noteUnprobed, unlistedWarnings, unprobedWords } from './definition/unprobed.ts';
 export type { HandOver, PhaseDefinition } from './definition/working-memory.ts';
 export { WorkflowCancelledError } from './effects/attempts.ts';

@@ -134,6 +134,7 @@ const CONTROLS: { readonly [T in EventType]: fc.Arbitrary<object> } = {
     stepVersion: count,
     inputDigest: digest,
     tasks,
+    drops: fc.option(fc.array(task, { maxLength: 3 }), { nil: undefined }),
     belief: fc.constantFrom('none', 'delta', 'snapshot'),
     tokens: count,
     costMicros: timeMs,

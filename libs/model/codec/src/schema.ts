@@ -229,6 +229,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     stepVersion: whole<number>(0),
     inputDigest: digest,
     tasks: z.array(declaration),
+    drops: z.array(task).optional(),
     belief: z.enum(['none', 'delta', 'snapshot']),
     ...spendFields,
     lastAction: z.string(),

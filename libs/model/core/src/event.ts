@@ -337,6 +337,8 @@ export interface Controls {
     readonly inputDigest: Sha256;
     /** Tasks added to the frontier, as `{sequence}.0`, `{sequence}.1`, … */
     readonly tasks: readonly TaskDeclaration[];
+    /** Pending tasks that nobody waits for any more: they leave the frontier undone. None has called anything, nor waits for a child. */
+    readonly drops?: readonly TaskId[] | undefined;
     /** `none`: belief is unchanged; `snapshot`: the payload holds all of it. */
     readonly belief: 'none' | 'delta' | 'snapshot';
     readonly tokens: number;

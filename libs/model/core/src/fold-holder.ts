@@ -3,10 +3,11 @@
  * staged batch is lost, its ordinals are missing, so nothing that builds on it is accepted.
  */
 
+import type { UnconsumedSignal } from './continues.ts';
 import { continued, leftOf } from './continuing.ts';
 import type { Controls, Envelope, HolderEventType } from './event.ts';
 import { crashed, unsuspected } from './fold-inbox.ts';
-import { addTasks, finishTask, matchSignals, updateTask, withEffect } from './frontier.ts';
+import { addTasks, finishTask, matchSignals, mayDrop, updateTask, withEffect } from './frontier.ts';
 import type { Ordinal, TaskId } from './ids.ts';
 import { declaresChild } from './lifecycle.ts';
 import { NO_SPEND, plusSpend, unknownSpend } from './spend.ts';
@@ -120,8 +121,10 @@ function failing(
   return { ...stream, failure: { fingerprint, code, step, task } };
 }
 
-const isOvercome = ({ failure }: StreamState, done: TaskId): boolean =>
-  failure !== undefined && (failure.task === null || failure.task === done);
+const isOvercome = (
+  { failure }: StreamState,
+  { task, drops = [] }: Pick<Controls['CheckpointCommitted'], 'task' | 'drops'>,
+): boolean => failure !== undefined && (failure.task === null || failure.task === task || drops.includes(failure.task));
 
 /** A fault that passes by itself says nothing of the step: it counts towards no limit, and neither extends nor breaks a run of equal failures. */
 function failedAs(
@@ -288,16 +291,19 @@ function commit(stream: StreamState, envelope: Envelope<'CheckpointCommitted'>):
   if (task.effects.some(isOpen)) return 'not-intended';
   if (isStale(stream, control.stepVersion)) return 'stale-version';
   if (control.supersedes !== null && control.supersedes > head.sequence) return 'wrong-parent';
-  const added = addTasks(finishTask(stream.frontier, control.task), control.sequence, control.tasks);
-  // A signal is stored only when no task awaits it, so only new tasks can match one.
-  const mayMatch = stream.signals.length > 0 && control.tasks.some((declared) => declared.when.length > 0);
-  const matched = mayMatch ? matchSignals(added, stream.signals) : undefined;
+  const left = dropped(stream, control);
+  if (typeof left === 'string') return left;
+  const added = addTasks(left.frontier, control.sequence, control.tasks);
+  // A signal is stored only when no task awaits it, so only new tasks can match one, or any task one that was given back.
+  const mayMatch = left.freed.length > 0 || control.tasks.some((declared) => declared.when.length > 0);
+  const signals = left.freed.length > 0 ? [...left.freed, ...stream.signals] : stream.signals;
+  const matched = mayMatch && signals.length > 0 ? matchSignals(added, signals) : undefined;
   return {
     ...unsuspected(stream),
     head: { sequence: control.sequence, checkpoint: control.checkpoint, atMs: envelope.atMs },
     beliefSequence: control.belief === 'snapshot' ? control.sequence : stream.beliefSequence,
     frontier: matched?.frontier ?? added,
-    signals: matched?.signals ?? stream.signals,
+    signals: matched?.signals ?? signals,
     ...plusSpend(stream, control),
     lastAction: control.lastAction,
     ...(declaresChild(control.tasks) && { hasChildren: true }),
@@ -305,6 +311,24 @@ function commit(stream: StreamState, envelope: Envelope<'CheckpointCommitted'>):
     isUnsettled: false,
     ...(stream.isUnsettled && { resumed: true }),
     ...(stream.failedOn?.task === control.task && { failedOn: undefined }),
-    ...(isOvercome(stream, control.task) && { failure: undefined }),
+    ...(isOvercome(stream, control) && { failure: undefined }),
   };
+}
+
+/** The frontier without the finished task and those that are dropped. A signal that one of these was given is unread, and goes back. */
+function dropped(
+  stream: StreamState,
+  { task, drops = [] }: Controls['CheckpointCommitted'],
+): (Pick<StreamState, 'frontier'> & { readonly freed: readonly UnconsumedSignal[] }) | RejectReason {
+  let frontier = finishTask(stream.frontier, task);
+  const freed: UnconsumedSignal[] = [];
+  for (const id of drops) {
+    const pending = frontier.tasks.get(id);
+    if (pending === undefined) return missingTask(stream, id);
+    if (!mayDrop(pending)) return 'not-intended';
+    const { cause } = pending;
+    if (cause?.kind === 'signal') freed.push({ name: cause.name, event: cause.event });
+    frontier = finishTask(frontier, id);
+  }
+  return { frontier, freed };
 }

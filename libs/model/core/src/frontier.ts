@@ -167,6 +167,10 @@ export function finishTask(frontier: Frontier, done: TaskId): Frontier {
   return { tasks, waiting, barriers };
 }
 
+/** Whether the task may leave the frontier undone: no call of it is lost with it, and no child. */
+export const mayDrop = ({ effects, when }: TaskState): boolean =>
+  effects.length === 0 && !when.some(({ kind }) => kind === 'child');
+
 /** Removes from the index a task that finished while it was blocked. */
 function stopWaiting({ tasks, waiting }: Frontier, done: TaskId): Frontier['waiting'] {
   let left = waiting;

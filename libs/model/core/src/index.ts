@@ -112,6 +112,7 @@ export {
   blockedOn,
   firstUnblocked,
   isUnblocked,
+  mayDrop,
   timersOf,
   updateTask,
 } from './frontier.ts';

@@ -425,7 +425,10 @@ function checkpoint(
   decide: (below: number) => number,
 ): Loose<Controls['CheckpointCommitted']> {
   const sequence = stream.head.sequence + 1;
-  const left = stream.tasks.filter((one) => one !== task).map((one) => one.id);
+  const others = stream.tasks.filter((one) => one !== task);
+  const idle = others.filter(({ effects, when }) => effects.length === 0 && !when.some(({ kind }) => kind === 'child'));
+  const drops = decide(5) === 0 ? idle.filter(() => decide(3) === 0).map((one) => one.id) : [];
+  const left = others.map((one) => one.id);
   return {
     checkpoint: task.reserved ?? `c${writer.entries.length}`,
     sequence,
@@ -435,6 +438,7 @@ function checkpoint(
     stepVersion: stream.version + (!stream.pinned && decide(9) === 0 ? 1 : 0),
     inputDigest: digestOf('input'),
     tasks: declarations(left, sequence, left.length > 12 ? 0 : decide(4), decide),
+    ...(drops.length > 0 && { drops }),
     belief: choose(['none', 'delta', 'snapshot'], decide(3)),
     tokens: decide(100),
     costMicros: decide(1_000),

@@ -239,10 +239,21 @@ function commit(stream: NaiveStream, event: Envelope<'CheckpointCommitted'>): Ou
   if (stream.pinned && control.stepVersion > stream.version) return 'stale-version';
   // Only what is already in the chain can be corrected.
   if (control.supersedes !== null && control.supersedes >= control.sequence) return 'wrong-parent';
-  stream.tasks.splice(stream.tasks.indexOf(task), 1);
-  for (const other of stream.tasks) other.blockers = other.blockers.filter((id) => id !== task.id);
+  const gone: string[] = [task.id];
+  const given: { name: string; event: string }[] = [];
+  for (const id of control.drops ?? []) {
+    if (gone.includes(id)) return 'duplicate';
+    const dropped = stream.tasks.find((one) => one.id === id);
+    if (dropped === undefined) return absent(stream, id);
+    if (dropped.effects.length > 0 || dropped.when.some(({ kind }) => kind === 'child')) return 'not-intended';
+    if (dropped.cause?.kind === 'signal') given.push({ name: dropped.cause.name, event: dropped.cause.event });
+    gone.push(id);
+  }
+  stream.tasks = stream.tasks.filter(({ id }) => !gone.includes(id));
+  for (const other of stream.tasks) other.blockers = other.blockers.filter((id) => !gone.includes(id));
   if (stream.failedOn?.task === task.id) stream.failedOn = undefined;
-  if (stream.failure?.task === task.id || stream.failure?.task === null) stream.failure = undefined;
+  if (stream.failure?.task === null || gone.includes(stream.failure?.task ?? '')) stream.failure = undefined;
+  stream.signals.unshift(...given);
   stream.head = { sequence: control.sequence, checkpoint: control.checkpoint, atMs: event.atMs };
   if (control.belief === 'snapshot') stream.beliefSequence = control.sequence;
   Object.assign(stream, added(stream, control));

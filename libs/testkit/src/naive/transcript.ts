@@ -65,6 +65,7 @@ function tokenOf(text: string): object {
 
 function valueOfKey(key: string, text: string): unknown {
   if (text === '-') return null;
+  if (key === 'drops') return text.split('+');
   if (key === 'tasks') return text === '' ? [] : text.split(',').map(declarationOf);
   if (TIMER_KEYS.has(key)) return { timer: text, anchorMs: 0, delayMs: 500 };
   if (DIGEST_KEYS.has(key)) return digestOf(text);

@@ -83,6 +83,11 @@ export const TWISTS = {
   supersedes: onCheckpoint((event, { pick }) =>
     changed(event, {}, { supersedes: event.control.sequence + (pick % 2) }),
   ),
+  drops: onCheckpoint((event, { stream, pick }) => {
+    const pending = stream?.tasks ?? [];
+    const { id = '9.9' } = pending[pick % Math.max(1, pending.length)] ?? {};
+    return changed(event, {}, { drops: pick % 2 === 0 ? [id, id] : [id] });
+  }),
   question: (event) => ('question' in event.control ? changed(event, {}, { question: 'another' }) : event),
   token: (event) => ('token' in event.control ? changed(event, {}, { token: 'another' }) : event),
   undo: (event) => ('undo' in event.control ? changed(event, {}, { undo: 'another' }) : event),

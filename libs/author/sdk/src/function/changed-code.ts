@@ -1,39 +1,84 @@
-/** Owns what a person is told when a function asks for something else than it did before. */
+/** Owns what people are told when a function asks for something else than it did before. */
 
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Json } from '@tidemark/core';
 import { ParkError } from '@tidemark/runtime';
 import type { CallId } from './outcome.ts';
 
-/** Calls around the first difference that are shown of either list. */
+/** Calls before the first difference, and from there on, that are shown. */
 const SHOWN_COUNT = 5;
+
+/** A call, with the place in the code that asks for it. */
+interface Asked extends CallId {
+  readonly stack: Error | undefined;
+}
 
 /** What the function has come to. */
 interface Progressed {
   readonly asked: readonly CallId[];
-  readonly fresh: readonly CallId[];
+  readonly fresh: readonly Asked[];
   readonly end: unknown;
   readonly decidedCount: number;
+  find(id: CallId): Asked | undefined;
 }
 
-/** `recorded`: all decided calls, in order; `missing`: the one that the function doesn't ask for now. */
+/** `recorded`: all calls that it has asked for before, in order; `missing`: the one that it doesn't ask for now. */
 export function changedCode(live: Progressed, recorded: readonly CallId[], missing: CallId): ParkError {
   const at = live.decidedCount;
-  const other = live.asked.find(({ name, place }) => name === missing.name && place === missing.place);
-  const fresh = live.fresh.map(spell);
+  const other = live.find(missing);
+  const first = other ?? live.fresh[0];
+  const line = first && lineOf(first.stack);
   const now =
     other !== undefined
       ? `asks for something else in ${spell(missing)}`
-      : `${fresh.length === 0 ? (live.end === undefined ? 'asks for nothing' : 'has ended') : `asks for ${fresh.slice(0, SHOWN_COUNT).join(', ')}`}`;
+      : first !== undefined
+        ? `asks for ${live.fresh.slice(0, SHOWN_COUNT).map(spell).join(', ')}`
+        : live.end === undefined
+          ? 'asks for nothing'
+          : 'has ended';
   return new ParkError(
     'function-changed',
-    `After ${at} recorded outcomes the function asked for ${spell(missing)} before, and now it ${now}. Its code has changed, or it depends on something that nobody recorded (the time, chance, a file). Pin the run to the build that began it, guard the change with ctx.version, or fork it from before the change.`,
+    `After ${at} recorded outcome${at === 1 ? '' : 's'} the function asked for ${spell(missing)} before, and now it ${now}${line === undefined ? '' : ` (${line})`}. Its code has changed, or it depends on something that nobody recorded (the time, chance, a file). Pin the run to the build that began it, guard the change with ctx.version, fork it from before the change, or begin anew.`,
     null,
     {
-      recorded: recorded.slice(Math.max(0, at - SHOWN_COUNT), at + SHOWN_COUNT).map(spell),
-      asked: live.asked.slice(Math.max(0, at - SHOWN_COUNT), at + SHOWN_COUNT).map(spell),
       missing: spell(missing),
-    } satisfies Json,
+      ...(line !== undefined && { line }),
+      calls: sideBySide(recorded.map(spell), live.asked.map(spell)),
+    },
   );
 }
 
+/** The calls around the first difference. */
+function sideBySide(recorded: readonly string[], asked: readonly string[]): Json {
+  const differs = recorded.findIndex((call, at) => call !== asked[at]);
+  const from = Math.max(0, (differs < 0 ? recorded.length : differs) - SHOWN_COUNT);
+  return Array.from({ length: 2 * SHOWN_COUNT }, (_, n) => ({
+    recorded: recorded[from + n] ?? null,
+    asked_now: asked[from + n] ?? null,
+  })).filter((row) => row.recorded !== null || row.asked_now !== null);
+}
+
+/** The warning of a call that asks for something else than what was recorded of it, and whose record answers all the same. */
+export function changedRequest(call: Asked, recorded: CallId): { readonly code: string; readonly result: string } {
+  const line = lineOf(call.stack);
+  return {
+    code: 'request-changed',
+    result: `${spell(call)} asks for something else than was recorded (${recorded.asks} is recorded, ${call.asks} was asked)${line === undefined ? '' : ` at ${line}`}. What is recorded counts.`,
+  };
+}
+
 const spell = ({ name, place }: CallId): string => (place === 0 ? name : `${name} (${place + 1})`);
+
+/** The user's line below the calls of this package; undefined: the stack names none. */
+function lineOf(stack: Error | undefined): string | undefined {
+  for (const frame of stack?.stack?.split('\n').slice(1) ?? []) {
+    const [, place = '', line] = /\(?((?:file:\/\/)?\/[^()]*?):(\d+):\d+\)?$/.exec(frame) ?? [];
+    if (line === undefined) continue;
+    const file = place.startsWith('file:') ? fileURLToPath(place) : place;
+    if (path.dirname(file) === import.meta.dirname) continue;
+    const shown = path.relative(process.cwd(), file);
+    return `${shown.startsWith('..') ? file : shown}:${line}`;
+  }
+  return undefined;
+}

@@ -1,44 +1,59 @@
 /**
- * Owns `defineFunction`: an ordinary async function as a workflow. It is a definition of two steps, which any worker, page and command
- * treats as they do others: `run` calls the function, and `call` makes one of its calls. Decision 0081.
+ * Owns `defineFunction`: an ordinary async function as a workflow. It is a definition of one step that does tasks of every name, which any
+ * worker, page and command treats as it does others: a task `run` calls the function, and each of its calls is a task of the call's name.
+ * Decision 0081.
  */
 
 import { toJson } from '@tidemark/codec';
-import { FencedError, InvalidError, type Json, messageOf, type Sequence, TidemarkError } from '@tidemark/core';
 import {
+  canonicalJson,
+  FencedError,
+  InvalidError,
+  type Json,
+  messageOf,
+  type Sequence,
+  TidemarkError,
+} from '@tidemark/core';
+import {
+  ANY_STEP,
   EffectError,
   FatalError,
   ParkError,
   type Progress,
-  type RetryOptions,
   type StepContext,
   type StepDefinition,
   type StepResult,
   type TaskRequest,
+  WorkflowCancelledError,
 } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type ContextRules, typedContext } from '../context.ts';
 import type { ContextSpec } from '../context-spec.ts';
-import type { Effect } from '../effect.ts';
 import type { Frozen, Given, Parsed, Schema, Schemas } from '../schema.ts';
+import type { Tool } from '../tool.ts';
 import { defineWorkflow } from '../workflow.ts';
-import type { Workflow } from '../workflow-spec.ts';
-import { CallFailedError, failureOf } from './call-failed.ts';
-import { causeOf, type FunctionContext, functionContext } from './context.ts';
-import { type Call, LiveRun } from './live-run.ts';
+import type { RunSpec, Workflow } from '../workflow-spec.ts';
+import { CANCELLED, CallFailedError, CancelledError, failureOf } from './call-failed.ts';
+import { type FunctionContext, functionContext } from './context.ts';
+import { type Call, LiveRun, ROLLBACK } from './live-run.ts';
 import {
   type CallId,
   type Chapter,
-  callIdSchema,
-  chapterSchema,
+  type Failure,
+  fromCheckpoint,
   newChapter,
-  outcomeSchema,
   type Recorded,
   type Result,
+  toCheckpoint,
 } from './outcome.ts';
+import { causeOf } from './waits.ts';
 
 /** Characters of a checkpoint's action. */
 const ACTION_MAX_CHARS = 200;
+/** Outcomes of one chapter at which the run's log warns. */
+const LONG_COUNT = 1_000;
+/** How long a cancelled function may await what nobody records, in milliseconds. */
+const CANCELLED_WAIT_MS = 2_000;
 /** Calls of one function that are made at once, by default. */
 const PARALLEL_DEFAULT_COUNT = 64;
 
@@ -48,19 +63,13 @@ export interface FunctionSpec<
   Output extends Schema,
   Signals extends Schemas = Record<never, never>,
   Approvals extends Schemas = Record<never, never>,
-> extends Omit<ContextSpec, 'phases'> {
-  readonly name: string;
-  readonly version: number;
-  readonly input: Input;
-  readonly output: Output;
+> extends RunSpec<Input, Output>,
+    Omit<ContextSpec, 'phases'> {
   readonly signals?: Signals | undefined;
   /** Questions to people, by name, with the form of their answer. */
   readonly approvals?: Approvals | undefined;
   /** Workflows and functions that it starts. */
   readonly children?: readonly Workflow[] | undefined;
-  readonly effects?: readonly Effect[] | undefined;
-  readonly retry?: RetryOptions | undefined;
-  readonly timeout?: string | number | undefined;
   /** The most calls of one run that are made at once. */
   readonly parallel?: number | undefined;
   readonly run: (
@@ -79,37 +88,59 @@ export function defineFunction<
   const Approvals extends Schemas = Record<never, never>,
 >(spec: FunctionSpec<Input, Output, Signals, Approvals>): DefinedFunction<Input, Output> {
   const { run, children = [], parallel = PARALLEL_DEFAULT_COUNT, ...own } = spec;
-  const nothing = () => ({});
+  const tools = Object.fromEntries(
+    Object.entries(own.tools ?? {}).map(([name, each]) => [name, answerable(name, each)]),
+  );
   const workflow = defineWorkflow({
     ...(own as Omit<typeof own, 'bundles'>),
+    tools,
     parallel,
-    belief: chapterSchema,
-    tasks: { run: z.object({}), call: callIdSchema },
-    outputs: { run: outcomeSchema, call: outcomeSchema },
-    flow: { run: ['run', 'call'], call: ['run', 'call'] },
-    starts: ['run'],
+    belief: z.json(),
+    tasks: { run: z.json() },
+    flow: { run: [] },
     children: Object.fromEntries(children.map((child) => [child.name, child])),
-    begin: () => ({ belief: newChapter(1, 0, null), next: [RUN] }),
-    steps: { run: nothing as never, call: nothing as never },
+    begin: () => ({ belief: null, next: [runTask(newChapter(1, 0, null))] }),
+    steps: { run: () => ({}) },
   } as never) as unknown as Workflow;
   const body = run as (ctx: unknown, input: Json) => Promise<unknown>;
   const made = new FunctionSteps(body, {
     definition: `${spec.name} v${spec.version}`,
-    steps: new Set(['run', 'call']),
+    steps: new Set(['run']),
     operations: spec.effects && new Set(workflow.effects.map(({ operation }) => operation)),
     models: spec.models ?? {},
-    tools: spec.tools ?? {},
+    tools,
     parseSignal: new Map(Array.from(workflow.signals ?? [], ([name, { parse }]) => [name, parse])),
   });
-  const steps = new Map<string, StepDefinition>([
-    ['run', { ...workflow.steps.get('run')!, run: (context) => made.run(context) }],
-    [
-      'call',
-      { ...workflow.steps.get('call')!, run: (context, input) => made.call(context, input as unknown as CallId) },
-    ],
+  const compensate: StepDefinition['compensate'] = async ({ output }, context) => {
+    const { operation, request } = output as unknown as { operation: string; request: Json };
+    const effect = workflow.effects.find((each) => each.operation === operation);
+    if (effect === undefined) throw new FatalError(`${operation} is not in effects of ${spec.name} any more.`);
+    await effect.call(request, context);
+  };
+  const any: StepDefinition = {
+    ...workflow.steps.get('run')!,
+    ...{ name: ANY_STEP, mayAdd: new Set([ANY_STEP]) },
+    run: (context, input) => made.perform(context, input as unknown as TaskInput),
+  };
+  const steps = new Map([
+    [ANY_STEP, any],
+    [ROLLBACK, { ...any, name: ROLLBACK, compensate }],
   ]);
-  return { ...workflow, steps } as unknown as DefinedFunction<Input, Output>;
+  return { ...workflow, flow: {}, steps, unwinds: true } as unknown as DefinedFunction<Input, Output>;
 }
+
+/** A tool that has neither an effect nor `run` is answered by the function, in `ctx.tool`. */
+const answerable = (name: string, tool: Tool): Tool =>
+  tool.effect !== undefined || tool.run !== undefined
+    ? tool
+    : {
+        ...tool,
+        run: () => {
+          throw new FatalError(
+            `Tool ${name} has neither an effect nor run: answer it in ctx.tool(call, { ${name}: … }).`,
+          );
+        },
+      };
 
 class FunctionSteps {
   readonly #body: (ctx: unknown, input: Json) => Promise<unknown>;
@@ -123,68 +154,63 @@ class FunctionSteps {
   }
 
   /** The function as far as it has come; called anew where this worker has just claimed the workflow. */
-  async #liveOf(context: StepContext): Promise<LiveRun> {
+  async #liveOf(context: StepContext, input: TaskInput): Promise<LiveRun> {
     const known = this.#live.get(context.claim);
     if (known !== undefined) {
       const live = await known.catch(() => undefined);
       if (live !== undefined && !live.isVoid) return live;
-      if (this.#live.get(context.claim) !== known) return this.#liveOf(context);
+      if (this.#live.get(context.claim) !== known) return this.#liveOf(context, input);
     }
-    const begun = this.#begin(context);
+    const begun = this.#begin(context, input);
     this.#live.set(context.claim, begun);
     return begun;
   }
 
-  async #begin(context: StepContext): Promise<LiveRun> {
-    const chapter = context.belief as Chapter;
-    const journal = await journalOf(context, chapter);
-    const live = new LiveRun(chapter.beganAtMs);
+  async #begin(context: StepContext, input: TaskInput): Promise<LiveRun> {
+    const journal = await journalOf(context, input);
+    // The first task of a chapter runs alone, and its first checkpoint has what the task has.
+    const live = new LiveRun(journal[0]?.opens ?? (input as Chapter));
     const progress = (of: Progress): void => context.progress(of);
-    const ctx = functionContext(live, context, this.#rules, chapter, progress);
+    const ctx = functionContext(live, context, this.#rules, progress);
     await live.begin(() => this.#body(ctx, context.input), journal);
     return live;
   }
 
-  /** Begins what the function asks for, or ends the workflow with what it returned. */
-  async run(context: StepContext): Promise<StepResult> {
-    const live = await this.#liveOf(context);
-    await live.moved(context.signal);
-    if (live.next !== undefined) return chapterOf(context, live, live.next.state);
+  /** Makes one call; or begins what the function asks for, or ends the workflow with what it returned. */
+  async perform(context: StepContext, input: TaskInput): Promise<StepResult> {
+    const live = await this.#liveOf(context, input);
+    const { place } = input;
+    if (place !== undefined) return this.#decided(context, input, callOf(live, { name: context.step, place }));
+    await live.moved(context.signal, context.cancelled === undefined ? Number.POSITIVE_INFINITY : CANCELLED_WAIT_MS);
+    if (live.next !== undefined) return { ...recorded(live, input), ...chapterOf(context, live, live.next.state) };
     const [only, ...others] = live.fresh;
-    if (only === undefined || live.end !== undefined) return ending(context, live);
-    if (others.length === 0 && only.perform !== undefined && live.pendingCount === 1)
-      return this.#decided(context, only);
+    if (only === undefined || live.end !== undefined) return ending(context, live, input);
+    const { perform, isRollback } = only;
+    const isAlone = others.length === 0 && live.pendingCount === 1 && live.fragments.length === 0;
+    if (isAlone && perform !== undefined && isRollback !== true) return this.#decided(context, input, only);
     const { made, settled } = await live.begun(context.signal, () => {
-      const begins = live.fresh;
-      const lastAction = `began ${begins.map(({ name }) => name).join(', ')}`.slice(0, ACTION_MAX_CHARS);
-      return { output: recordOf(context, live, Date.now()), next: begins.map(taskOf), lastAction };
+      const lastAction = `began ${live.begins.map(({ name }) => name).join(', ')}`.slice(0, ACTION_MAX_CHARS);
+      return { ...recorded(live, input), next: tasksOf(live), lastAction };
     });
     return noted(context, live, { ...made, settled });
   }
 
-  async call(context: StepContext, id: CallId): Promise<StepResult> {
-    const live = await this.#liveOf(context);
-    return this.#decided(context, this.#callOf(live, id));
-  }
-
-  #callOf(live: LiveRun, id: CallId): Call {
-    const call = live.find(id);
-    if (call !== undefined) return call;
-    throw new InvalidError('call-unknown', `The function doesn't wait for ${id.name} any more.`, { call: id.name });
-  }
-
-  async #decided(context: StepContext, asked: Call): Promise<StepResult> {
+  async #decided(context: StepContext, input: TaskInput, asked: Call): Promise<StepResult> {
     const result = await this.#resultOf(context, asked);
-    const live = await this.#liveOf(context);
-    const call = this.#callOf(live, asked);
+    const live = await this.#liveOf(context, input);
+    const call = callOf(live, asked);
     const atMs = Date.now();
     const { made, settled } = await live.decide(call, result, atMs, context.signal, () =>
-      checkpointOf(context, live, call, result, atMs),
+      checkpointOf(context, live, input, { call, result, atMs }),
     );
     return noted(context, live, { ...made, settled });
   }
 
   async #resultOf(context: StepContext, call: Call): Promise<Result> {
+    // What it had called before counts; what it waits for comes no more.
+    if (context.cancelled !== undefined && !context.hasCalled && !(call.knowsCancel && call.waits === undefined)) {
+      return { error: cancelledBy(context.cancelled) };
+    }
     if (call.waits !== undefined) {
       const { cause } = typedContext(context, this.#rules);
       const came = causeOf({ cause: cause as never, waits: call.waits }, context.cause?.name ?? '') as {
@@ -193,13 +219,16 @@ class FunctionSteps {
         failed?: string;
       };
       return came.failed === undefined
-        ? { value: { index: came.index, value: came.value } }
+        ? { value: call.waits.length === 1 ? came.value : { index: came.index, value: came.value } }
         : { error: { code: 'child-failed', message: came.failed } };
     }
     try {
       return { value: toJson((await call.perform!(context)) ?? null, `result of ctx.${call.name}`) };
     } catch (error) {
-      if (isOfTheEngine(error) || isInDoubt(error) || context.signal.aborted || context.mayRetry(error)) throw error;
+      if (isOfTheEngine(error) || isInDoubt(error)) throw error;
+      const { aborted, reason } = context.signal;
+      if (aborted && reason instanceof WorkflowCancelledError) return { error: failureOf(reason) };
+      if (aborted || context.mayRetry(error)) throw error;
       return { error: failureOf(error) };
     }
   }
@@ -215,63 +244,101 @@ const isOfTheEngine = (error: unknown): boolean =>
 
 const idOf = ({ name, place, asks }: CallId): CallId => ({ name, place, asks });
 
-const taskOf = ({ waits, ...call }: Call): TaskRequest => ({
-  step: 'call',
-  input: idOf(call),
-  ...(waits !== undefined && { when: { anyOf: waits } }),
-});
+/** Of a call: its name is the task's. `since`: see `Chapter`. */
+type TaskInput = Pick<Chapter, 'chapter' | 'since'> & {
+  /** Set, with the rest of the chapter, in the first task of one. */
+  readonly seed?: string;
+  /** Absent: the task calls the function, or carries on with it. */
+  readonly place?: number;
+};
 
-const RUN: TaskRequest = { step: 'run', input: {} };
+/** What the next checkpoint begins. */
+const tasksOf = ({ begins, chapter: { chapter, since } }: LiveRun): TaskRequest[] =>
+  begins.map(({ name, place, waits }) => ({
+    step: name,
+    input: { chapter, since, place },
+    ...(waits !== undefined && { when: { anyOf: waits } }),
+  }));
 
-function noted(context: StepContext, { notes }: LiveRun, result: StepResult): StepResult {
+const runTask = (input: TaskInput): TaskRequest => ({ step: 'run', input });
+
+function callOf(live: LiveRun, id: Pick<CallId, 'name' | 'place'>): Call {
+  const call = live.find(id);
+  if (call !== undefined) return call;
+  throw new InvalidError('call-unknown', `The function doesn't wait for ${id.name} any more.`, { call: id.name });
+}
+
+function noted(context: StepContext, { notes, decidedCount }: LiveRun, result: StepResult): StepResult {
   for (const { action, detail } of notes) context.log(action, detail);
+  if (decidedCount === LONG_COUNT) context.log('warning', chapterLong(context));
   return result;
 }
 
+const chapterLong = ({ workflow }: StepContext) => ({
+  code: 'chapter-long',
+  result: `Run ${workflow} has ${LONG_COUNT} recorded outcomes in this chapter, and each is given again when the run changes hands or has waited. Begin a new chapter: await ctx.chapter(state).`,
+});
+
+interface Decided extends Pick<Recorded, 'atMs'> {
+  readonly call: Call;
+  readonly result: Result;
+}
+
 /** What the checkpoint says; `decided`: of the call whose outcome it has. */
-function recordOf(
-  { belief }: StepContext,
-  live: LiveRun,
-  atMs: number,
-  decided?: { readonly call: Call; readonly result: Result },
-): Recorded {
+function recorded(live: LiveRun, { seed }: TaskInput, decided?: Decided): StepResult {
+  const { chapter, belief, drops, fragments } = live;
   return {
-    chapter: (belief as Chapter).chapter,
-    order: live.decidedCount,
-    call: decided === undefined ? null : idOf(decided.call),
-    result: (decided?.result ?? null) as Recorded['result'],
-    atMs,
-    begins: live.fresh.map(idOf),
-    ...(Object.keys(live.versions).length > 0 && { versions: live.versions }),
+    ...toCheckpoint({
+      chapter: chapter.chapter,
+      call: decided === undefined ? null : idOf(decided.call),
+      result: decided?.result ?? null,
+      atMs: decided?.atMs ?? Date.now(),
+      begins: live.begins.map(idOf),
+      ...(Object.keys(live.versions).length > 0 && { versions: live.versions }),
+      ...(seed !== undefined && { opens: chapter }),
+    }),
+    ...(belief !== undefined && { belief: () => belief }),
+    ...(drops !== undefined && { drops }),
+    ...(fragments.length > 0 && { fragments: [...fragments] }),
   };
 }
 
-function checkpointOf(context: StepContext, live: LiveRun, call: Call, result: Result, atMs: number): StepResult {
-  const { end, fresh: begins, next, underWay } = live;
-  const committed = { output: recordOf(context, live, atMs, { call, result }), lastAction: call.name };
+function checkpointOf(context: StepContext, live: LiveRun, input: TaskInput, decided: Decided): StepResult {
+  const { end, next } = live;
+  const { call, result } = decided;
+  const lastAction = 'error' in result ? `${call.name} failed (${result.error.code})` : call.name;
+  const committed = { ...recorded(live, input, decided), lastAction };
   if (next !== undefined) return { ...committed, ...chapterOf(context, live, next.state) };
   if (end !== undefined && 'output' in end) {
+    const { underWay } = live;
     if (underWay.length === 0) return { ...committed, done: end.output };
     // Whoever lost a race is recorded too, before the end.
-    if (underWay.every(({ isRacing }) => isRacing)) return { ...committed, next: begins.map(taskOf) };
+    if (underWay.every(({ hasLost }) => hasLost)) return { ...committed, next: tasksOf(live) };
   }
+  // What is left of a cancelled run is decided one by one, and nothing follows.
+  if (end !== undefined && 'error' in end && context.cancelled !== undefined) return committed;
   // It waits for something that nobody records, or it has failed: then nothing else says so.
   const isAlone = live.pendingCount === 0 || end !== undefined;
-  return { ...committed, next: [...begins.map(taskOf), ...(isAlone ? [RUN] : [])] };
+  const { chapter, since } = live.chapter;
+  return { ...committed, next: [...tasksOf(live), ...(isAlone ? [runTask({ chapter, since })] : [])] };
 }
 
-/** A chapter begins with its state, and no call goes from one to the next. */
-function chapterOf({ sequence, belief }: StepContext, live: LiveRun, state: Json): StepResult {
+/** A chapter begins with its state, and no call goes from one to the next. Belief is that state where the function sets none. */
+function chapterOf({ sequence }: StepContext, live: LiveRun, state: Json): StepResult {
   if (live.pendingCount > 0)
     throw new FatalError('ctx.chapter was called while other calls were under way: await them first.');
-  const chapter = newChapter((belief as Chapter).chapter + 1, sequence, state);
   live.isVoid = true;
-  return { belief: () => chapter, next: [RUN] };
+  const { belief, chapter: before } = live;
+  const isOwn = (held: Json): boolean => canonicalJson(held) !== canonicalJson(before.state);
+  return {
+    belief: (held) => belief ?? (isOwn(held) ? held : state),
+    next: [runTask(newChapter(before.chapter + 1, sequence, state))],
+  };
 }
 
-function ending(context: StepContext, live: LiveRun): StepResult {
+function ending(context: StepContext, live: LiveRun, input: TaskInput): StepResult {
   const { end, underWay } = live;
-  if (end === undefined) return { next: [RUN] };
+  if (end === undefined) return context.cancelled === undefined ? { next: [runTask(input)] } : {};
   // Another attempt calls the function anew.
   if ('error' in end) live.isVoid = true;
   if ('output' in end && underWay.length > 0) {
@@ -280,22 +347,24 @@ function ending(context: StepContext, live: LiveRun): StepResult {
       `The function returned while calls that it had begun were under way: ${names}. Await each of them; use ctx.race where only the first counts.`,
     );
   }
-  if ('output' in end) return noted(context, live, { output: recordOf(context, live, Date.now()), done: end.output });
+  if ('output' in end) {
+    return noted(context, live, { ...recorded(live, input), done: end.output, lastAction: 'returned' });
+  }
   const { error } = end;
-  if (error instanceof CallFailedError) throw new FatalError(error.message, { cause: error });
+  if (context.cancelled !== undefined && error instanceof CancelledError) return {};
+  if (error instanceof CallFailedError) throw new FatalError(error.named, { cause: error });
   throw error instanceof Error ? error : new FatalError(`The function threw ${messageOf(error)}`);
 }
 
-/** What the function began of its own comes after the outcome before it. */
-async function journalOf(context: StepContext, { chapter, since }: Chapter): Promise<readonly Recorded[]> {
+const cancelledBy = ({ code, by }: NonNullable<StepContext['cancelled']>): Failure => ({
+  code: CANCELLED,
+  message: `The run is cancelled (${code}) by ${by}.`,
+});
+
+/** What the chapter has recorded. */
+async function journalOf(context: StepContext, { chapter, since }: TaskInput): Promise<readonly Recorded[]> {
   const after = since as Sequence;
   // A run that has just begun has nothing to read, and needn't wait for rows.
   if (context.sequence === after) return [];
-  const found = [
-    ...(await context.outputs('run', after)),
-    ...(await context.outputs('call', after)),
-  ] as unknown as Recorded[];
-  return found
-    .filter((record) => record !== null && record.chapter === chapter)
-    .sort((a, b) => a.order - b.order || Number(a.call === null) - Number(b.call === null));
+  return (await context.journal(after)).map(fromCheckpoint).filter((record) => record.chapter === chapter);
 }

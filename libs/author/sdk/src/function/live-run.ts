@@ -10,11 +10,18 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { InvalidError, type Json } from '@tidemark/core';
-import { FatalError, type StepContext, type WaitRequest } from '@tidemark/runtime';
+import {
+  checkName,
+  FatalError,
+  type FragmentDraft,
+  type StepContext,
+  type StepResult,
+  type WaitRequest,
+} from '@tidemark/runtime';
 import { FUNCTION_CALLS_MAX_COUNT } from '../limits.ts';
-import { CallFailedError } from './call-failed.ts';
-import { changedCode } from './changed-code.ts';
-import type { CallId, Recorded, Result } from './outcome.ts';
+import { CANCELLED, callError } from './call-failed.ts';
+import { changedCode, changedRequest } from './changed-code.ts';
+import type { CallId, Chapter, Recorded, Result } from './outcome.ts';
 
 /**
  * How long a replay waits for a recorded call, in milliseconds: the function may await what nobody records. Less long while it asks for what
@@ -22,22 +29,60 @@ import type { CallId, Recorded, Result } from './outcome.ts';
  */
 const REPLAY_WAIT_MS = 60_000;
 const REPLAY_OTHER_MS = 2_000;
+/** Calls that one checkpoint begins, at most: the others follow with the next ones. */
+const BEGINS_MAX_COUNT = 500;
 
-/** What a function asks for. */
-export interface Call extends CallId {
+/** The name of a call that registers what a rollback calls. */
+export const ROLLBACK = 'onRollback';
+
+/** How a call is made. */
+export interface CallKind {
   /** What runs it, within a task of its own; undefined for a wait. */
   readonly perform: ((context: StepContext) => Promise<unknown>) | undefined;
   /** What it waits for; undefined: nothing. */
   readonly waits: readonly WaitRequest[] | undefined;
+  /** Nothing is lost with it where nobody awaits it any more: it calls nothing outside, and has no child. */
+  readonly mayDrop: boolean;
+  /** What was recorded answers it although it asks for something else now. */
+  readonly takesRecorded?: boolean | undefined;
+  /** It registers what a rollback calls, so its step has a compensation. */
+  readonly isRollback?: true | undefined;
+  /** Where the function asked for it, if that isn't where it becomes a call. */
+  readonly stack?: Error | undefined;
+}
+
+/** What a function asks for. */
+export interface Call extends CallId, CallKind {
   readonly settle: (result: Result) => void;
-  /** A member of a race: the function may end without it. */
-  isRacing: boolean;
+  /** The member of a race that asked for it. */
+  readonly branch: Branch | undefined;
+  /** It lost a race: the function may end without it. */
+  hasLost: boolean;
   /** Whether it is in a checkpoint, as a task. */
   isBegun: boolean;
+  /** The function knew that it is cancelled when it asked. */
+  readonly knowsCancel: boolean;
+  /** Where the function asks for it, while it is called anew. */
+  readonly stack: Error | undefined;
+}
+
+type CallPlace = Pick<CallId, 'name' | 'place'>;
+
+/** A member of a race, within another one perhaps. */
+export interface Branch {
+  readonly within: Branch | undefined;
+  hasLost: boolean;
 }
 
 /** The call whose closure runs: nothing that is asked for within it could be told apart from what the function asks for. */
 const within = new AsyncLocalStorage<string>();
+/** The member of a race that runs. */
+const branches = new AsyncLocalStorage<Branch>();
+
+const hasLost = (branch: Branch | undefined): boolean =>
+  branch !== undefined && (branch.hasLost || hasLost(branch.within));
+
+const never = (): Promise<never> => new Promise(() => {});
 
 /** What a checkpoint is to have, and who must hear of its place in the log's order. */
 export interface Turn<T> {
@@ -55,16 +100,27 @@ export class LiveRun {
   isReplaying = false;
   /** Lines for the execution log since the newest outcome. */
   notes: { readonly action: string; readonly detail: unknown }[] = [];
+  /** What the function told later model calls since the newest outcome. */
+  fragments: FragmentDraft[] = [];
   /** Versions of changes that the function asked for since the newest outcome. */
   versions: Record<string, number> = {};
+  /** What the function last set as its belief; undefined: nothing, in this chapter. */
+  belief: Json | undefined;
   /** The state with which the next chapter begins; undefined: the function hasn't ended this one. */
   next: { readonly state: Json } | undefined;
   /** An outcome was given to the function, and its checkpoint was discarded: what followed from it never was. */
   isVoid = false;
   /** What the function has asked for, in order: for people who must see what changed. */
   readonly asked: CallId[] = [];
-  /** Calls that are not decided, in the order in which they were asked for. */
+  /** Calls that are not decided, in the order in which they were asked for; of them, those that no checkpoint has. */
   readonly #calls = new Map<string, Call>();
+  readonly #fresh = new Set<Call>();
+  /** Calls that have a task which nobody awaits any more. */
+  #dropped = new Set<string>();
+  /** Of requests that differ from the recorded ones. */
+  readonly #warnings: { readonly code: string; readonly result: string }[] = [];
+  /** Whether the function was told that the run is cancelled. */
+  #knowsCancel = false;
   readonly #counts = new Map<string, number>();
   #decidedCount = 0;
   readonly #recordedVersions = new Map<string, number>();
@@ -72,9 +128,11 @@ export class LiveRun {
   #gathered: (() => void)[] = [];
   #turn: Promise<void> = Promise.resolve();
   readonly #listeners = new Set<() => void>();
+  readonly chapter: Chapter;
 
-  constructor(nowMs: number) {
-    this.nowMs = nowMs;
+  constructor(chapter: Chapter) {
+    this.chapter = chapter;
+    this.nowMs = chapter.beganAtMs;
   }
 
   /** Calls the function, and gives it the recorded outcomes. Throws `ParkError` (`function-changed`) where it asks for something else. */
@@ -93,8 +151,10 @@ export class LiveRun {
     );
     await this.#quiet();
     await this.#replay(journal);
+    if (!this.isReplaying) return;
     this.isReplaying = false;
-    this.notes = [];
+    this.notes = this.#warnings.map((detail) => ({ action: 'warning', detail }));
+    this.fragments = [];
   }
 
   /** The version of a change in the code: that which the run has met first. One that came by here before the change was made has 1. */
@@ -105,8 +165,15 @@ export class LiveRun {
     return known;
   }
 
-  /** Adds a call. Throws `InvalidError` (`function-ended`) after the function has ended. */
-  ask(name: string, asks: string, how: Pick<Call, 'perform' | 'waits'>): Promise<unknown> {
+  /** Adds a call. Throws `InvalidError` (`function-ended`) after the function has ended, and for a name that no task can have. */
+  ask(name: string, asks: string, kind: CallKind): Promise<unknown> {
+    checkName('name', name);
+    if (name === ROLLBACK && kind.isRollback !== true) {
+      throw new InvalidError('name-reserved', `A call can't have the name ${ROLLBACK}: ctx.onRollback has it.`);
+    }
+    const branch = branches.getStore();
+    // Nobody awaits what follows from it.
+    if (this.isVoid || hasLost(branch)) return never();
     const outer = within.getStore();
     if (outer !== undefined) {
       throw new InvalidError(
@@ -129,9 +196,12 @@ export class LiveRun {
     this.#counts.set(name, place + 1);
     const asked = new Promise((resolve, reject) => {
       const settle = (result: Result): void =>
-        'error' in result ? reject(new CallFailedError(name, result.error)) : resolve(result.value);
-      const call: Call = { name, place, asks, ...how, settle, isRacing: false, isBegun: false };
+        'error' in result ? reject(callError(name, result.error)) : resolve(result.value);
+      const stack = kind.stack ?? (this.isReplaying ? new Error() : undefined);
+      const state = { hasLost: false, isBegun: false, knowsCancel: this.#knowsCancel };
+      const call: Call = { name, place, asks, ...kind, settle, branch, stack, ...state };
       this.#calls.set(keyOf(call), call);
+      this.#fresh.add(call);
       this.asked.push({ name, place, asks });
       this.#moved();
     });
@@ -140,27 +210,48 @@ export class LiveRun {
     return asked;
   }
 
-  /** What the body asks for in the same breath may come after the function's end. */
-  racing<T>(body: () => T): T {
-    const known = this.asked.length;
-    const begun = body();
-    for (const id of this.asked.slice(known)) this.find(id)!.isRacing = true;
-    return begun;
+  /** Runs a member of a race. */
+  race<T>(body: () => PromiseLike<T>): { readonly branch: Branch; readonly promise: PromiseLike<T> } {
+    const branch: Branch = { within: branches.getStore(), hasLost: false };
+    return { branch, promise: branches.run(branch, body) };
+  }
+
+  /** Another member came first. What has called something is still recorded; the rest is dropped. */
+  lose(branch: Branch): void {
+    branch.hasLost = true;
+    for (const call of [...this.#calls.values()].filter((each) => hasLost(each.branch))) {
+      call.hasLost = true;
+      if (!call.mayDrop && call.isBegun) continue;
+      this.#calls.delete(keyOf(call));
+      if (!this.#fresh.delete(call)) this.#dropped.add(keyOf(call));
+    }
   }
 
   /** Runs the work when the function is quiet next. */
   gather(work: () => void): void {
-    this.#gathered.push(work);
+    this.#gathered.push(AsyncLocalStorage.bind(work));
     this.#moved();
   }
 
-  find(id: CallId): Call | undefined {
+  find(id: CallPlace): Call | undefined {
     return this.#calls.get(keyOf(id));
   }
 
   /** Calls that no checkpoint has, in the order in which they were asked for. */
   get fresh(): readonly Call[] {
-    return [...this.#calls.values()].filter(({ isBegun }) => !isBegun);
+    return [...this.#fresh];
+  }
+
+  /** Those of them that the next checkpoint begins. */
+  get begins(): readonly Call[] {
+    return this.#fresh.size <= BEGINS_MAX_COUNT ? this.fresh : this.fresh.slice(0, BEGINS_MAX_COUNT);
+  }
+
+  /** What the next checkpoint drops. */
+  get drops(): StepResult['drops'] {
+    const dropped = this.#dropped;
+    if (dropped.size === 0) return undefined;
+    return ({ step, input }) => dropped.has(keyOf({ name: step, place: (input as { place?: number }).place ?? -1 }));
   }
 
   endChapter(state: Json): void {
@@ -187,21 +278,22 @@ export class LiveRun {
   }
 
   async #replay(journal: readonly Recorded[]): Promise<void> {
-    const recorded = journal.flatMap(({ call }) => call ?? []);
-    const known = new Set(
-      journal.flatMap(({ call, begins }) => [...(call === null ? [] : [call]), ...begins]).map(keyOf),
+    // In the order in which they were asked for: what an outcome decides has begun before, but for a call that ran at once.
+    const known = new Map(
+      journal.flatMap(({ call, begins }) => [...(call === null ? [] : [call]), ...begins]).map((id) => [keyOf(id), id]),
     );
     for (const { call: id, result, atMs, begins } of journal) {
       if (id !== null && result !== null) {
-        await this.#give(await this.#expected(id, recorded, known), result as Result, atMs);
+        await this.#give(await this.#expected(id, known), result as Result, atMs);
       }
       // What a checkpoint added as tasks must be asked for again (F2).
-      for (const begun of begins) (await this.#expected(begun, recorded, known)).isBegun = true;
+      for (const begun of begins) this.#begun(await this.#expected(begun, known));
+      this.#dropped = new Set();
     }
   }
 
   /** The recorded call, once the function asks for it. Throws `ParkError` (`function-changed`) where it asks for another one in its place. */
-  async #expected(id: CallId, recorded: readonly CallId[], known: ReadonlySet<string>): Promise<Call> {
+  async #expected(id: CallId, known: ReadonlyMap<string, CallId>): Promise<Call> {
     let call = this.find(id);
     for (let waitedMs = 0; call === undefined && this.end === undefined; call = this.find(id)) {
       const others = this.fresh;
@@ -209,8 +301,15 @@ export class LiveRun {
       if (leftMs <= 0 || others.some((other) => !known.has(keyOf(other)))) break;
       waitedMs += await this.#change(leftMs);
     }
-    if (call === undefined || call.asks !== id.asks) throw changedCode(this, recorded, id);
+    if (call === undefined || (call.asks !== id.asks && call.takesRecorded !== true))
+      throw changedCode(this, [...known.values()], id);
+    if (call.asks !== id.asks) this.#warnings.push(changedRequest(call, id));
     return call;
+  }
+
+  #begun(call: Call): void {
+    call.isBegun = true;
+    this.#fresh.delete(call);
   }
 
   /** Decides the call in its turn, lets the function go on, and returns what its checkpoint is to have. `settled` ends the turn. */
@@ -238,6 +337,7 @@ export class LiveRun {
       // A chapter is over with its last checkpoint.
       if (!isStaged || this.next !== undefined) this.isVoid = true;
       this.notes = [];
+      this.fragments = [];
       this.versions = {};
       resolve();
     };
@@ -245,7 +345,8 @@ export class LiveRun {
       await before;
       signal.throwIfAborted();
       const made = await work();
-      for (const each of this.fresh) each.isBegun = true;
+      for (const each of this.begins) this.#begun(each);
+      this.#dropped = new Set();
       return { made, settled };
     } catch (error) {
       settled(false);
@@ -255,6 +356,8 @@ export class LiveRun {
 
   async #give(call: Call, result: Result, atMs: number): Promise<void> {
     this.#calls.delete(keyOf(call));
+    this.#fresh.delete(call);
+    if ('error' in result && result.error.code === CANCELLED) this.#knowsCancel = true;
     this.#decidedCount += 1;
     this.nowMs = Math.max(this.nowMs, atMs);
     call.settle(result);
@@ -278,11 +381,12 @@ export class LiveRun {
     return performance.now() - startedMs;
   }
 
-  /** Resolves once the function has ended or has asked for something that no checkpoint has. */
-  async moved(signal: AbortSignal): Promise<void> {
-    while (this.end === undefined && this.next === undefined && this.fresh.length === 0) {
+  /** Resolves once the function has ended or has asked for something that no checkpoint has, or after so long. */
+  async moved(signal: AbortSignal, maxMs: number): Promise<void> {
+    for (let leftMs = maxMs; leftMs > 0; ) {
+      if (this.end !== undefined || this.next !== undefined || this.#fresh.size > 0) return;
       signal.throwIfAborted();
-      await this.#change(REPLAY_WAIT_MS);
+      leftMs -= await this.#change(Math.min(leftMs, REPLAY_WAIT_MS));
     }
   }
 
@@ -297,4 +401,4 @@ export class LiveRun {
   }
 }
 
-const keyOf = ({ name, place }: CallId): string => `${name}#${place}`;
+const keyOf = ({ name, place }: CallPlace): string => `${name}#${place}`;

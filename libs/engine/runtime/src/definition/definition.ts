@@ -289,6 +289,10 @@ export interface StepContext {
   readonly sequence: Sequence;
   /** 1 for the first attempt. */
   readonly attempt: number;
+  /** Whether an earlier attempt has called an effect. */
+  readonly hasCalled: boolean;
+  /** Set where the workflow is cancelled and its definition unwinds: why, and by whom. */
+  readonly cancelled: { readonly code: string; readonly by: string } | undefined;
   /** Whether the step is run again after this error. */
   mayRetry(error: unknown): boolean;
   /** W3C `traceparent` of this attempt: spans that are started with it lie below this step in the workflow's trace. */
@@ -326,8 +330,16 @@ export interface StepContext {
   log(action: string, detail?: unknown): void;
   /** Shows progress to those who watch; not stored. */
   progress(progress: Progress): void;
-  /** Outputs of all committed tasks of a step of this workflow, in order of the tasks' creation; `after`: of checkpoints after this one. */
-  outputs(step: string, after?: Sequence): Promise<readonly Json[]>;
+  /** Outputs of all committed tasks of a step of this workflow, in order of the tasks' creation. */
+  outputs(step: string): Promise<readonly Json[]>;
+  /** What checkpoints after this one have in their journals, in their order. */
+  journal(after: Sequence): Promise<readonly Journaled[]>;
+}
+
+/** What a checkpoint keeps for its definition, and the output of its step. */
+export interface Journaled {
+  readonly journal: Json;
+  readonly output: Json;
 }
 
 /** All that a step changes. */
@@ -337,6 +349,8 @@ export interface StepResult {
   readonly next?: readonly TaskRequest[] | undefined;
   /** Kept with the checkpoint; a later step reads it with `ctx.outputs`. */
   readonly output?: unknown;
+  /** JSON that the checkpoint keeps for the definition itself: steps read it with `ctx.journal`, and it is shown to nobody. */
+  readonly journal?: Json | undefined;
   /** Ends the workflow with this output. */
   readonly done?: unknown;
   /** Ends this run: the workflow continues as a new run with this input. */
@@ -355,6 +369,8 @@ export interface StepResult {
   readonly handOver?: HandOver | undefined;
   /** Changes of long-term memory. */
   readonly memories?: readonly MemoryUpdate[] | undefined;
+  /** Which other pending tasks leave the frontier undone: none that has called anything, or that waits for a child. Called at commit. */
+  readonly drops?: ((task: { readonly step: string; readonly input: Json }) => boolean) | undefined;
   /** Called once: when the checkpoint has its place in the log's order (true), or when the result is discarded (false). */
   readonly settled?: ((isStaged: boolean) => void) | undefined;
 }
@@ -394,6 +410,8 @@ export interface ContextDefinition {
 
 export interface StepDefinition {
   readonly name: string;
+  /** Names its tasks together in metrics; absent: its name does. */
+  readonly group?: string | undefined;
   /** Steps whose tasks it may add. */
   readonly mayAdd: ReadonlySet<string>;
   /**
@@ -450,6 +468,11 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly onFailure: 'park' | 'retry-on-new-build' | 'fail' | 'compensate';
   /** The policy on secrets in what its workflows store; absent: the deployment's (`SecretPolicy`). */
   readonly onSecret?: OnSecret | undefined;
+  /**
+   * A cancelled workflow runs on until nothing is left of its frontier: what waits is run at once, and sees `StepContext.cancelled`. Absent:
+   * no further task starts.
+   */
+  readonly unwinds?: true | undefined;
   /** Time in milliseconds from its opening after which a workflow is cancelled. Absent: no limit. */
   readonly timeoutMs?: number | undefined;
   /** How its workflows are run again after crashes, where it isn't as the fleet's are (`TIDEMARK_RECOVERY`). */

@@ -1,6 +1,7 @@
 /**
  * Owns the running attempts of one run: how each is discarded, and how all of them learn that their workflow is cancelled. A cancellation
- * alone discards none, since a step may finish within the grace. It does not judge what an attempt returned.
+ * alone discards none, since a step may finish within the grace, and attempts that begin after it end of their own. It does not judge what
+ * an attempt returned.
  *
  * A1 A cancellation does not abandon a step whose call to the outside is open: its outcome would be unknown.
  */
@@ -104,7 +105,7 @@ export class Attempts {
   readonly #clock: Clock;
   readonly #isCalling: (task: TaskId) => boolean;
   readonly #underWay = new Set<Ends>();
-  #cancelled: WorkflowCancelledError | undefined;
+  #isCancelled = false;
 
   constructor(clock: Clock, isCalling: (task: TaskId) => boolean) {
     this.#clock = clock;
@@ -118,7 +119,6 @@ export class Attempts {
   begin(task: TaskId): Ends {
     const ends = new Ends(task);
     this.#underWay.add(ends);
-    if (this.#cancelled !== undefined) ends.cancel(this.#cancelled);
     return ends;
   }
 
@@ -131,19 +131,26 @@ export class Attempts {
     for (const ends of this.#underWay) ends.abort(reason);
   }
 
+  /** Abandons the attempts at these tasks. */
+  abandon(tasks: readonly TaskId[]): void {
+    for (const ends of this.#underWay) if (tasks.includes(ends.task)) ends.abort(new StepAbandonedError());
+  }
+
   /**
    * Aborts the signals that steps see, and after the grace abandons the attempts that are still running (except A1). Resolves when none is
    * left, or when the run is over. A second call does nothing.
    */
   async cancel(reason: WorkflowCancelledError, over: AbortSignal): Promise<void> {
-    if (this.#cancelled !== undefined) return;
-    this.#cancelled = reason;
-    for (const ends of this.#underWay) ends.cancel(reason);
+    if (this.#isCancelled) return;
+    this.#isCancelled = true;
+    const told = [...this.#underWay];
+    for (const ends of told) ends.cancel(reason);
     const untilMs = this.#clock.monotonicMs() + CANCEL_GRACE_MS;
-    while (this.#underWay.size > 0 && !over.aborted) {
+    const left = (): readonly Ends[] => told.filter((ends) => this.#underWay.has(ends));
+    while (left().length > 0 && !over.aborted) {
       await this.#clock.sleep(DRAIN_POLL_PERIOD_MS, over);
       if (this.#clock.monotonicMs() < untilMs) continue;
-      for (const ends of this.#underWay) if (!this.#isCalling(ends.task)) ends.abort(new StepAbandonedError());
+      for (const ends of left()) if (!this.#isCalling(ends.task)) ends.abort(new StepAbandonedError());
     }
   }
 }

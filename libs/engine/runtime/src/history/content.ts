@@ -219,7 +219,7 @@ export class StreamContent {
   committed(
     control: Pick<
       Envelope<'CheckpointCommitted'>['control'],
-      'sequence' | 'stepVersion' | 'task' | 'step' | 'lastAction'
+      'sequence' | 'stepVersion' | 'task' | 'drops' | 'step' | 'lastAction'
     >,
     payload: Payloads['CheckpointCommitted'],
     payloadBytes: number,
@@ -228,7 +228,7 @@ export class StreamContent {
     if (this.fork !== undefined) this.#committed.set(sequence, control.task);
     this.#believe({ sequence, stepVersion, bytes: payloadBytes }, payload);
     this.#addInputs(sequence, payload.tasks, stepVersion);
-    this.#inputs.delete(control.task);
+    for (const gone of [control.task, ...(control.drops ?? [])]) this.#inputs.delete(gone);
     this.context.committed(control, payload);
   }
 

@@ -13,10 +13,12 @@ import {
   InvalidError,
   isOpen,
   type Json,
+  mayDrop,
   plusSpend,
   type Sequence,
   type Spend,
   type StreamState,
+  type TaskId,
   type TaskState,
 } from '@tidemark/core';
 import type { Clock, Digest } from '@tidemark/ports';
@@ -73,20 +75,24 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
   const done = result.done === undefined ? undefined : definition.parseOutput(result.done);
   const clock = { nowMs: () => given.nowMs } as Clock;
   const next = nextOf(given, clock);
-  if (!endsHistory(result) && declared.tasks.length === 0 && given.isLast) {
+  const drops = dropsOf(given);
+  const isLast = given.isLast || given.state?.frontier.tasks.size === drops.length + 1;
+  const isEnding = endsHistory(result) || given.state?.ruling === 'cancel';
+  if (!isEnding && declared.tasks.length === 0 && isLast) {
     throw new InvalidError(
       'nothing-left',
       `Step ${step.name} was the last task of ${definition.name} and returned neither done nor next: the workflow would never end. Return { done } with its output, or { continueAsNew } with an input.`,
       { step: step.name, task: task.id },
     );
   }
-  const dropped = done !== undefined || next !== undefined ? droppedBy(given) : [];
+  const dropped = done !== undefined || next !== undefined ? droppedBy(given, drops) : [];
   refuseDropping(dropped, step);
   const of = given.state ?? { workflow: NO_CHILD, user: undefined, tags: undefined };
   const children = childrenOf(declared, sequence, of, { clock, digest });
   const belief = believe(definition, step, result, content);
   const payload: Payloads['CheckpointCommitted'] = {
     output,
+    ...(result.journal !== undefined && { journal: result.journal }),
     tasks: declared.inputs,
     ...(declared.asks !== undefined && { asks: declared.asks }),
     ...(children !== undefined && { children }),
@@ -105,6 +111,7 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
       stepVersion: definition.version,
       inputDigest: digestOf(digest, given.input),
       tasks: withChildren(declared.tasks, of.workflow, sequence),
+      ...(drops.length > 0 && { drops }),
       belief: belief.kind,
       ...plusSpend(ownSpend(result, step), spent),
       lastAction: actionOf(result.lastAction ?? step.name),
@@ -134,9 +141,23 @@ const ownSpend = ({ tokens, costMicros }: StepResult, step: StepDefinition): Spe
   costMicros: countOf(costMicros, 'costMicros', step),
 });
 
+/** Throws `InvalidError` (`task-not-dropped`) for a task that must not leave the frontier undone. */
+function dropsOf({ result: { drops }, state, step, task, content }: CommitInput): readonly TaskId[] {
+  if (drops === undefined || state === undefined) return [];
+  const isMeant = (other: TaskState): boolean =>
+    other.id !== task.id && drops({ step: other.step, input: content.inputOf(other.id) });
+  const meant = [...state.frontier.tasks].filter(isMeant);
+  const kept = meant.find((other) => !mayDrop(other));
+  if (kept === undefined) return meant.map(({ id }) => id);
+  const message = `Step ${step.name} drops task ${kept.id} (${kept.step}), which has called something or waits for a child.`;
+  throw new InvalidError('task-not-dropped', message, { task: kept.id });
+}
+
 /** The tasks that the end of the workflow leaves undone. A shadow's own are no work. */
-const droppedBy = ({ state, task }: CommitInput): readonly TaskState[] =>
-  state === undefined || state.shadow ? [] : [...state.frontier.tasks].filter(({ id }) => id !== task.id);
+const droppedBy = ({ state, task }: CommitInput, drops: readonly TaskId[]): readonly TaskState[] =>
+  state === undefined || state.shadow
+    ? []
+    : [...state.frontier.tasks].filter(({ id }) => id !== task.id && !drops.includes(id));
 
 /** A call that a checkpoint must say, or nobody could compensate it. The money for a model's answer may be spent in vain. */
 export const lastingCall = (task: TaskState | undefined): EffectState | undefined =>

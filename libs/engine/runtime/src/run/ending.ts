@@ -90,6 +90,10 @@ export function cancelDraft(state: StreamState, definition: Pick<Definition, 'ef
   return { type: 'WorkflowFailed', control: { code, task: null }, payload: { error: errorNote(error) } };
 }
 
+/** Whether the workflow is cancelled, and runs on until nothing is left of its frontier. One without a checkpoint has nothing to unwind. */
+export const isUnwinding = ({ ruling, head, frontier }: StreamState, { unwinds }: Definition): boolean =>
+  ruling === 'cancel' && unwinds === true && head.sequence > 0 && frontier.tasks.size > 0;
+
 /** Whether the workflow may have done anything: one without a checkpoint and without an effect has nothing to undo. */
 const hasDone = ({ head, frontier }: StreamState): boolean =>
   head.sequence > 0 || frontier.tasks.find(({ effects }) => effects.length > 0) !== undefined;

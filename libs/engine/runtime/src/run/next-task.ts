@@ -4,29 +4,38 @@ import { firstUnblocked, isUnblocked, type StreamState, type TaskId, type TaskSt
 import type { Definition } from '../definition/index.ts';
 import { canRun } from '../history/index.ts';
 import type { LeasedStream } from '../lease/index.ts';
+import { isUnwinding } from './ending.ts';
 import { isOverBudget } from './takeover.ts';
 
 /**
  * The task that may start next; undefined if none may. W1: while a durable write is under way, only what the log has confirmed may start.
  * What an own event on its way finishes or blocks does not start either, although the confirmed state doesn't know of that event yet.
+ * `waived`: tasks that a cancelled run does not let wait for their next attempt.
  */
 export function nextTask(
   { confirmed, speculative }: Pick<LeasedStream, 'confirmed' | 'speculative'>,
   definition: Definition,
   running: ReadonlyMap<TaskId, unknown>,
   isWriting: boolean,
+  waived: ReadonlySet<TaskId>,
 ): TaskState | undefined {
-  if (!mayBegin(confirmed) || !mayBegin(speculative)) return undefined;
+  if (!mayBegin(confirmed, definition) || !mayBegin(speculative, definition)) return undefined;
   if (isOverBudget(speculative, definition) || !canRun(definition, speculative)) return undefined;
-  if (!isWriting) return firstUnblocked(speculative.frontier, running as unknown as ReadonlySet<TaskId>);
-  for (const task of confirmed.frontier.tasks) {
-    if (!isUnblocked(task) || running.has(task.id)) continue;
+  const unwinds = isUnwinding(speculative, definition);
+  if (!isWriting && !unwinds) return firstUnblocked(speculative.frontier, running as unknown as ReadonlySet<TaskId>);
+  const isReady = (task: TaskState): boolean => (unwinds ? isReadyToUnwind(task, waived) : isUnblocked(task));
+  for (const task of (isWriting ? confirmed : speculative).frontier.tasks) {
+    if (!isReady(task) || running.has(task.id)) continue;
     const now = speculative.frontier.tasks.get(task.id);
-    if (now !== undefined && isUnblocked(now)) return now;
+    if (now !== undefined && isReady(now)) return now;
   }
   return undefined;
 }
 
+/** What a task waited for comes no more. */
+const isReadyToUnwind = (task: TaskState, waived: ReadonlySet<TaskId>): boolean =>
+  isUnblocked({ ...task, when: [], ...(waived.has(task.id) && { retry: null }) });
+
 /** Whether any task may start: the workflow is open and not paused, and no decision about it waits to be carried out. */
-const mayBegin = ({ status, paused, ruling }: StreamState): boolean =>
-  status === 'open' && paused === undefined && ruling === null;
+const mayBegin = (state: StreamState, definition: Definition): boolean =>
+  state.status === 'open' && state.paused === undefined && (state.ruling === null || isUnwinding(state, definition));

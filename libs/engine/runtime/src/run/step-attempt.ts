@@ -62,6 +62,7 @@ export interface AttemptDependencies {
   readonly onProgress?: ((task: TaskId | null, progress: Progress & { readonly step: string }) => void) | undefined;
   /** Reads the outputs of a step's committed tasks, once rows have everything that the holder has written. */
   readonly readOutputs: StepContext['outputs'];
+  readonly readJournal: StepContext['journal'];
   /** Reads long-term memory, once rows have everything that the holder has written. */
   readonly readMemories: StepContext['memories'];
   readonly recall: (question: string, options: RecallOptions, signal: AbortSignal) => Promise<RecalledMemories>;
@@ -149,6 +150,8 @@ class Attempt implements StepContext {
   readonly claim: object;
   readonly sequence: StepContext['sequence'];
   readonly attempt: number;
+  readonly cancelled: StepContext['cancelled'];
+  readonly hasCalled: boolean;
   readonly session: StepContext['session'];
   readonly user: StepContext['user'];
   readonly input: Json;
@@ -157,6 +160,7 @@ class Attempt implements StepContext {
   readonly memory: PhaseMemory;
   readonly memories: StepContext['memories'];
   readonly outputs: StepContext['outputs'];
+  readonly journal: StepContext['journal'];
   readonly progress: (progress: Progress) => void;
   readonly #ends: AttemptEnds;
   readonly #journal: EffectJournal;
@@ -177,8 +181,8 @@ class Attempt implements StepContext {
     progress: (progress: Progress) => void,
     dependencies: AttemptDependencies,
   ) {
-    const { stream, content, readMemories, readOutputs } = dependencies;
-    const { workflow, session, user, epoch, head } = stream.speculative;
+    const { definition, stream, content, readMemories, readOutputs, readJournal } = dependencies;
+    const { workflow, session, user, epoch, head, ruling, cancel } = stream.speculative;
     this.workflow = workflow;
     this.session = session;
     this.user = user;
@@ -189,12 +193,15 @@ class Attempt implements StepContext {
       (content.fork === undefined ? 0 : shiftOf(content.fork))) as StepContext['sequence'];
     this.#tried = { step, task };
     this.attempt = task.failureCount + 1;
+    this.hasCalled = task.effects.length > 0;
+    this.cancelled = ruling === 'cancel' && definition.unwinds === true ? cancel : undefined;
     this.input = content.input;
     this.belief = content.belief;
     this.cause = content.givenTo(task);
     this.memory = memory;
     this.memories = readMemories;
     this.outputs = readOutputs;
+    this.journal = readJournal;
     this.progress = progress;
     this.#ends = ends;
     this.#journal = journal;

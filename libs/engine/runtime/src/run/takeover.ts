@@ -29,7 +29,7 @@ import { type EffectRun, recoverEffect } from '../effects/index.ts';
 import type { StreamContent } from '../history/index.ts';
 import { historyForgotten } from '../kernel/index.ts';
 import { type Draft, parkDraft } from '../lease/index.ts';
-import { cancelDraft, ruledUndo, undoDraft } from './ending.ts';
+import { cancelDraft, isUnwinding, ruledUndo, undoDraft } from './ending.ts';
 
 /** The newest checkpoint: the step that committed it, and that step's effects. */
 export interface HeadCheckpoint {
@@ -56,7 +56,7 @@ export interface TakeOver {
 export async function takeOver(state: StreamState, given: TakeOver): Promise<Draft | undefined> {
   if (state.ruling === 'fail') return rejectedDraft();
   if (state.ruling === 'compensate') return ruledUndo(state);
-  if (state.ruling === 'cancel') return cancelDraft(state, given.definition);
+  if (state.ruling === 'cancel' && !isUnwinding(state, given.definition)) return cancelDraft(state, given.definition);
   if (given.content.isForgotten) return forgottenDraft(state);
   return (
     crashDraft(state, recoveryPolicy(given.definition.recovery, given.recovery)) ??

@@ -13,6 +13,7 @@ import {
   crashRestMs,
   FencedError,
   firstUnblocked,
+  isOpen,
   isUnblocked,
   type Json,
   type Lamport,
@@ -58,10 +59,10 @@ import {
   waitDraft,
 } from '../lease/index.ts';
 import { commitDrafts, followStaged, lastingCall } from './commit.ts';
-import { cancelDraft, mustBeDecided, onceDecided, releaseDraft, undoDraft } from './ending.ts';
+import { cancelDraft, isUnwinding, mustBeDecided, onceDecided, releaseDraft, undoDraft } from './ending.ts';
 import { nextTask } from './next-task.ts';
 import { type AttemptDependencies, attemptStep, type PerformedStep } from './step-attempt.ts';
-import { budgetDraft, type TakeOver, takeOver } from './takeover.ts';
+import { budgetDraft, isOverBudget, type TakeOver, takeOver } from './takeover.ts';
 
 /** Period at which a holder polls the log while a task waits for a timer or a signal and others run, in milliseconds. */
 export const INBOX_POLL_PERIOD_MS = 250;
@@ -92,6 +93,8 @@ export interface RunnerOptions extends AttemptDependencies {
   readonly onWait?: ((text: string) => void) | undefined;
 }
 
+const NONE: ReadonlySet<TaskId> = new Set();
+
 /** A constant reason, because an abort without one creates an error with a stack. */
 const WOKEN = 'woken';
 
@@ -114,6 +117,7 @@ export class WorkflowRunner {
   /** When this run last polled the log for others' events, whether or not the log answered (monotonic milliseconds). */
   #polledMs = Number.NEGATIVE_INFINITY;
   readonly #gate = new RunGate();
+  #waived: Set<TaskId> | undefined;
   /** Ends the run's wait for the end of a task. */
   #wake: (() => void) | undefined;
   readonly #attempts: Attempts;
@@ -154,7 +158,7 @@ export class WorkflowRunner {
         if (this.#failure !== undefined) throw this.#failure;
         if (stream.fenced !== undefined) throw stream.fenced;
         this.#startTasks();
-        if (this.#running.size === 0) break;
+        if (this.#running.size === 0 && !this.#isWaitingToUnwind()) break;
         await this.#taskEnds();
       }
       await this.#drain();
@@ -173,9 +177,11 @@ export class WorkflowRunner {
 
   /** The event to append once nothing is running any more, if the workflow is cancelled or has used up its budget. */
   #lastDraft(): Draft | undefined {
-    const { stream, definition } = this.#options;
-    if (stream.confirmed.ruling !== 'cancel') return budgetDraft(stream.confirmed, definition);
-    return canRun(definition, stream.confirmed) ? cancelDraft(stream.confirmed, definition) : undefined;
+    const { stream, definition, stop } = this.#options;
+    const state = stream.confirmed;
+    const goesOn = stop.aborted || isOverBudget(state, definition);
+    if (state.ruling !== 'cancel' || (goesOn && isUnwinding(state, definition))) return budgetDraft(state, definition);
+    return canRun(definition, state) ? cancelDraft(state, definition) : undefined;
   }
 
   /** Must be called when others have written to the workflow: if it was cancelled, running steps see it on their signal. */
@@ -268,6 +274,18 @@ export class WorkflowRunner {
     return awaitsInbox(this.#options.stream.speculative.frontier);
   }
 
+  /** A cancelled run keeps its lease while a task waits to be tried again: until it ends, it is claimed whenever it is free. */
+  #isWaitingToUnwind(): boolean {
+    const { stream, definition, stop } = this.#options;
+    const state = stream.speculative;
+    const mayWait = stream.isHeld && state.status === 'open' && !stop.aborted && !isOverBudget(state, definition);
+    return (
+      mayWait &&
+      isUnwinding(state, definition) &&
+      state.frontier.tasks.find(({ retry }) => retry !== null) !== undefined
+    );
+  }
+
   /** Discards all running attempts without waiting for them. No further task starts. */
   cancel(reason: unknown): void {
     this.#abort.abort(reason);
@@ -312,7 +330,18 @@ export class WorkflowRunner {
   #nextTask(): TaskState | undefined {
     const { stream, definition } = this.#options;
     if (this.#gate.isClosed || this.#ending.size > 0) return undefined;
-    return nextTask(stream, definition, this.#running, this.#flushing.durableInFlightCount > 0);
+    const isWriting = this.#flushing.durableInFlightCount > 0;
+    return nextTask(stream, definition, this.#running, isWriting, this.#waivedRetries());
+  }
+
+  /** Tasks that waited for their next attempt when the run was cancelled, and have no open call: they only learn of it. */
+  #waivedRetries(): ReadonlySet<TaskId> {
+    const { stream, definition } = this.#options;
+    if (this.#waived === undefined && isUnwinding(stream.speculative, definition)) {
+      const waiting = [...stream.speculative.frontier.tasks].filter((task) => !task.effects.some(isOpen));
+      this.#waived = new Set(waiting.map(({ id }) => id));
+    }
+    return this.#waived ?? NONE;
   }
 
   #forget(task: TaskId): void {
@@ -325,6 +354,7 @@ export class WorkflowRunner {
     let step: StepDefinition | undefined;
     const startedAtMs = ports.clock.nowMs();
     const ends = this.#attempts.begin(task.id);
+    this.#waived?.delete(task.id);
     try {
       const resolved = resolveTask(definition, content.versionOf(task.id), task.step, content.inputOf(task.id));
       step = resolved.step;
@@ -399,6 +429,7 @@ export class WorkflowRunner {
     if (stream.speculative === state) await accepted;
     followStaged(content, drafts, current);
     result.settled?.(true);
+    if (result.drops !== undefined) this.#abandonDropped();
     this.#releaseIfLast();
     if (drafts.length > 1 && this.#running.size > 1) this.cancel(new FencedError('closed', 'The workflow has ended.'));
     if (step.durability === 'staged' && drafts.length === 1) await this.#flushing.staged(accepted);
@@ -406,7 +437,11 @@ export class WorkflowRunner {
     const { telemetry } = ports;
     const seconds = (ports.clock.monotonicMs() - startedMs) / 1_000;
     telemetry.observe('checkpoint_commit_latency_seconds', seconds, undefined, stream.trace);
-    telemetry.count('steps_total', 1, { step: step.name }, stream.trace);
+    telemetry.count('steps_total', 1, { step: step.group ?? step.name }, stream.trace);
+  }
+
+  #abandonDropped(): void {
+    this.#attempts.abandon([...this.#running.keys()].filter((task) => this.#isDropped(task)));
   }
 
   /**
@@ -443,10 +478,17 @@ export class WorkflowRunner {
     stream.stage([releaseDraft('drain')]).catch(() => {});
   }
 
-  /** Whether the attempt must be discarded: the task waits for a confirmation, or the workflow was pinned to another version meanwhile. */
+  /**
+   * Whether the attempt must be discarded: the task waits for a confirmation or was dropped, or the workflow was pinned to another version
+   * meanwhile.
+   */
   #isVoid(task: TaskId): boolean {
     const { definition, stream } = this.#options;
-    return !canRun(definition, stream.speculative) || isSuspended(stream.speculative, task);
+    return !canRun(definition, stream.speculative) || isSuspended(stream.speculative, task) || this.#isDropped(task);
+  }
+
+  #isDropped(task: TaskId): boolean {
+    return this.#options.stream.speculative.frontier.tasks.get(task) === undefined;
   }
 
   #newCheckpoint() {
@@ -476,11 +518,11 @@ export class WorkflowRunner {
     // The run has ended, or the step was abandoned: the attempt is discarded.
     if (this.#abort.signal.aborted || thrown instanceof StepAbandonedError) return;
     if (thrown instanceof FencedError) throw thrown;
-    if (isSuspended(stream.speculative, task.id)) return;
+    if (isSuspended(stream.speculative, task.id) || this.#isDropped(task.id)) return;
     // A broken invariant of the engine is no failure of the step: it ends the run and is reported, and another worker continues.
     if (thrown instanceof TidemarkError && thrown.code === 'invariant-broken') throw thrown;
     // The cancelled workflow is about to end, whatever the attempt came to; the state shows which calls are open.
-    if (stream.speculative.ruling === 'cancel') return;
+    if (stream.speculative.ruling === 'cancel' && !isUnwinding(stream.speculative, this.#options.definition)) return;
     const error = this.#effects.hideSecrets(`step ${task.step}`, thrown);
     if (error instanceof ParkError) return this.#endRun(() => [parkDraft(error, task.id)]);
     if (error instanceof CompensateError) return this.#endRun(() => [undoDraft(stream.speculative, task.id, error)]);
