@@ -103,7 +103,9 @@ export function defineFunction<
     parseSignal: new Map(Array.from(workflow.signals ?? [], ([name, { parse }]) => [name, parse])),
   });
   const compensate: StepDefinition['compensate'] = async ({ output }, context) => {
-    const { operation, request } = output as unknown as { operation: string; request: Json };
+    const { operation, request } = output as unknown as { readonly operation?: string; readonly request: Json };
+    // The run was cancelled before it was registered.
+    if (operation === undefined) return;
     const effect = workflow.effects.find((each) => each.operation === operation);
     if (effect === undefined) throw new FatalError(`${operation} is not in effects of ${spec.name} any more.`);
     await effect.call(request, context);
@@ -173,7 +175,7 @@ class FunctionSteps {
   async perform(context: StepContext, input: TaskInput): Promise<StepResult> {
     const live = await this.#liveOf(context, input);
     const { place } = input;
-    if (place !== undefined) return this.#decided(context, input, live.get({ name: context.step, place }));
+    if (place !== undefined) return this.#decided(context, input, await live.awaited({ name: context.step, place }));
     await live.moved(context.signal, context.cancelled === undefined ? Number.POSITIVE_INFINITY : CANCELLED_WAIT_MS);
     if (live.next !== undefined) return chapterOf(context, live, live.next.state, recorded(live, input));
     const [only, ...others] = live.fresh;
@@ -181,21 +183,23 @@ class FunctionSteps {
     const { perform, isRollback } = only;
     const isAlone = others.length === 0 && live.pendingCount === 1 && live.fragments.length === 0;
     if (isAlone && perform !== undefined && isRollback !== true) return this.#decided(context, input, only);
-    const { made, settled } = await live.begun(context.signal, () => {
+    const turn = await live.begun(context.signal, () => {
       const lastAction = `began ${live.begins.map(({ name }) => name).join(', ')}`.slice(0, ACTION_MAX_CHARS);
       return { ...recorded(live, input), next: tasksOf(live), lastAction };
     });
-    return noted(context, live, { ...made, settled });
+    if (turn === undefined) return this.perform(context, input);
+    return noted(context, live, { ...turn.made, settled: turn.settled });
   }
 
   async #decided(context: StepContext, input: TaskInput, asked: Call): Promise<StepResult> {
-    const result = await this.#resultOf(context, asked);
-    const live = await this.#liveOf(context, input);
-    const outcome = { result, atMs: context.clockMs() };
-    const { made, settled } = await live.decide(asked, outcome, context.signal, (call) =>
-      checkpointOf(context, live, input, { call, ...outcome }),
-    );
-    return noted(context, live, { ...made, settled });
+    const outcome = { result: await this.#resultOf(context, asked), atMs: context.clockMs() };
+    for (;;) {
+      const live = await this.#liveOf(context, input);
+      const turn = await live.decide(asked, outcome, context.signal, (call) =>
+        checkpointOf(context, live, input, { call, ...outcome }),
+      );
+      if (turn !== undefined) return noted(context, live, { ...turn.made, settled: turn.settled });
+    }
   }
 
   async #resultOf(context: StepContext, call: Call): Promise<Result> {

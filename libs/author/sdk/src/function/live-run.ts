@@ -237,11 +237,16 @@ export class LiveRun {
     return this.#calls.get(keyOf(id));
   }
 
-  /** Throws `InvalidError` (`call-unknown`). */
-  get({ name, place }: Pick<CallId, 'name' | 'place'>): Call {
-    const call = this.find({ name, place });
+  /** Waits for the turn under way where the function doesn't wait for the call any more: its checkpoint is about to drop that. */
+  async awaited(id: Pick<CallId, 'name' | 'place'>): Promise<Call> {
+    if (this.find(id) === undefined) await this.#turn;
+    return this.#get(id);
+  }
+
+  #get(id: Pick<CallId, 'name' | 'place'>): Call {
+    const call = this.find(id);
     if (call !== undefined) return call;
-    throw new InvalidError('call-unknown', `The function doesn't wait for ${name} any more.`, { call: name });
+    throw new InvalidError('call-unknown', `The function doesn't wait for ${id.name} any more.`, { call: id.name });
   }
 
   /** Calls that no checkpoint has, in the order in which they were asked for. */
@@ -325,17 +330,17 @@ export class LiveRun {
   }
 
   /**
-   * Decides the call in its turn, lets the function go on, and returns what its checkpoint is to have. `settled` ends the turn. Throws
-   * `InvalidError` (`call-unknown`) for a call that the function doesn't wait for by then.
+   * Decides the call in its turn, lets the function go on, and returns what its checkpoint is to have. `settled` ends the turn. Undefined: the
+   * live run is void by then. Throws `InvalidError` (`call-unknown`) for a call that the function doesn't wait for by then.
    */
   decide<T>(
     id: Pick<CallId, 'name' | 'place'>,
     { result, atMs }: { readonly result: Result; readonly atMs: number },
     signal: AbortSignal,
     made: (call: Call) => T,
-  ): Promise<Turn<T>> {
+  ): Promise<Turn<T> | undefined> {
     return this.#inTurn(signal, () => {
-      const call = this.get(id);
+      const call = this.#get(id);
       return async () => {
         await this.#give(call, result, atMs);
         return made(call);
@@ -344,12 +349,12 @@ export class LiveRun {
   }
 
   /** The same for a checkpoint that decides nothing, and begins what the function asks for. */
-  begun<T>(signal: AbortSignal, made: () => T): Promise<Turn<T>> {
+  begun<T>(signal: AbortSignal, made: () => T): Promise<Turn<T> | undefined> {
     return this.#inTurn(signal, () => async () => made());
   }
 
   /** F3. `prepare` gives nothing to the function yet. */
-  async #inTurn<T>(signal: AbortSignal, prepare: () => () => Promise<T>): Promise<Turn<T>> {
+  async #inTurn<T>(signal: AbortSignal, prepare: () => () => Promise<T>): Promise<Turn<T> | undefined> {
     const before = this.#turn;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#turn = before.then(() => promise);
@@ -363,9 +368,14 @@ export class LiveRun {
       this.versions = {};
       resolve();
     };
+    await before;
+    // The checkpoint of the turn before was refused: what the function made of its outcome never was.
+    if (this.isVoid) {
+      resolve();
+      return undefined;
+    }
     let work: () => Promise<T>;
     try {
-      await before;
       signal.throwIfAborted();
       work = prepare();
     } catch (error) {
