@@ -12,6 +12,7 @@ import { checkChain, checkEffects, checkFencing, checkPositions } from '../naive
 import { naivePartitionView, partitionView } from '../naive/view.ts';
 import type { Begun } from './effects.ts';
 import type { Start } from './fleet.ts';
+import { FUNCTIONS } from './functions.ts';
 import { DYING } from './judge-deaths.ts';
 import type { LedgerEntry } from './outside.ts';
 import { dumpOf, type SeenCheckpoint } from './store.ts';
@@ -194,6 +195,7 @@ export function checkEndings(starts: readonly Start[], endings: Endings): string
 function mayAsk({ workload, input: { receivers } }: Start, { hadSilence }: Ending, code: string): boolean {
   // Judged with the deaths.
   if (DYING.has(code)) return true;
+  if (workload === 'stray' && (code === 'function-changed' || code === 'request-changed')) return true;
   if (workload === 'fickle') return code === 'request-changed' || (code === 'caller-silent' && hadSilence === true);
   if (!CALLING.has(workload)) return false;
   switch (code) {
@@ -214,15 +216,21 @@ function mayAsk({ workload, input: { receivers } }: Start, { hadSilence }: Endin
   }
 }
 
-const CALLING: ReadonlySet<string> = new Set(['pay', 'spread', 'await', 'gather', 'unroll', 'scatter', 'overlap']);
+const CALLING: ReadonlySet<string> = new Set([
+  ...['pay', 'spread', 'await', 'gather', 'unroll', 'scatter', 'overlap'],
+  ...FUNCTIONS,
+]);
 
 function checkEnding(start: Start, ending: Ending): string[] {
   const { id, workload } = start;
-  const { status, code, asked, isRejected } = ending;
+  const { status, code, asked, isRejected, chain } = ending;
   const needless = asked.filter((question) => !mayAsk(start, ending, question));
   const violations = needless.map(
     (question) => `progress: ${id} (${workload}) asked a person without need: ${question}`,
   );
+  // One that is cancelled before it has done anything has nothing to compensate.
+  const isCancelled = workload === 'retreat' && status === 'failed' && code === 'cancelled';
+  if (isCancelled && chain.size === 0) return violations;
   const mustFail = workload === 'fickle' && !(status === 'completed' && ending.hadRefusal === true);
   const isRight =
     status === 'failed'
