@@ -130,7 +130,8 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
 
 function hear(stream: NaiveStream, event: Envelope<'SignalReceived'>): Outcome {
   if (event.control.replaces !== undefined) return amend(stream, event, event.control.replaces);
-  stream.signals.push({ name: event.control.name, event: event.id });
+  const { name, sizeBytes } = event.control;
+  stream.signals.push({ name, event: event.id, ...(sizeBytes !== undefined && { sizeBytes }) });
   handOutSignals(stream);
   if (stream.signals.length > SIGNALS) {
     stream.signals.pop();
@@ -164,6 +165,9 @@ function amend(stream: NaiveStream, event: Envelope<'SignalReceived'>, replaces:
   const stored = stream.signals.find((one) => one.event === replaces) ?? unread(stream, replaces)?.cause;
   if (stored === null || stored === undefined || stored.name !== event.control.name) return 'not-asked';
   stored.event = event.id;
+  const at = stream.signals.findIndex((one) => one === stored);
+  const { name, sizeBytes } = event.control;
+  if (at >= 0) stream.signals[at] = { name, event: event.id, ...(sizeBytes !== undefined && { sizeBytes }) };
   return null;
 }
 

@@ -113,8 +113,10 @@ export function defineFunction<
   });
   const call: StepDefinition['run'] = (context, input) => made.call(context, input as unknown as CallId);
   const compensate: StepDefinition['compensate'] = async ({ output }, context) => {
-    const { operation, request } = (output as unknown as { result: { value: { operation: string; request: Json } } })
-      .result.value;
+    const { result } = output as unknown as Recorded;
+    // The run was cancelled before it was registered.
+    if (result === null || 'error' in result) return;
+    const { operation, request } = result.value as { readonly operation: string; readonly request: Json };
     const effect = workflow.effects.find((each) => each.operation === operation);
     if (effect === undefined) throw new FatalError(`${operation} is not in effects of ${spec.name} any more.`);
     await effect.call(request, context);
