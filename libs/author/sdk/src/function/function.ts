@@ -197,21 +197,14 @@ class FunctionSteps {
 
   async call(context: StepContext, id: CallId): Promise<StepResult> {
     const live = await this.#liveOf(context);
-    return this.#decided(context, this.#callOf(live, id));
-  }
-
-  #callOf(live: LiveRun, id: CallId): Call {
-    const call = live.find(id);
-    if (call !== undefined) return call;
-    throw new InvalidError('call-unknown', `The function doesn't wait for ${id.name} any more.`, { call: id.name });
+    return this.#decided(context, live.mustFind(id));
   }
 
   async #decided(context: StepContext, asked: Call): Promise<StepResult> {
     const result = await this.#resultOf(context, asked);
     const live = await this.#liveOf(context);
-    const call = this.#callOf(live, asked);
     const atMs = Date.now();
-    const { made, settled } = await live.decide(call, result, atMs, context.signal, () =>
+    const { made, settled } = await live.decide(asked, result, atMs, context.signal, (call) =>
       checkpointOf(context, live, call, result, atMs),
     );
     return noted(context, live, { ...made, settled });

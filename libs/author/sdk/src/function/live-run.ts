@@ -215,6 +215,12 @@ export class LiveRun {
     return this.#calls.get(keyOf(id));
   }
 
+  mustFind(id: CallId): Call {
+    const call = this.find(id);
+    if (call !== undefined) return call;
+    throw new InvalidError('call-unknown', `The function doesn't wait for ${id.name} any more.`, { call: id.name });
+  }
+
   /** Calls that no checkpoint has, in the order in which they were asked for. */
   get fresh(): readonly Call[] {
     return [...this.#fresh];
@@ -289,11 +295,15 @@ export class LiveRun {
     this.#fresh.delete(call);
   }
 
-  /** Decides the call in its turn, lets the function go on, and returns what its checkpoint is to have. `settled` ends the turn. */
-  decide<T>(call: Call, result: Result, atMs: number, signal: AbortSignal, made: () => T): Promise<Turn<T>> {
+  /**
+   * Decides the call in its turn, lets the function go on, and returns what its checkpoint is to have. `settled` ends the turn. Throws
+   * `InvalidError` (`call-unknown`) where nobody waits for the call any more, as after a race that it lost.
+   */
+  decide<T>(id: CallId, result: Result, atMs: number, signal: AbortSignal, made: (call: Call) => T): Promise<Turn<T>> {
     return this.#inTurn(signal, async () => {
+      const call = this.mustFind(id);
       await this.#give(call, result, atMs);
-      return made();
+      return made(call);
     });
   }
 
@@ -317,15 +327,18 @@ export class LiveRun {
       this.versions = {};
       resolve();
     };
+    await before;
+    const decidedCount = this.#decidedCount;
     try {
-      await before;
       signal.throwIfAborted();
       const made = await work();
       for (const each of this.begins) this.#begun(each);
       this.#dropped = new Set();
       return { made, settled };
     } catch (error) {
-      settled(false);
+      // The function has got nothing: the next may follow.
+      if (this.#decidedCount === decidedCount) resolve();
+      else settled(false);
       throw error;
     }
   }
