@@ -165,7 +165,7 @@ function amend(stream: NaiveStream, event: Envelope<'SignalReceived'>, replaces:
   const stored = stream.signals.find((one) => one.event === replaces) ?? unread(stream, replaces)?.cause;
   if (stored === null || stored === undefined || stored.name !== event.control.name) return 'not-asked';
   stored.event = event.id;
-  const at = stream.signals.findIndex((one) => one === stored);
+  const at = stream.signals.indexOf(stored as never);
   const { name, sizeBytes } = event.control;
   if (at >= 0) stream.signals[at] = { name, event: event.id, ...(sizeBytes !== undefined && { sizeBytes }) };
   return null;

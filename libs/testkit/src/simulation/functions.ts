@@ -146,7 +146,11 @@ async function runScript(ctx: Context, input: Input, host: StepHost, part: Workf
     }
     if (chapter === CHAPTERS) {
       // The end waits for a loser that has called; a chapter may not end before it.
-      await ctx.race({ pay: () => calls.pay(1, ref('raced')), late: ctx.sleep(stepMs + 1), weigh: () => calls.weigh(7) });
+      await ctx.race({
+        pay: () => calls.pay(1, ref('raced')),
+        late: ctx.sleep(stepMs + 1),
+        weigh: () => calls.weigh(7),
+      });
       return;
     }
     const asked = ctx.approval('sure', { title: ref('sure') });

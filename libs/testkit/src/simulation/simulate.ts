@@ -12,6 +12,7 @@ import { FUNCTIONS } from './functions.ts';
 import { checkDurability, checkEndings, checkHistory, checkLedger, checkRows, endingsOf } from './judge.ts';
 import { checkArchive, checkSegments } from './judge-archive.ts';
 import { checkDeaths, Suspects } from './judge-deaths.ts';
+import { checkFunctions } from './judge-functions.ts';
 import { checkSignals } from './judge-signals.ts';
 import { checkCompensated, checkUndoWorkflows } from './judge-undo.ts';
 import type { ArchivePlan } from './objects-view.ts';
@@ -252,6 +253,7 @@ async function judged(seed: number, fleet: Fleet): Promise<SimulationResult> {
     ...checkUndoWorkflows(witness.histories.values()),
     ...checkEndings(options.starts, endings),
     ...checkSignals(witness.histories.values()),
+    ...checkFunctions(witness.histories.values(), outside.ledger),
     ...(await checkArchive(witness.log, fleet.objects, witness.histories)),
     ...(await restoreRows(fleet)),
     ...(await checkRows(store, witness.histories)),
