@@ -96,7 +96,8 @@ const opened = ({ workflow, control }: Envelope<'WorkflowOpened'>): Followed => 
 function follow(of: Followed, envelope: Envelope, payload: Uint8Array): void {
   switch (envelope.type) {
     case 'CheckpointCommitted':
-      return checkpoint(of, envelope, decodePayload('CheckpointCommitted', payload));
+      checkpoint(of, envelope, decodePayload('CheckpointCommitted', payload));
+      return;
     case 'EffectIntended':
       of.called.add(envelope.control.task);
       return;
