@@ -197,7 +197,7 @@ class FunctionSteps {
 
   async call(context: StepContext, id: CallId): Promise<StepResult> {
     const live = await this.#liveOf(context);
-    return this.#decided(context, live.mustFind(id));
+    return this.#decided(context, await live.awaited(id));
   }
 
   async #decided(context: StepContext, asked: Call): Promise<StepResult> {

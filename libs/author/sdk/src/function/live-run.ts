@@ -215,7 +215,13 @@ export class LiveRun {
     return this.#calls.get(keyOf(id));
   }
 
-  mustFind(id: CallId): Call {
+  /** Waits for the turn under way where the function doesn't wait for the call any more: its checkpoint is about to drop that. */
+  async awaited(id: CallId): Promise<Call> {
+    if (this.find(id) === undefined) await this.#turn;
+    return this.#mustFind(id);
+  }
+
+  #mustFind(id: CallId): Call {
     const call = this.find(id);
     if (call !== undefined) return call;
     throw new InvalidError('call-unknown', `The function doesn't wait for ${id.name} any more.`, { call: id.name });
@@ -301,7 +307,7 @@ export class LiveRun {
    */
   decide<T>(id: CallId, result: Result, atMs: number, signal: AbortSignal, made: (call: Call) => T): Promise<Turn<T>> {
     return this.#inTurn(signal, async () => {
-      const call = this.mustFind(id);
+      const call = this.#mustFind(id);
       await this.#give(call, result, atMs);
       return made(call);
     });
