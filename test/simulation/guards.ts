@@ -20,6 +20,8 @@ export interface Guard extends Pick<Mutation, 'file' | 'edits'> {
 
 const HOLDER = 'libs/model/core/src/fold-holder.ts';
 const USES = 'libs/engine/runtime/src/effects/effect-uses.ts';
+const LIVE_RUN = 'libs/author/sdk/src/function/live-run.ts';
+const FUNCTION = 'libs/author/sdk/src/function/function.ts';
 const FORGED: readonly FaultKind[] = ['misbehave'];
 const MONEY: readonly Workload[] = ['pay', 'spread'];
 
@@ -288,5 +290,85 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     edits: [['trusted: askedMs - standing.sinceMs >= markerAgeMs', 'trusted: askedMs >= 0']],
     seed: 6,
     faults: ['flush'],
+  },
+  'function-own-outcome': {
+    file: LIVE_RUN,
+    edits: [
+      [
+        'return this.#calls.get(keyOf(id));',
+        'return [...this.#calls.values()].find(({ name, isBegun }) => name === id.name && isBegun) ?? this.#calls.get(keyOf(id));',
+      ],
+    ],
+    seed: 1,
+    faults: ['crash'],
+    workloads: ['script'],
+  },
+  'function-loser-dropped': {
+    file: LIVE_RUN,
+    edits: [
+      [
+        '      this.#calls.delete(keyOf(call));\n      if (!this.#fresh.delete(call)) this.#dropped.add(keyOf(call));',
+        '',
+      ],
+    ],
+    seed: 1,
+    faults: ['crash'],
+    workloads: ['script'],
+  },
+  'wait-once': {
+    file: 'libs/model/core/src/frontier.ts',
+    edits: [['const [task] = waiting.splice(at, 1);', 'const task = waiting[at];']],
+    seed: 1,
+    faults: ['crash'],
+    workloads: ['script'],
+  },
+  'function-call-once': {
+    file: LIVE_RUN,
+    edits: [
+      [
+        'for (const begun of begins) this.#begun(await this.#expected(begun, known));',
+        'for (const begun of begins) await this.#expected(begun, known);',
+      ],
+    ],
+    seed: 1,
+    faults: ['crash'],
+    workloads: ['script'],
+  },
+  'function-divergence': {
+    file: LIVE_RUN,
+    edits: [
+      ['if (call === undefined || (call.asks !== id.asks && call.takesRecorded !== true))', 'if (call === undefined)'],
+    ],
+    seed: 1,
+    faults: ['crash'],
+    workloads: ['stray'],
+  },
+  'function-drops-no-call': {
+    file: LIVE_RUN,
+    edits: [['if (!call.mayDrop && call.isBegun) continue;', '']],
+    seed: 1,
+    faults: ['crash'],
+    workloads: ['script'],
+  },
+  'drops-no-call': {
+    file: HOLDER,
+    edits: [["if (!mayDrop(pending)) return 'not-intended';", '']],
+    seed: 1,
+    faults: FORGED,
+    workloads: ['gather'],
+  },
+  'dropped-signal-returns': {
+    file: HOLDER,
+    edits: [["if (cause?.kind === 'signal') freed.push({ name: cause.name, event: cause.event });", '']],
+    seed: 1,
+    faults: ['slow'],
+    workloads: ['script'],
+  },
+  'cancelled-is-told': {
+    file: FUNCTION,
+    edits: [['unwinds: true }', 'unwinds: false }']],
+    seed: 1,
+    faults: ['crash'],
+    workloads: ['retreat'],
   },
 };

@@ -29,7 +29,7 @@ import { LogView } from './log-view.ts';
 import { Network } from './network.ts';
 import { type ArchivePlan, objectsView } from './objects-view.ts';
 import { Outside } from './outside.ts';
-import { answerQuestions, carryConfirmations, type Speaker } from './people.ts';
+import { answerQuestions, attendFunctions, carryConfirmations, type Speaker } from './people.ts';
 import { type Role, SimulatedProcess } from './process.ts';
 import type { SeededRandom } from './random.ts';
 import { SimulatedRedis } from './redis.ts';
@@ -317,7 +317,9 @@ export class Fleet {
   }
 
   async #beginSender(_slot: Slot, process: SimulatedProcess, ports: Ports): Promise<void> {
-    carryConfirmations(this.#speaker(process, ports));
+    const speaker = this.#speaker(process, ports);
+    carryConfirmations(speaker);
+    attendFunctions(speaker, this.options.starts);
   }
 
   #speaker(process: SimulatedProcess, ports: Ports): Speaker {
