@@ -29,7 +29,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   epoch: {
     file: HOLDER,
     edits: [["if (envelope.epoch < lease.epoch) return 'stale-epoch';", '']],
-    seed: 84,
+    seed: 23,
     faults: FORGED,
   },
   holder: {
@@ -52,7 +52,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     edits: [
       ["if (control.parent !== head.checkpoint || control.sequence !== head.sequence + 1) return 'wrong-parent';", ''],
     ],
-    seed: 1,
+    seed: 11,
     faults: FORGED,
   },
   generation: {
@@ -63,13 +63,13 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         '',
       ],
     ],
-    seed: 2,
+    seed: 3,
     faults: FORGED,
   },
   'dedupe-by-id': {
     file: 'libs/model/core/src/fold-inbox.ts',
     edits: [["if (stream.inbox.includes(envelope.id)) return 'duplicate';", '']],
-    seed: 3,
+    seed: 6,
     faults: ['signal', 'misbehave'],
   },
   reservation: {
@@ -131,7 +131,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'clock-check': {
     file: HOLDER,
     edits: [["if (envelope.atMs < head.atMs - CLOCK_REGRESSION_MAX_MS) return 'clock-regression';", '']],
-    seed: 11,
+    seed: 24,
     faults: FORGED,
   },
   'call-window': {
@@ -165,7 +165,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'projector-offset': {
     file: 'libs/testkit/src/engine/simulated-store.ts',
     edits: [['if (this.partitions.get(partition)?.next !== from) {', 'if (from < 0) {']],
-    seed: 10,
+    seed: 5,
     faults: ['drop', 'pause', 'slow'],
   },
   'one-snapshot-claim': {
@@ -182,7 +182,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
          });`,
       ],
     ],
-    seed: 60,
+    seed: 48,
     faults: ['signal', 'slow', 'crash'],
   },
   'start-accepted': {
@@ -213,7 +213,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'undo-when-decided': {
     file: HOLDER,
     edits: [["if (effects.some((effect) => isOpen(effect) && effect.key !== key)) return 'not-intended';", '']],
-    seed: 1,
+    seed: 16,
     faults: FORGED,
     workloads: ['await', 'gather'],
   },
@@ -353,14 +353,14 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'drops-no-call': {
     file: HOLDER,
     edits: [["if (!mayDrop(pending)) return 'not-intended';", '']],
-    seed: 1,
+    seed: 72,
     faults: FORGED,
     workloads: ['gather'],
   },
   'dropped-signal-returns': {
     file: HOLDER,
     edits: [["if (cause?.kind === 'signal') freed.push({ name: cause.name, event: cause.event });", '']],
-    seed: 1,
+    seed: 16,
     faults: ['slow'],
     workloads: ['script'],
   },
