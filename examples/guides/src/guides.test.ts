@@ -13,8 +13,8 @@ import { fulfil } from './bullmq.ts';
 import { ticket } from './langgraph.ts';
 import { ticketGraph } from './langgraph-before.ts';
 import { lookOutside, refuse } from './outside.ts';
-import { refundItems } from './refund.ts';
-import { refundAgent } from './refund-agent.ts';
+import { refundItems } from './refund-items.ts';
+import { refundItemsSteps } from './refund-items-steps.ts';
 import { bookTrip } from './saga.ts';
 import { bookInOneGo } from './saga-before.ts';
 import { remind } from './script.ts';
@@ -25,7 +25,7 @@ import { labelAtOnce } from './spot-before.ts';
 let world: TestWorld;
 beforeAll(async () => {
   world = await testWorld({
-    workflows: [label, labelAtOnce, refundOrder, refundItems, refundAgent, bookTrip, remind, fulfil, ticket],
+    workflows: [label, labelAtOnce, refundOrder, refundItems, refundItemsSteps, bookTrip, remind, fulfil, ticket],
   });
 });
 afterAll(() => world.close());
@@ -81,7 +81,7 @@ describe('human approval', () => {
   });
 });
 
-describe.each([refundItems, refundAgent])('the same refund, $name', (refund) => {
+describe.each([refundItems, refundItemsSteps])('the same refund, $name', (refund) => {
   it('credits each item of a small order once', async () => {
     world.crash({ after: 'call', operation: 'payments.credit' });
     const run = await world.start(refund, { order: 'o4000' });

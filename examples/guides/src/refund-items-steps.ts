@@ -3,12 +3,12 @@
 import { anyOf, approval, defineWorkflow, task, timer } from '@tidemark/sdk';
 import { z } from 'zod';
 import { orderOf } from './outside.ts';
-import { credit } from './refund.ts';
+import { credit } from './refund-items.ts';
 
 const item = z.object({ item: z.string(), cents: z.int() });
 
-export const refundAgent = defineWorkflow({
-  name: 'refund-agent',
+export const refundItemsSteps = defineWorkflow({
+  name: 'refund-items-steps',
   version: 1,
   input: z.object({ order: z.string() }),
   belief: z.object({ items: z.array(item) }),
