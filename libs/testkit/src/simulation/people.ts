@@ -9,12 +9,11 @@ import type { WorkflowSummary } from '@tidemark/ports';
 import type { Client, Ports } from '@tidemark/runtime';
 import { closed, type NaiveEffect, outcomeIsOpen } from '../naive/stream.ts';
 import type { Message } from './acceptance.ts';
-import type { Start } from './fleet.ts';
 import { FUNCTIONS, PAID, PAID_COUNT } from './functions.ts';
 import type { Outside } from './outside.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { Witness } from './witness.ts';
-import { COMPENSATED } from './workloads.ts';
+import { COMPENSATED, type Start } from './workloads.ts';
 
 export interface Speaker {
   readonly process: SimulatedProcess;
