@@ -15,9 +15,9 @@ import { emptyFindings, type Findings, fullSizes, Measurement, type Sizes } from
 import { peers } from './others.ts';
 import { writePage } from './page.ts';
 import { type Notes, openNotes } from './process.ts';
-import { cluster, embedded, plainCluster } from './tidemark.ts';
+import { cluster, embedded, embeddedFunctions, functions, plainCluster } from './tidemark.ts';
 
-const all: readonly Contender[] = [cluster, plainCluster, embedded, ...peers];
+const all: readonly Contender[] = [cluster, plainCluster, embedded, functions, embeddedFunctions, ...peers];
 
 /** A single look at how quick the machine is may meet a moment that says little of the minutes after it. */
 const LOOP_LOOKS = 5;

@@ -35,6 +35,9 @@ const BEGINS_MAX_COUNT = 500;
 /** The name of a call that registers what a rollback calls. */
 export const ROLLBACK = 'onRollback';
 
+/** Outcomes after which a long replay lets the process turn to something else. */
+const TURN_COUNT = 64;
+
 /** How a call is made. */
 export interface CallKind {
   /** What runs it, within a task of its own; undefined for a wait. */
@@ -83,6 +86,13 @@ const hasLost = (branch: Branch | undefined): boolean =>
   branch !== undefined && (branch.hasLost || hasLost(branch.within));
 
 const never = (): Promise<never> => new Promise(() => {});
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Resolves once no promise has anything left to do, within this turn of the event loop: ticks that promises ask for come after all of them. */
+const promisesRest = async (): Promise<void> => {
+  await undefined;
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+};
 
 /** What a checkpoint is to have, and who must hear of its place in the log's order. */
 export interface Turn<T> {
@@ -432,7 +442,7 @@ export class LiveRun {
   /** Everything that waits for promises alone has happened. */
   async #quiet(): Promise<void> {
     do {
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      await (this.#decidedCount % TURN_COUNT === TURN_COUNT - 1 ? nextTurn() : promisesRest());
       const gathered = this.#gathered;
       this.#gathered = [];
       for (const work of gathered) work();
