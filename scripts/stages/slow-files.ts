@@ -49,6 +49,7 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
   'libs/operate/cli/src/files.test.ts': { seconds: 9, why: 'Commands that open the folder each.' },
   'libs/operate/cli/src/folder.test.ts': { seconds: 10, why: 'Commands wait for a folder that others hold.' },
   'libs/operate/cli/src/fork.test.ts': { seconds: 6, why: 'Commands that open the folder each.' },
+  'libs/operate/cli/src/functions.test.ts': { seconds: 6, why: 'Some forty commands on runs that wait for answers.' },
   'libs/operate/cli/src/lifecycle.test.ts': { seconds: 7, why: 'Commands that open the folder each.' },
   'libs/operate/cli/src/new-build.test.ts': {
     seconds: 6,

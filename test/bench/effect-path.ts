@@ -3,15 +3,13 @@
  * files are counted by V8's own coverage: those that run once more, at the least, for each effect more.
  */
 
-import { mkdtemp, rm } from 'node:fs/promises';
 import { Session } from 'node:inspector/promises';
-import os from 'node:os';
-import path from 'node:path';
-import { type Host, openEmbedded } from '@tidemark/host';
+import type { Host } from '@tidemark/host';
 import { defineEffect, defineWorkflow, task } from '@tidemark/sdk';
 import { z } from 'zod';
 import type { Report } from './report.ts';
 import { caughtUp } from './run-steps.ts';
+import { withEmbedded } from './steps.ts';
 
 const EFFECTS = 40;
 const ROUNDS = 5;
@@ -65,13 +63,9 @@ async function ran(host: Host, session: Session, effects: number, id: string): P
 }
 
 export async function measureEffectPath(report: Report): Promise<void> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-bench-'));
-  const onError = (where: string, error: unknown): void => report.note(`${where}: ${error}`);
-  const host = await openEmbedded({ folder }, { onError });
   const session = new Session();
   session.connect();
-  try {
-    await host.startWorker({ definitions: [paying], concurrency: 1, onError });
+  await withEmbedded(report, [paying], async (host) => {
     await session.post('Profiler.enable');
     await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
     const none: Counts[] = [];
@@ -88,9 +82,6 @@ export async function measureEffectPath(report: Report): Promise<void> {
     for (const file of [...files].toSorted()) report.note(file);
     report.add('path.effect.functions', names.length, 'functions');
     report.add('path.effect.files', files.size, 'files');
-  } finally {
-    session.disconnect();
-    await host.close();
-    await rm(folder, { recursive: true });
-  }
+  });
+  session.disconnect();
 }

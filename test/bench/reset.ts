@@ -1,12 +1,9 @@
 /** `npm run bench -- reset`: one job that resets many workflows that have ended, embedded, until each has ended again. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
-import { openEmbedded } from '@tidemark/host';
 import { defineEffect, defineWorkflow, task } from '@tidemark/sdk';
 import { z } from 'zod';
 import type { Report } from './report.ts';
+import { withEmbedded } from './steps.ts';
 
 const RUNS = 1_000;
 const STEPS = 5;
@@ -44,12 +41,8 @@ const order = defineWorkflow({
   },
 });
 
-export async function measureReset(report: Report): Promise<void> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-bench-'));
-  const onError = (where: string, error: unknown) => report.note(`${where}: ${error}`);
-  const host = await openEmbedded({ folder }, { onError });
-  try {
-    await host.startWorker({ definitions: [order], concurrency: 1_000, onError });
+export function measureReset(report: Report): Promise<void> {
+  return withEmbedded(report, [order], async (host) => {
     const runs = await Promise.all(
       Array.from({ length: RUNS }, (_, n) => host.client.start(order, {}, { id: `o${n}` })),
     );
@@ -70,8 +63,5 @@ export async function measureReset(report: Report): Promise<void> {
     await Promise.all(Array.from({ length: RUNS }, (_, n) => host.client.run(`o${n}~2`).result()));
     report.add('reset.ended_ms', performance.now() - begunMs, 'ms');
     report.add('reset.called_again', callCount - before, 'calls');
-  } finally {
-    await host.close();
-    await rm(folder, { recursive: true });
-  }
+  });
 }

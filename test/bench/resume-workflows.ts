@@ -1,9 +1,10 @@
 /**
- * Owns the workflows of `bench -- resume`: a history of quick steps, then steps of one length until the end, each on a timer;
- * and turns with pauses between them. The process that runs the steps notes when each began and ended, so that a run's own time can be told from its steps'.
+ * Owns the workflows of `bench -- resume` and `functions`: a history of quick steps, then steps of one length until the end, each on a timer;
+ * functions that do the same, and that wait behind recorded calls; and turns with pauses between them. The process that runs the steps notes when each began and ended, so that a run's own time can be told from its steps'.
  */
 
-import { defineWorkflow, task, timer } from '@tidemark/sdk';
+import type { Definition } from '@tidemark/runtime';
+import { defineFunction, defineWorkflow, task, timer } from '@tidemark/sdk';
 import { z } from 'zod';
 
 const input = z.object({
@@ -14,6 +15,8 @@ const input = z.object({
   stepMs: z.int().positive(),
   timed: z.boolean(),
 });
+
+const output = z.object({ startedMs: z.array(z.number()), endedMs: z.array(z.number()) });
 
 interface Times {
   readonly startedMs: number[];
@@ -28,7 +31,7 @@ export const ticks = defineWorkflow({
   durability: 'durable',
   input,
   belief: z.object({ done: z.int() }),
-  output: z.object({ startedMs: z.array(z.number()), endedMs: z.array(z.number()) }),
+  output,
   tasks: { tick: z.object({ n: z.int() }) },
   flow: { tick: ['tick'] },
   starts: ['tick'],
@@ -48,6 +51,38 @@ export const ticks = defineWorkflow({
       if (n < steps) return { belief, next: [task('tick', { n: n + 1 })] };
       return { belief, done: times };
     },
+  },
+});
+
+export type Ticks = Definition<z.input<typeof input>, z.output<typeof output>>;
+
+const CHAPTER_CALLS = 100;
+
+/** The same without history, as a function that begins afresh now and then. */
+export const tickCalls = defineFunction({
+  name: 'bench-tick-calls',
+  version: 1,
+  input,
+  output,
+  async run(ctx, { steps, stepMs }) {
+    let n = Number(ctx.state);
+    for (const end = Math.min(steps, n + CHAPTER_CALLS); n < end; n++)
+      await ctx.run('tick', () => new Promise<void>((resolve) => setTimeout(resolve, stepMs)));
+    return n < steps ? ctx.chapter(n) : { startedMs: [], endedMs: [] };
+  },
+});
+
+/** Waits behind so many recorded calls, and returns when the next one was made, in milliseconds since the Unix epoch. */
+export const waitingCalls = defineFunction({
+  name: 'bench-waiting-calls',
+  version: 1,
+  input: z.object({ calls: z.int().positive() }),
+  output: z.number(),
+  signals: { go: z.null() },
+  async run(ctx, { calls }) {
+    for (let n = 1; n <= calls; n++) await ctx.run('call', () => n);
+    await ctx.signal('go');
+    return ctx.run('next', () => Date.now());
   },
 });
 

@@ -15,7 +15,7 @@ import { load, type System, withSystem } from './system.ts';
 const KILLS = 32;
 const STOPS = 16;
 const PACED_COUNT = 4;
-const PACED_STEP_MS = 5;
+export const PACED_STEP_MS = 5;
 const HISTORIES = [100, 10_000] as const;
 const HISTORY_ROUNDS = 10;
 const MEMORY_ROUNDS = 3;
@@ -27,9 +27,11 @@ const OVERHEAD_WARM_UP_STEPS = 1_000;
 /** About what a checkpoint takes. */
 const OVERHEAD_EVENT_BYTES = 1_000;
 
-/** `only` names one part: overhead, kills, history, memory, orphans or deploys. */
-export async function measureResume(report: Report, only?: string): Promise<void> {
-  const wants = (part: string): boolean => only === undefined || only === part;
+export const resumeParts = ['overhead', 'kills', 'history', 'memory', 'orphans', 'deploys'] as const;
+
+/** `parts`: of `resumeParts`. */
+export async function measureResume(report: Report, parts: readonly string[]): Promise<void> {
+  const wants = (part: (typeof resumeParts)[number]): boolean => parts.includes(part);
   const servers = await startClusterServers({ dataIn: 'memory' });
   try {
     report.note(`resume: steps of ${PACED_STEP_MS} ms; broker data in memory; load ${load()}`);
@@ -54,13 +56,18 @@ export async function measureResume(report: Report, only?: string): Promise<void
   }
 }
 
-/** Has the one worker replaced by a fresh one, again and again; the milliseconds from the signal to each new checkpoint. */
+interface Replaced {
+  readonly next: ServiceProcess;
+  readonly tookMs: ReadonlyMap<string, number>;
+}
+
+/** Has the one worker replaced by a fresh one; the milliseconds from the signal to the new checkpoint of each that it held. */
 async function replace(
   system: System,
   ids: readonly string[],
   how: 'kill' | 'stop',
   current: ServiceProcess,
-): Promise<{ readonly next: ServiceProcess; readonly tookMs: readonly number[] }> {
+): Promise<Replaced> {
   // All are held by the one worker before there is another; what a false alarm moved meanwhile is not counted.
   await system.comeOn(ids, 1);
   const victims = new Set(ids.map((id) => system.watcher.holders.get(id)));
@@ -73,7 +80,28 @@ async function replace(
   const ended = current[how]();
   const seen = await resumedAfterUpgrade;
   await ended;
-  return { next, tookMs: seen.map(({ atMs }) => atMs - signalledMs) };
+  return { next, tookMs: new Map(held.map((id, at) => [id, seen[at]!.atMs - signalledMs])) };
+}
+
+/** The same so many times, each by the worker that took over the last time. */
+export async function replaceOften(
+  count: number,
+  system: System,
+  ids: readonly string[],
+  how: 'kill' | 'stop',
+  first: ServiceProcess,
+  report: Report,
+): Promise<{ readonly last: ServiceProcess; readonly rounds: readonly Replaced['tookMs'][] }> {
+  let last = first;
+  const rounds: Replaced['tookMs'][] = [];
+  while (rounds.length < count) {
+    const { next, tookMs } = await replace(system, ids, how, last);
+    last = next;
+    rounds.push(tookMs);
+    const took = [...tookMs.values()].map((ms) => ms.toFixed(0));
+    report.note(`${how} ${rounds.length}/${count}: ${took.join(' ')} ms`);
+  }
+  return { last, rounds };
 }
 
 async function kills(system: System, report: Report): Promise<void> {
@@ -82,13 +110,9 @@ async function kills(system: System, report: Report): Promise<void> {
   await system.start(ids, { history: 0, stepMs: PACED_STEP_MS });
   for (const how of ['kill', 'stop'] as const) {
     const [name, count] = how === 'kill' ? (['kill9', KILLS] as const) : (['sigterm', STOPS] as const);
-    const all: number[] = [];
-    for (let round = 0; round < count; round++) {
-      const { next, tookMs } = await replace(system, ids, how, current);
-      current = next;
-      all.push(...tookMs);
-      report.note(`${name} ${round + 1}/${count}: ${tookMs.map((ms) => ms.toFixed(0)).join(' ')} ms`);
-    }
+    const { last, rounds } = await replaceOften(count, system, ids, how, current, report);
+    current = last;
+    const all = rounds.flatMap((tookMs) => [...tookMs.values()]);
     report.note(`${name}: ${count} times, ${all.length} workflows, load ${load()}`);
     report.add(`resume.${name}_median_ms`, median(all), 'ms');
     report.addTail(`resume.${name}_p99_ms`, all, 'ms');
@@ -98,18 +122,13 @@ async function kills(system: System, report: Report): Promise<void> {
 /** Both histories in the same worker at the same time, so that the machine's load is the same for both. */
 async function histories(system: System, report: Report): Promise<void> {
   const ids = HISTORIES.map((history) => `history-${history}`);
-  let current = await system.service('worker');
+  const worker = await system.service('worker');
   for (const [index, id] of ids.entries())
     await system.start([id], { history: HISTORIES[index]!, stepMs: PACED_STEP_MS });
   await system.comeOn([ids[1]!], HISTORIES[1]);
-  const took = ids.map((): number[] => []);
-  for (let round = 0; round < HISTORY_ROUNDS; round++) {
-    const { next, tookMs } = await replace(system, ids, 'stop', current);
-    current = next;
-    if (tookMs.length < ids.length) continue;
-    for (const [index, ms] of tookMs.entries()) took[index]!.push(ms);
-  }
-  const [few, many] = took.map((times) => median(times));
+  const { rounds } = await replaceOften(HISTORY_ROUNDS, system, ids, 'stop', worker, report);
+  const whole = rounds.filter(({ size }) => size === ids.length);
+  const [few, many] = ids.map((id) => median(whole.map((tookMs) => tookMs.get(id)!)));
   report.note(
     `history: ${few!.toFixed(1)} ms with ${HISTORIES[0]} checkpoints, ${many!.toFixed(1)} ms with ${HISTORIES[1]}`,
   );

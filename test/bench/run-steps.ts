@@ -1,6 +1,7 @@
 /** Owns the measured shapes of work, on whatever host they are run: one workflow of many steps, and many of ten. */
 
 import type { Host } from '@tidemark/host';
+import type { Definition } from '@tidemark/runtime';
 import { median, type Report } from './report.ts';
 import { durableSteps, stagedSteps } from './workflows.ts';
 
@@ -16,13 +17,21 @@ const LOOK_PERIOD_MS = 5;
 let ids = 0;
 const nextId = (): string => `bench-${process.pid}-${Date.now()}-${ids++}`;
 
-type Steps = typeof durableSteps | typeof stagedSteps;
+/** Any of `workflows.ts`. */
+export type Steps = Definition<
+  { readonly steps: number; readonly bytes: number; readonly timed: boolean },
+  { readonly startedMs: readonly number[] }
+>;
 
 /** Milliseconds from each step's start to the next one's. */
-async function sequential(host: Host, workflow: Steps): Promise<readonly number[]> {
-  const given = { steps: SEQUENTIAL_STEPS, bytes: STEP_BYTES, timed: true };
+export async function sequential(
+  host: Host,
+  workflow: Steps,
+  steps: number = SEQUENTIAL_STEPS,
+): Promise<readonly number[]> {
+  const given = { steps, bytes: STEP_BYTES, timed: true };
   const run = await host.client.start(workflow, given, { id: nextId() });
-  const { startedMs } = (await run.result()) as { readonly startedMs: readonly number[] };
+  const { startedMs } = await run.result();
   return startedMs.slice(1).map((at, index) => at - startedMs[index]!);
 }
 

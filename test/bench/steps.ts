@@ -3,7 +3,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { configFromEnv, openCluster, openEmbedded } from '@tidemark/host';
+import { configFromEnv, type Host, openCluster, openEmbedded } from '@tidemark/host';
+import type { Definition } from '@tidemark/runtime';
 import { memoryBytes, startService } from '@tidemark/testkit/processes';
 import { startClusterServers } from '@tidemark/testkit/servers';
 import { rawKafkaAppends, rawSqliteCommits } from './raw.ts';
@@ -13,27 +14,44 @@ import { durableSteps, stagedSteps } from './workflows.ts';
 
 const MEGABYTE = 1_048_576;
 
-/** `onlyCommits`: nothing but the percentiles of single commits. */
-export async function embeddedSteps(report: Report, onlyCommits: boolean): Promise<void> {
+/** `commits` alone: nothing but the percentiles of single commits, of both. */
+export const stepParts = ['embedded', 'cluster', 'commits'] as const;
+
+/** `parts`: of `stepParts`. */
+export async function measureStepSuite(report: Report, parts: readonly string[]): Promise<void> {
+  const onlyCommits = !parts.includes('embedded') && !parts.includes('cluster');
+  if (onlyCommits || parts.includes('embedded')) await embeddedSteps(report, onlyCommits);
+  if (onlyCommits || parts.includes('cluster')) await clusterSteps(report, onlyCommits);
+}
+
+async function embeddedSteps(report: Report, onlyCommits: boolean): Promise<void> {
   const raw = await rawSqliteCommits(SEQUENTIAL_STEPS, STEP_BYTES);
   report.add('embedded.sequential.raw_commit_median_ms', median(raw), 'ms');
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-bench-'));
-  const host = await openEmbedded({ folder }, { onError: (where, error) => report.note(`${where}: ${error}`) });
-  try {
-    await host.startWorker({
-      definitions: [durableSteps, stagedSteps],
-      concurrency: 1_000,
-      onError: (where, error) => report.note(`${where}: ${error}`),
-    });
+  await withEmbedded(report, [durableSteps, stagedSteps], async (host) => {
     await measureCommits(host, 'embedded', report);
     if (!onlyCommits) await measureSteps(host, 'embedded', report);
+  });
+}
+
+/** One process on a folder of its own, with a worker of these definitions. */
+export async function withEmbedded(
+  report: Report,
+  definitions: readonly Definition[],
+  measure: (host: Host) => Promise<void>,
+): Promise<void> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-bench-'));
+  const onError = (where: string, error: unknown): void => report.note(`${where}: ${error}`);
+  const host = await openEmbedded({ folder }, { onError });
+  try {
+    await host.startWorker({ definitions, concurrency: 1_000, onError });
+    await measure(host);
   } finally {
     await host.close();
     await rm(folder, { recursive: true });
   }
 }
 
-export async function clusterSteps(report: Report, onlyCommits: boolean): Promise<void> {
+async function clusterSteps(report: Report, onlyCommits: boolean): Promise<void> {
   const servers = await startClusterServers({ dataIn: 'memory' });
   // By itself without encryption, so that figures stay comparable; `bench tiers` tells what it costs.
   const keysUrl = process.env.TIDEMARK_KEYS_URL ?? '';

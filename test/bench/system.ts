@@ -1,11 +1,11 @@
-/** Owns the system under measurement of `bench -- resume`: real processes on real servers, default settings, and who watches them. */
+/** Owns the system under measurement of `bench -- resume` and `functions`: real processes on real servers, default settings, and who watches them. */
 
 import os from 'node:os';
 import { configFromEnv, type Host, openCluster } from '@tidemark/host';
 import { eventually } from '@tidemark/testkit/eventually';
 import { type ServiceProcess, startService } from '@tidemark/testkit/processes';
 import { type ClusterServers, freshDatabase } from '@tidemark/testkit/servers';
-import { ticks } from './resume-workflows.ts';
+import { type Ticks, ticks } from './resume-workflows.ts';
 import { type Seen, Watcher } from './watcher.ts';
 
 /** More steps than any run comes to. */
@@ -41,9 +41,13 @@ export class System {
     return service;
   }
 
-  async start(ids: readonly string[], given: { history: number; stepMs: number; steps?: number; timed?: boolean }) {
+  async start(
+    ids: readonly string[],
+    given: { history: number; stepMs: number; steps?: number; timed?: boolean },
+    workflow: Ticks = ticks,
+  ) {
     const whole = { steps: ENDLESS, timed: false, ...given };
-    return Promise.all(ids.map((id) => this.host.client.start(ticks, whole, { id })));
+    return Promise.all(ids.map((id) => this.host.client.start(workflow, whole, { id })));
   }
 
   /** The two workers have both run workflows: one that has just been started makes its connections with its first. */
@@ -95,7 +99,7 @@ export async function withSystem(
     TIDEMARK_PARTITIONS: String(partitions),
     TIDEMARK_PARTITIONS_MAX: String(partitions),
     TIDEMARK_ENCRYPTION: 'off',
-    TIDEMARK_WORKFLOWS: './test/bench/resume-workflows.ts',
+    TIDEMARK_WORKFLOWS: './test/bench/resume-workflows.ts,./test/bench/workflows.ts',
   };
   const system = new System(await openCluster(configFromEnv(env)), env);
   try {

@@ -9,6 +9,8 @@ import type { Host } from '@tidemark/host';
 
 export interface Seen {
   readonly atMs: number;
+  /** When its writer wrote it, by that one's clock, in whole milliseconds since the Unix epoch. */
+  readonly writtenAtMs: number;
   readonly type: Envelope['type'];
   readonly holder: string;
 }
@@ -59,7 +61,7 @@ export class Watcher {
 
   async #read(): Promise<void> {
     while (this.#wanted.size > 0) {
-      const requests = [...this.#wanted].map((partition) => ({ partition, from: this.#next.get(partition)! }));
+      const requests = [...this.#wanted].map((partition) => ({ partition, from: this.#nextOf(partition) }));
       this.#wanted = new Set();
       for (const { partition, records, end } of await this.#host.ports.log.read(requests)) {
         const atMs = performance.now();
@@ -68,18 +70,23 @@ export class Watcher {
           const decoded = decodeRecord(value);
           if (decoded.kind === 'event') this.#see(decoded.envelope, atMs);
         }
-        if (this.#next.get(partition)! < end) this.#wanted.add(partition);
+        if (this.#nextOf(partition) < end) this.#wanted.add(partition);
       }
     }
     this.#reading = undefined;
   }
 
-  #see({ type, holder, workflow }: Envelope, atMs: number): void {
+  /** A partition that was added meanwhile is read from its beginning. */
+  #nextOf(partition: Partition): Offset {
+    return this.#next.get(partition) ?? (0 as Offset);
+  }
+
+  #see({ type, holder, workflow, atMs: writtenAtMs }: Envelope, atMs: number): void {
     if (type === 'LeaseClaimed') this.holders.set(workflow, holder);
     if (type === 'CheckpointCommitted') {
       this.checkpointCounts.set(workflow, (this.checkpointCounts.get(workflow) ?? 0) + 1);
     }
-    const seen = { atMs, type, holder };
+    const seen = { atMs, writtenAtMs, type, holder };
     for (const wish of [...(this.#wishes.get(workflow) ?? [])]) if (wish.isMet(seen)) wish.meet(seen);
   }
 

@@ -5,6 +5,7 @@ import {
   approval,
   child,
   defineEffect,
+  defineFunction,
   defineWorkflow,
   said,
   signal,
@@ -299,5 +300,20 @@ export const essay = defineWorkflow({
       next: [task('write', {}, { when: signal('go') })],
     }),
     write: () => ({ done: {} }),
+  },
+});
+
+/** An ordinary function: it looks up, writes letters at once, asks, and waits. */
+export const letters = defineFunction({
+  name: 'letters',
+  version: 1,
+  input: z.object({ to: z.array(z.string()) }),
+  output: z.object({ sent: z.int() }),
+  approvals: { send: z.object({ note: z.string().default('') }) },
+  async run(ctx, { to }) {
+    const address = await ctx.run('look up', () => ({ street: 'Harbour Road 7' }));
+    await ctx.all(to.map((name) => () => ctx.run('write', () => `Dear ${name} of ${address.street}`)));
+    const { approved } = await ctx.approval('send', { title: 'Send the letters?' });
+    return { sent: approved ? to.length : 0 };
   },
 });

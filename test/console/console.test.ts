@@ -9,7 +9,7 @@ import type { Host } from '@tidemark/host';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { buildConsole, isConsoleStale } from '../../scripts/console.mjs';
-import { essay } from './agents.ts';
+import { essay, letters } from './agents.ts';
 import { findBrowser, type OpenBrowser, openBrowser } from './browser.ts';
 import { definitions, HOSTILE_ID, openSeeded, seed } from './seed.ts';
 
@@ -103,6 +103,25 @@ describeBrowser('the console in a browser', () => {
     await page.goto(`${api.url}/workflows/essay-1?at=1`);
     await page.getByRole('complementary', { name: 'Selected' }).getByText('committed').waitFor();
     await memory.getByText('moon and sun').waitFor();
+  });
+
+  it('shows what a function calls, by name, and what that returned', async () => {
+    await host.client.start(letters, { to: ['Ann', 'Ben'] }, { id: 'letters-1' });
+    await host.client.start(letters, { to: ['Ann', 'Eve'] }, { id: 'letters-2' });
+    for (const id of ['letters-2', 'letters-1']) {
+      await page.goto(`${api.url}/workflows/${id}?at=3`);
+      await page.getByRole('cell', { name: 'waits for the approval send of a person' }).waitFor();
+    }
+    const timeline = page.getByRole('listbox', { name: 'Timeline' });
+    await timeline.getByText('look up').waitFor();
+    expect(await timeline.getByText('write', { exact: true }).count()).toBe(2);
+    await page.getByText('Dear Ben of Harbour Road 7').waitFor();
+    await page.goto(`${api.url}/workflows/letters-1?tab=state`);
+    await page.getByRole('cell', { name: 'send', exact: true }).waitFor();
+    expect(await page.getByRole('img', { name: 'Flow of steps' }).count()).toBe(0);
+    await page.goto(`${api.url}/workflows/letters-1?tab=forks&with=letters-2`);
+    await page.getByText('At checkpoint 3: after step write on the left, after step write on the right').waitFor();
+    await page.getByRole('list', { name: 'Differences' }).getByText('Dear Eve of Harbour Road 7').waitFor();
   });
 
   it('counts who asks on the fleet page as the inbox does, approvals among them', async () => {

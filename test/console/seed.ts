@@ -2,9 +2,9 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Host, openEmbedded } from '@tidemark/host';
-import { counter, district, essay, order, payout, refund, reviewer, survey } from './agents.ts';
+import { counter, district, essay, letters, order, payout, refund, reviewer, survey } from './agents.ts';
 
-export const definitions = [reviewer, refund, order, counter, payout, survey, district, essay];
+export const definitions = [reviewer, refund, order, counter, payout, survey, district, essay, letters];
 
 export const HOSTILE_ID = '<img src=x onerror=alert(1)> \u202egnp.exe';
 

@@ -10,6 +10,7 @@ const COMPANY_TEST = 'libs/engine/runtime/src/worker/company.test.ts';
 const FOLD_OUTCOMES_TEST = 'libs/model/core/src/fold-outcomes.test.ts';
 const FOLD_TEST = 'libs/model/core/src/fold.test.ts';
 const FOLD = 'libs/model/core/src/fold.ts';
+const TRANSCRIPTS_TEST = 'libs/model/core/src/transcripts.test.ts';
 const TIMELINE = 'libs/model/core/src/timeline/timeline.ts';
 const TIMELINE_TEST = 'libs/model/core/src/timeline/transcripts.test.ts';
 const FRONTIER_TEST = 'libs/model/core/src/frontier.test.ts';
@@ -18,6 +19,20 @@ const RECOVERY_TEST = 'libs/model/core/src/recovery.test.ts';
 const RECOVERY = 'libs/model/core/src/recovery.ts';
 
 export const FOLD_MUTATIONS: Mutations = {
+  'dropped-signal-lost': {
+    file: FOLD_HOLDER,
+    edits: [["if (cause?.kind === 'signal') freed", "if (cause?.kind === 'timer') freed"]],
+    caughtBy: TRANSCRIPTS_TEST,
+    test: 'dropping.txt',
+    breaks: 'A signal that a dropped task was given goes to who waits for it next.',
+  },
+  'dropped-after-a-call': {
+    file: FRONTIER,
+    edits: [['effects.length === 0 && !when.some', 'effects.length < 9 && !when.some']],
+    caughtBy: TRANSCRIPTS_TEST,
+    test: 'dropping.txt',
+    breaks: 'A task that has called something is not dropped.',
+  },
   'reset-during-a-call': {
     file: CONTINUING,
     edits: [['effects.some(mayStillAct)) !== undefined', 'effects.some(mayStillAct)) === null']],

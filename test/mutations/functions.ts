@@ -9,7 +9,7 @@ const FUNCTION = 'libs/author/sdk/src/function/function.ts';
 export const FUNCTION_MUTATIONS: Mutations = {
   'function-asks-unchecked': {
     file: LIVE_RUN,
-    edits: [['if (call === undefined || call.asks !== id.asks) throw', 'if (call === undefined) throw']],
+    edits: [['|| (call.asks !== id.asks && call.takesRecorded !== true)', '']],
     caughtBy: FUNCTIONS_TEST,
     test: 'whose code changed under a live run asks a person: a request was changed',
     breaks: 'No call of a function gets the outcome of another request.',
@@ -23,7 +23,7 @@ export const FUNCTION_MUTATIONS: Mutations = {
   },
   'function-chapters-mixed': {
     file: FUNCTION,
-    edits: [['record !== null && record.chapter === chapter', 'record !== null']],
+    edits: [['(record) => record.chapter === chapter', '() => true']],
     caughtBy: FUNCTIONS_TEST,
     test: 'has the same time, chance and versions at every crash, and others in the next chapter',
     failsWith: 'crash',
@@ -51,6 +51,36 @@ export const FUNCTION_MUTATIONS: Mutations = {
     caughtBy: FUNCTIONS_TEST,
     test: 'is told of a call that it did not await, and of one within a closure',
     breaks: 'A call within a recorded closure is refused.',
+  },
+  'function-failure-is-a-value': {
+    file: 'libs/author/sdk/src/function/outcome.ts',
+    edits: [['isFailed ? {', 'isFailed === null ? {']],
+    caughtBy: FUNCTIONS_TEST,
+    test: 'throws the same failure after a crash',
+    breaks: 'A call that failed throws in each call of the function.',
+  },
+  'function-chapter-forgets-its-seed': {
+    file: FUNCTION,
+    edits: [['journal[0]?.opens ??', 'journal[9_999]?.opens ??']],
+    caughtBy: FUNCTIONS_TEST,
+    test: 'has the same time, chance and versions at every crash, and others in the next chapter',
+    failsWith: 'crash',
+    breaks: 'Chance is the same for each call of a function in one chapter.',
+  },
+  'any-step-adds-anything': {
+    file: 'libs/engine/runtime/src/run/declare-tasks.ts',
+    edits: [['&& !by.mayAdd.has(ANY_STEP)', '&& by.mayAdd.size === 0']],
+    caughtBy: 'libs/engine/runtime/src/run/commit.test.ts',
+    test: 'are refused when the flow does not, with what to declare',
+    breaks: 'A step adds only tasks that the flow names.',
+  },
+  'journal-skipped-in-a-fork': {
+    file: 'libs/engine/runtime/src/history/lineage.ts',
+    edits: [['Math.max(1, after - shift + 1)', 'Math.max(1, after + 1)']],
+    caughtBy: FUNCTIONS_TEST,
+    test: 'continues in a fork with what its chapter has recorded',
+    failsWith: 'wait for look any more',
+    breaks: 'A fork of a function resumes with the outcomes that it shares.',
   },
   'function-ends-early': {
     file: FUNCTION,

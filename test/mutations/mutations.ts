@@ -10,6 +10,7 @@ import { DISPATCH_MUTATIONS } from './dispatch.ts';
 import { EDGE_MUTATIONS } from './edge.ts';
 import { EFFECTS_MUTATIONS } from './effects.ts';
 import { FOLD_MUTATIONS } from './fold.ts';
+import { FUNCTION_ENDS_MUTATIONS } from './function-ends.ts';
 import { FUNCTION_MUTATIONS } from './functions.ts';
 import { LEASE_MUTATIONS } from './lease.ts';
 import { type Mutation, type Mutations, merged } from './mutation.ts';
@@ -50,6 +51,7 @@ export const MUTATIONS: Mutations = merged(
   AROUND_MUTATIONS,
   STREAMS_MUTATIONS,
   FUNCTION_MUTATIONS,
+  FUNCTION_ENDS_MUTATIONS,
   PROMPTS_MUTATIONS,
   AGENTS_MUTATIONS,
   GUARD_MUTATIONS,

@@ -326,8 +326,8 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     file: LIVE_RUN,
     edits: [
       [
-        'for (const begun of begins) this.#begun(await this.#expected(begun, recorded, known));',
-        'for (const begun of begins) await this.#expected(begun, recorded, known);',
+        'for (const begun of begins) this.#begun(await this.#expected(begun, known));',
+        'for (const begun of begins) await this.#expected(begun, known);',
       ],
     ],
     seed: 1,

@@ -66,6 +66,7 @@ export default defineConfig({
         items: pages({
           tutorial: 'First workflow in ten minutes',
           concepts: 'Concepts',
+          functions: 'A function or an agent',
           patterns: 'Patterns',
           guarantees: 'Guarantees',
           comparison: 'Compared with others',

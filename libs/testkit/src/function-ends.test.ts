@@ -124,6 +124,29 @@ describe('a race', () => {
     expect(outcome).toEqual(['quick', 7, 'soon']);
   });
 
+  it('is over before the next chapter: a call that lost is recorded', async () => {
+    const chapters = defineFunction({
+      ...plain,
+      name: 'chapters',
+      effects: [tidy],
+      async run(ctx) {
+        if (ctx.state !== null) return ctx.state;
+        const first = await ctx.race({
+          quick: () => ctx.run('quick', () => 1),
+          slow: () => ctx.effect(tidy, { what: 'slow' }),
+        });
+        return ctx.chapter(first.name);
+      },
+    });
+    world = await testWorld({ workflows: [chapters] });
+    world.stub(tidy, async () => {
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      return null;
+    });
+    expect(await (await world.start(chapters, {})).result()).toBe('quick');
+    expect(world.calls(tidy)).toHaveLength(1);
+  });
+
   it('of nobody is refused', async () => {
     const empty = defineFunction({ ...plain, name: 'empty', run: async (ctx) => (await ctx.race({})) as never });
     world = await testWorld({ workflows: [empty] });
@@ -223,6 +246,22 @@ describe('a cancelled function', () => {
     await world.client.cancel(run.id, { by: 'ann', why: 'enough' });
     await expect(world.fastForward(run.result())).rejects.toThrow('cancelled');
     expect(failures).toBe(3);
+  });
+
+  it('is ended although it awaits for ever what nobody records', async () => {
+    const endless = defineFunction({
+      ...plain,
+      name: 'endless',
+      async run(ctx) {
+        await ctx.run('first', () => null);
+        return new Promise<never>(() => {});
+      },
+    });
+    world = await testWorld({ workflows: [endless] });
+    const run = await world.start(endless, {});
+    await expect.poll(async () => (await world.client.run(run.id).summary())?.sequence).toBe(1);
+    await world.client.cancel(run.id, { by: 'ann', why: 'enough' });
+    await expect(world.fastForward(run.result())).rejects.toThrow('cancelled');
   });
 
   it('is told in the midst of a call, which ends by its signal', async () => {

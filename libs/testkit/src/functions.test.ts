@@ -1,3 +1,4 @@
+import type { Sequence } from '@tidemark/core';
 import {
   CallFailedError,
   defineEffect,
@@ -7,6 +8,7 @@ import {
   NotDoneError,
   notDone,
   type TaskId,
+  type WorkflowId,
 } from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -68,6 +70,25 @@ describe('a function', () => {
     await world.client.signal(run.id, 'go', { by: 'ann' });
     expect(await run.result()).toEqual({ ids: ['c1', 'c2', 'c3'], total: 6, who: 'ann' });
     expect(world.calls(charge)).toHaveLength(3);
+  });
+
+  it("has the world's time", async () => {
+    const dated = defineFunction({
+      name: 'dated',
+      version: 1,
+      input: z.object({}),
+      output: z.number(),
+      async run(ctx) {
+        const before = ctx.now().getTime();
+        await ctx.sleep('2d');
+        return ctx.now().getTime() - before;
+      },
+    });
+    world = await testWorld({ workflows: [dated] });
+    const run = await world.start(dated, {});
+    await waitsFor(run.id, 'timer');
+    world.advance('3d');
+    expect(await run.result()).toBeGreaterThan(2 * 86_400_000);
   });
 
   it('takes the time-out where it comes first', async () => {
@@ -136,6 +157,70 @@ describe('a function', () => {
     expect(world.calls(fragile)).toHaveLength(2);
   });
 
+  it('throws the same failure after a crash', async () => {
+    const stubborn = defineFunction({
+      name: 'stubborn',
+      version: 1,
+      input: z.object({}),
+      output: z.string(),
+      effects: [fragile],
+      async run(ctx) {
+        const said = await ctx.effect(fragile, {}).catch((error: CallFailedError) => `${error.code}: ${error.message}`);
+        await ctx.run('note', () => null);
+        return `${said}`;
+      },
+    });
+    world = await testWorld({ workflows: [stubborn] });
+    world.crash({ after: 'CheckpointCommitted', step: 'run' });
+    const run = await world.start(stubborn, {});
+    expect(await world.fastForward(run.result())).toBe('effect-not-done: fragile: it broke');
+    expect(world.crashCount).toBe(1);
+    expect(world.calls(fragile)).toHaveLength(2);
+  });
+
+  it('continues in a fork with what its chapter has recorded', async () => {
+    const drawing = defineFunction({
+      name: 'drawing',
+      version: 1,
+      input: z.object({}),
+      output: z.object({ drawn: z.number(), state: z.json() }),
+      effects: [charge],
+      async run(ctx) {
+        const drawn = ctx.random();
+        await ctx.effect(charge, { cents: ctx.state === null ? 1 : 2 });
+        await ctx.run('look', () => null);
+        return ctx.state === null ? ctx.chapter({ drawn }) : { drawn, state: ctx.state };
+      },
+    });
+    world = await testWorld({ workflows: [drawing] });
+    const base = await (await world.start(drawing, {}, { id: 'base' })).result();
+    const forked = async (at: number) => {
+      const { workflow } = await world.client.fork('base', { at, effects: 'replay', by: 'ann' });
+      return world.client.run(workflow).result();
+    };
+    expect(await forked(3)).toEqual(base);
+    for (const at of [1, 2]) {
+      world.crash({ after: 'CheckpointCommitted', step: 'run' });
+      expect(await forked(at)).toEqual({ ...base, drawn: expect.any(Number) });
+    }
+    expect(world.crashCount).toBe(2);
+    expect(world.calls(charge)).toHaveLength(2);
+  });
+
+  it('is observed where it runs elsewhere, with calls of any name', async () => {
+    world = await testWorld({ workflows: [order] });
+    await world.client.shadows.promote('order', { to: 100, by: 'ops' });
+    const run = world.client.shadow(order as never, { id: 'seen', input: { items: [1] } });
+    run.step({ key: '1', step: 'total', output: 1, next: [{ step: 'charge it' }] });
+    run.step({ key: '2', step: 'charge it', output: { id: 'c1' } });
+    run.done({ ids: ['c1'], total: 1, who: 'late' });
+    expect(await run.flushed()).toBe(true);
+    const page = { from: 1 as Sequence, limit: 9 };
+    const seen = () => world.ports.store.checkpoints('seen' as WorkflowId, page);
+    await expect.poll(async () => (await seen()).map(({ step }) => step)).toEqual(['total', 'charge it', '~report']);
+    for (const { payload } of await seen()) expect(payload).toContain('"misfit":null');
+  });
+
   it('starts children, asks people, and awaits what nobody records', async () => {
     const child = defineFunction({
       name: 'child',
@@ -162,7 +247,7 @@ describe('a function', () => {
       },
     });
     world = await testWorld({ workflows: [parent, child] });
-    world.crash({ after: 'CheckpointCommitted', step: 'call' });
+    world.crash({ after: 'CheckpointCommitted', step: 'credit' });
     const run = await world.start(parent, {});
     const task = await waitsFor(run.id, 'approval');
     await world.client.approve(run.id, task, { approved: true, by: 'ana', value: { note: 'fine' } });

@@ -21,7 +21,7 @@ const parts: Readonly<Record<string, (report: Report) => Promise<void>>> = {
 
 export const controlParts = Object.keys(parts);
 
-/** One part, or all of them. */
-export async function measureControl(report: Report, only: string | undefined): Promise<void> {
-  for (const [name, measure] of Object.entries(parts)) if (only === undefined || only === name) await measure(report);
+/** `wanted`: of `controlParts`. */
+export async function measureControl(report: Report, wanted: readonly string[]): Promise<void> {
+  for (const [name, measure] of Object.entries(parts)) if (wanted.includes(name)) await measure(report);
 }

@@ -3,8 +3,8 @@
  * commit meanwhile. On Kafka, Postgres and SeaweedFS of its own, data in memory; archiving also embedded.
  */
 
-import os from 'node:os';
 import type { Report } from '../report.ts';
+import { load } from '../system.ts';
 import { measureArchive, measureEmbeddedArchive, measureRebuild, measureRestore } from './archive.ts';
 import { measureCommits } from './commits.ts';
 import { measureCompression } from './compression.ts';
@@ -12,16 +12,10 @@ import { measureEncryption } from './encryption.ts';
 import { startTierServers } from './servers.ts';
 
 export const tierParts = ['compression', 'archive', 'rebuild', 'restore', 'commits', 'encryption'] as const;
-export type TierPart = (typeof tierParts)[number];
 
-/** `only` names one part; `rebuild` archives first. */
-export async function measureTiers(report: Report, only?: TierPart): Promise<void> {
-  const wants = (...parts: readonly TierPart[]): boolean => only === undefined || parts.includes(only);
-  const load = (): string =>
-    os
-      .loadavg()
-      .map((value) => value.toFixed(1))
-      .join(' ');
+/** `parts`: of `tierParts`; `rebuild` archives first. */
+export async function measureTiers(report: Report, parts: readonly string[]): Promise<void> {
+  const wants = (...some: readonly (typeof tierParts)[number][]): boolean => some.some((part) => parts.includes(part));
   report.note(`tiers: load ${load()}`);
   if (wants('compression')) await measureCompression(report);
   const embedded = wants('archive') ? await measureEmbeddedArchive(report) : undefined;

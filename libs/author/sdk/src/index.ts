@@ -60,8 +60,9 @@ export {
   userMessage,
 } from './fragments.ts';
 export { CallFailedError, CancelledError } from './function/call-failed.ts';
-export type { Answered, FunctionContext, Waiting } from './function/context.ts';
+export type { FunctionContext } from './function/context.ts';
 export { type DefinedFunction, defineFunction, type FunctionSpec } from './function/function.ts';
+export type { Answered, Waiting } from './function/waits.ts';
 export { type Gate, GateError, type GateEvidence, passGate, type Verdict } from './gate.ts';
 export type { McpClient } from './mcp/listing.ts';
 export { durableTools, MCP_KEY, type McpToolOptions, type McpToolsOptions } from './mcp/tools.ts';

@@ -37,81 +37,20 @@ export type ChildDefinitions = {
   readonly [name: string]: Definition & { readonly schemas: { readonly input: Schema; readonly output: Schema } };
 };
 
-/** What a user writes. */
-export interface WorkflowSpec<
-  Input extends Schema,
-  Belief extends Schema,
-  Output extends Schema,
-  Tasks extends Schemas,
-  F extends FlowOf<Tasks> & Flow,
-  Starts extends readonly (keyof Tasks & string)[],
-  Outputs extends OutputsOf<Tasks>,
-  Signals extends Schemas = Record<never, never>,
-  Approvals extends Schemas = Record<never, never>,
-  Children extends ChildDefinitions = Record<never, never>,
-> extends ContextSpec {
+/** What any run has, whether its code is steps or a function. */
+export interface RunSpec<Input extends Schema, Output extends Schema> {
   readonly name: string;
   /** 1, 2, 3 …; raise it when running workflows could not continue with the new code, and say in `upcast` how they can. */
   readonly version: number;
   /** A caller's input. */
   readonly input: Input;
-  /** The working model: what the agent holds true. */
-  readonly belief: Belief;
   /** What the workflow ends with. */
   readonly output: Output;
-  /** Every step's input, by name. */
-  readonly tasks: Tasks;
-  /** Outputs that steps leave for others to read with `ctx.outputs`; a step named here must return one. */
-  readonly outputs?: (Outputs & Refused<Outputs, NoInfer<Tasks>>) | undefined;
-  /** Signals that it takes, by name: tasks wait for one with `when: signal(name)`, and find its value in `ctx.cause`. */
-  readonly signals?: Signals | undefined;
-  /** Questions to people, by name, with the form of their answer: tasks wait for one with `when: approval(name)`. */
-  readonly approvals?: Approvals | undefined;
-  /** Workflows that its tasks start and wait for, by name: `when: child(name, input)`. */
-  readonly children?: Children | undefined;
-  /** What each step may add. */
-  readonly flow: F & Refused<F, NoInfer<Tasks>>;
-  /** What `begin` may add; by default the one step that no other step names. */
-  readonly starts?: Starts | undefined;
   /**
    * Effects that steps call. Listed, they are checked at the start, and steps can call no others. Those with `compensate` must be listed:
    * compensation finds them here.
    */
   readonly effects?: readonly Effect[] | undefined;
-  /** Read-only context of every bundle, of this version of the definition. A function must give the same for the same input. */
-  readonly system?: string | ((input: Frozen<Parsed<NoInfer<Input>>>) => string) | undefined;
-  /** The first belief and the first tasks. It runs in the process that starts the workflow, so work belongs in a step. */
-  readonly begin: (
-    input: Parsed<NoInfer<Input>>,
-    at: Beginning,
-  ) => {
-    readonly belief: Given<NoInfer<Belief>>;
-    readonly next: readonly TaskOf<
-      NoInfer<Tasks>,
-      NoInfer<Starts>[number],
-      NoInfer<Waited<Signals, Approvals, Children>>
-    >[];
-    /** What the agent knows before its first step: goal, constraints, the user's words. */
-    readonly fragments?: readonly FragmentDraft[] | undefined;
-  };
-  readonly steps: {
-    readonly [S in keyof NoInfer<Tasks>]: StepEntry<
-      StepFunction<
-        NoInfer<Input>,
-        NoInfer<Belief>,
-        NoInfer<Output>,
-        NoInfer<Tasks>,
-        NoInfer<Outputs>,
-        S,
-        NoInfer<F>[S][number],
-        NoInfer<Waited<Signals, Approvals, Children>>
-      >,
-      Parsed<NoInfer<Tasks>[S]>,
-      ParsedOr<MemberOf<NoInfer<Outputs>, S>>
-    >;
-  };
-  /** Tasks of one workflow under way at once; default 8, at most 256. */
-  readonly parallel?: number | undefined;
   /** Durability of steps that set none; default `durable`. */
   readonly durability?: 'durable' | 'staged' | undefined;
   /**
@@ -160,6 +99,72 @@ export interface WorkflowSpec<
    * are. One upcaster leads to the next, so there are no gaps: `upcast: { 1: …, 2: … }` in version 3.
    */
   readonly upcast?: { readonly [from: number]: VersionUpcast } | undefined;
+}
+
+/** What a user writes. */
+export interface WorkflowSpec<
+  Input extends Schema,
+  Belief extends Schema,
+  Output extends Schema,
+  Tasks extends Schemas,
+  F extends FlowOf<Tasks> & Flow,
+  Starts extends readonly (keyof Tasks & string)[],
+  Outputs extends OutputsOf<Tasks>,
+  Signals extends Schemas = Record<never, never>,
+  Approvals extends Schemas = Record<never, never>,
+  Children extends ChildDefinitions = Record<never, never>,
+> extends RunSpec<Input, Output>,
+    ContextSpec {
+  /** The working model: what the agent holds true. */
+  readonly belief: Belief;
+  /** Every step's input, by name. */
+  readonly tasks: Tasks;
+  /** Outputs that steps leave for others to read with `ctx.outputs`; a step named here must return one. */
+  readonly outputs?: (Outputs & Refused<Outputs, NoInfer<Tasks>>) | undefined;
+  /** Signals that it takes, by name: tasks wait for one with `when: signal(name)`, and find its value in `ctx.cause`. */
+  readonly signals?: Signals | undefined;
+  /** Questions to people, by name, with the form of their answer: tasks wait for one with `when: approval(name)`. */
+  readonly approvals?: Approvals | undefined;
+  /** Workflows that its tasks start and wait for, by name: `when: child(name, input)`. */
+  readonly children?: Children | undefined;
+  /** What each step may add. */
+  readonly flow: F & Refused<F, NoInfer<Tasks>>;
+  /** What `begin` may add; by default the one step that no other step names. */
+  readonly starts?: Starts | undefined;
+  /** Read-only context of every bundle, of this version of the definition. A function must give the same for the same input. */
+  readonly system?: string | ((input: Frozen<Parsed<NoInfer<Input>>>) => string) | undefined;
+  /** The first belief and the first tasks. It runs in the process that starts the workflow, so work belongs in a step. */
+  readonly begin: (
+    input: Parsed<NoInfer<Input>>,
+    at: Beginning,
+  ) => {
+    readonly belief: Given<NoInfer<Belief>>;
+    readonly next: readonly TaskOf<
+      NoInfer<Tasks>,
+      NoInfer<Starts>[number],
+      NoInfer<Waited<Signals, Approvals, Children>>
+    >[];
+    /** What the agent knows before its first step: goal, constraints, the user's words. */
+    readonly fragments?: readonly FragmentDraft[] | undefined;
+  };
+  readonly steps: {
+    readonly [S in keyof NoInfer<Tasks>]: StepEntry<
+      StepFunction<
+        NoInfer<Input>,
+        NoInfer<Belief>,
+        NoInfer<Output>,
+        NoInfer<Tasks>,
+        NoInfer<Outputs>,
+        S,
+        NoInfer<F>[S][number],
+        NoInfer<Waited<Signals, Approvals, Children>>
+      >,
+      Parsed<NoInfer<Tasks>[S]>,
+      ParsedOr<MemberOf<NoInfer<Outputs>, S>>
+    >;
+  };
+  /** Tasks of one workflow under way at once; default 8, at most 256. */
+  readonly parallel?: number | undefined;
 }
 
 type StepEntry<Run, Input, Output> = Run | StepSettings<Run, Input, Output>;

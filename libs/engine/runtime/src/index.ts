@@ -47,6 +47,7 @@ export type {
   EffectContext,
   EffectDefinition,
   FragmentDraft,
+  Journaled,
   MemoryEntry,
   MemoryQuery,
   MemoryUpdate,
@@ -82,6 +83,7 @@ export type { CallDelta, ModelChunk } from './definition/model-chunk.ts';
 export type { ShadowDefinition } from './definition/shadow-definition.ts';
 export type { StartOptions } from './definition/start-options.ts';
 export { EffectError, FatalError, NotDoneError, ParkError } from './definition/step-errors.ts';
+export { ANY_STEP } from './definition/steps.ts';
 export { noteUnprobed, unlistedWarnings, unprobedWords } from './definition/unprobed.ts';
 export type { HandOver, PhaseDefinition } from './definition/working-memory.ts';
 export { WorkflowCancelledError } from './effects/attempts.ts';
@@ -98,7 +100,7 @@ export { WorkflowKeys } from './encryption/workflow-keys.ts';
 export type { Forked, ForkOptions } from './forks/fork.ts';
 export { DISCARDED_MAX_COUNT } from './forks/limits.ts';
 export type { ResetDone, ResetOptions } from './forks/reset.ts';
-export type { ResetEffects } from './forks/reset-plan.ts';
+export type { Becomes, ResetChild, ResetEffects } from './forks/reset-plan.ts';
 export { continuedAs, continuesFrom, lastOf, supersedes } from './history/chain.ts';
 export { readsOf } from './history/lineage.ts';
 export { type PastScope, type PhaseHandover, phaseHandovers, scopesAfter } from './history/memory-scopes.ts';

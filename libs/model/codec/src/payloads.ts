@@ -249,6 +249,8 @@ export interface Payloads {
   readonly EffectResolved: { readonly response: Json } | { readonly error: ErrorNote };
   readonly CheckpointCommitted: {
     readonly output: Json;
+    /** What its definition reads in order to resume; nobody else does. */
+    readonly journal?: Json;
     /** A delta or a snapshot, as the control says; absent for `none`. */
     readonly delta?: Delta;
     readonly snapshot?: Json;

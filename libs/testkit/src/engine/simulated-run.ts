@@ -82,6 +82,7 @@ export async function claimedRun(
       );
     },
     readOutputs: async () => [],
+    readJournal: async () => [],
     readMemories: async () => [],
     recall: async () => ({ entries: [], by: 'words', warning: null }),
     reads: ports.store,

@@ -15,12 +15,10 @@ interface CallId {
   readonly asks: string;
 }
 
-/** What a checkpoint of a function says. */
+/** What a checkpoint of a function keeps in its journal. */
 interface Recorded {
   readonly chapter: number;
-  readonly order: number;
   readonly call: CallId | null;
-  readonly result: { readonly value?: Json; readonly error?: Json } | null;
   readonly begins: readonly CallId[];
 }
 
@@ -124,15 +122,18 @@ function follow(of: Followed, envelope: Envelope, payload: Uint8Array): void {
 function checkpoint(
   of: Followed,
   { control }: Envelope<'CheckpointCommitted'>,
-  { output, tasks }: Payloads['CheckpointCommitted'],
+  { output, journal, tasks }: Payloads['CheckpointCommitted'],
 ): void {
   const { task, drops = [], sequence } = control;
   finish(of, task);
   for (const id of drops) drop(of, id);
-  const recorded = output as unknown as Recorded | null;
-  if (recorded !== null) decide(of, recorded, task);
+  const recorded = journal as unknown as Recorded | undefined;
+  if (recorded !== undefined) decide(of, recorded, output, task);
   for (const [at, { step }] of control.tasks.entries()) {
-    if (step !== 'run') begin(of, `${sequence}.${at}` as TaskId, tasks[at] as unknown as CallId);
+    const { place } = tasks[at] as unknown as { readonly place?: number };
+    const call = recorded?.begins.find((begun) => begun.name === step && begun.place === place);
+    if (call !== undefined) begin(of, `${sequence}.${at}` as TaskId, call);
+    else if (place !== undefined) of.violations.push(`begins ${step}#${place}, and its journal does not say so`);
   }
 }
 
@@ -149,7 +150,7 @@ function drop({ finished, dropped, called, violations }: Followed, task: TaskId)
 }
 
 /** An outcome belongs to the call that its task was begun for, comes once, and in its turn. */
-function decide(of: Followed, { chapter, order, call, result }: Recorded, task: TaskId): void {
+function decide(of: Followed, { chapter, call }: Recorded, output: Json, task: TaskId): void {
   const { violations } = of;
   if (chapter !== of.chapter) Object.assign(of, { chapter, names: new Set(), decided: new Set() });
   if (call === null) return;
@@ -161,10 +162,10 @@ function decide(of: Followed, { chapter, order, call, result }: Recorded, task: 
   if (begun === undefined && of.names.has(name)) violations.push(`decides ${name} outside of its task`);
   if (of.decided.has(name)) violations.push(`decides ${name} twice`);
   of.decided.add(name);
-  if (order !== of.decided.size) violations.push(`decides ${name} as ${order}, and it is the ${of.decided.size}th`);
-  const paid = paidIn((result?.value as { readonly value?: Json } | null | undefined)?.value);
+  // The outcome of a race has the value of its winner.
+  const paid = paidIn(output) ?? paidIn((output as { readonly value?: Json } | null)?.value);
   if (paid !== undefined) of.read.push(paid);
-  const { operation, request } = (result?.value ?? {}) as { operation?: string; request?: { ref: string } };
+  const { operation, request } = (output ?? {}) as { operation?: string; request?: { ref: string } };
   if (operation !== undefined && request !== undefined) of.registered.push(request.ref);
 }
 

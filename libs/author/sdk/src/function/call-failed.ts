@@ -16,6 +16,12 @@ export class CallFailedError extends TidemarkError {
   constructor(call: string, { code, message }: Failure) {
     super(code, message, { call });
   }
+
+  /** The message, with the call's name where it doesn't begin with that. */
+  get named(): string {
+    const { call } = this.details;
+    return this.message.startsWith(`${call}: `) ? this.message : `${call}: ${this.message}`;
+  }
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Json } from '@tidemark/core';
 import { ParkError } from '@tidemark/runtime';
 import type { CallId } from './outcome.ts';
 
-/** Calls around the first difference that are shown of either list. */
+/** Calls before the first difference, and from there on, that are shown. */
 const SHOWN_COUNT = 5;
 
 /** A call, with the place in the code that asks for it. */
@@ -23,7 +23,7 @@ interface Progressed {
   find(id: CallId): Asked | undefined;
 }
 
-/** `recorded`: all decided calls, in order; `missing`: the one that the function doesn't ask for now. */
+/** `recorded`: all calls that it has asked for before, in order; `missing`: the one that it doesn't ask for now. */
 export function changedCode(live: Progressed, recorded: readonly CallId[], missing: CallId): ParkError {
   const at = live.decidedCount;
   const other = live.find(missing);
@@ -39,15 +39,24 @@ export function changedCode(live: Progressed, recorded: readonly CallId[], missi
           : 'has ended';
   return new ParkError(
     'function-changed',
-    `After ${at} recorded outcomes the function asked for ${spell(missing)} before, and now it ${now}${line === undefined ? '' : ` (${line})`}. Its code has changed, or it depends on something that nobody recorded (the time, chance, a file). Pin the run to the build that began it, guard the change with ctx.version, fork it from before the change, or begin anew.`,
+    `After ${at} recorded outcome${at === 1 ? '' : 's'} the function asked for ${spell(missing)} before, and now it ${now}${line === undefined ? '' : ` (${line})`}. Its code has changed, or it depends on something that nobody recorded (the time, chance, a file). Pin the run to the build that began it, guard the change with ctx.version, fork it from before the change, or begin anew.`,
     null,
     {
-      recorded: recorded.slice(Math.max(0, at - SHOWN_COUNT), at + SHOWN_COUNT).map(spell),
-      asked: live.asked.slice(Math.max(0, at - SHOWN_COUNT), at + SHOWN_COUNT).map(spell),
       missing: spell(missing),
       ...(line !== undefined && { line }),
-    } satisfies Json,
+      calls: sideBySide(recorded.map(spell), live.asked.map(spell)),
+    },
   );
+}
+
+/** The calls around the first difference. */
+function sideBySide(recorded: readonly string[], asked: readonly string[]): Json {
+  const differs = recorded.findIndex((call, at) => call !== asked[at]);
+  const from = Math.max(0, (differs < 0 ? recorded.length : differs) - SHOWN_COUNT);
+  return Array.from({ length: 2 * SHOWN_COUNT }, (_, n) => ({
+    recorded: recorded[from + n] ?? null,
+    asked_now: asked[from + n] ?? null,
+  })).filter((row) => row.recorded !== null || row.asked_now !== null);
 }
 
 /** The warning of a call that asks for something else than what was recorded of it, and whose record answers all the same. */

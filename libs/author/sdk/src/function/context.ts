@@ -1,58 +1,28 @@
 /** Owns what a function can do: each method asks the live run for a call, and resolves with its outcome. It records nothing itself. */
 
-import { canonicalJson, toJson } from '@tidemark/codec';
+import { toJson } from '@tidemark/codec';
 import { InvalidError, type Json, type WorkflowId } from '@tidemark/core';
 import {
-  type ApprovalOptions,
+  type FragmentDraft,
   type ModelToolCall,
   type Progress,
   type RecalledMemories,
   type RecallOptions,
   type StepContext,
   sha256Digest,
-  type WaitRequest,
 } from '@tidemark/runtime';
-import {
-  type AnyContext,
-  type ApprovalCause,
-  type ChildCause,
-  type ContextRules,
-  type Recorded,
-  typedContext,
-} from '../context.ts';
+import { type AnyContext, type ContextRules, type Recorded, typedContext } from '../context.ts';
 import type { Effect } from '../effect.ts';
 import type { ModelCallOptions, ModelReply } from '../model-call.ts';
-import type { Frozen, Given, Parsed, Schema, Schemas } from '../schema.ts';
+import type { Given, Parsed, Schema, Schemas } from '../schema.ts';
+import { hasSecrets } from '../secret.ts';
 import { answeredBy, type ToolOutcome } from '../tool.ts';
-import { type ChildOptions, at as moment, timer } from '../wait.ts';
-import type { InputOf, OutputOf, Workflow } from '../workflow-spec.ts';
-import { type CallKind, LiveRun } from './live-run.ts';
-import type { Chapter } from './outcome.ts';
-
-/** Digits of the digest of what a call asks for. */
-const ASKS_DIGITS = 16;
-
-/** A person's answer. */
-export type Answered<Value> = { readonly by: string; readonly why: string | null } & (
-  | { readonly approved: true; readonly value: Value }
-  | { readonly approved: false; readonly value: null }
-);
-
-/** Something that a function waits for. It counts from when the function asks, and may be a member of a race. */
-export interface Waiting<T> extends PromiseLike<T> {
-  readonly waiting: true;
-}
-
-type Racer<T> = PromiseLike<T> | (() => PromiseLike<T>);
-/** The member that came first, with its value. */
-export type Winner<Members> = {
-  [Name in keyof Members & string]: Members[Name] extends Racer<infer T>
-    ? { readonly name: Name; readonly value: T }
-    : never;
-}[keyof Members & string];
+import { type CallKind, LiveRun, ROLLBACK } from './live-run.ts';
+import { digestOf } from './outcome.ts';
+import { type Waits, waitsOf } from './waits.ts';
 
 /** What a function receives. */
-export interface FunctionContext<Signals extends Schemas, Approvals extends Schemas> {
+export interface FunctionContext<Signals extends Schemas, Approvals extends Schemas> extends Waits<Signals, Approvals> {
   readonly workflow: WorkflowId;
   readonly session: string | undefined;
   readonly user: string | undefined;
@@ -72,25 +42,10 @@ export interface FunctionContext<Signals extends Schemas, Approvals extends Sche
   /** Has this effect called if the run is rolled back: what was registered last comes first, with the compensations of effects. */
   onRollback<Request extends Schema>(effect: Effect<Request>, request: NoInfer<Given<Request>>): Promise<void>;
   recall(question: string, options?: RecallOptions): Promise<RecalledMemories>;
-  /** Waits so long: `90s`, `2d`, or milliseconds. No worker is held meanwhile. */
-  sleep(duration: string | number): Waiting<null>;
-  until(date: Date | string): Waiting<null>;
-  /** The next signal of this name: one that came before anybody waited counts, and each counts once. */
-  signal<Name extends keyof Signals & string>(name: Name): Waiting<Frozen<Parsed<Signals[Name]>>>;
-  approval<Name extends keyof Approvals & string>(
-    name: Name,
-    options?: ApprovalOptions,
-  ): Waiting<Answered<Frozen<Parsed<Approvals[Name]>>>>;
-  /** Starts another workflow or function, one of the definition's `children`, and resolves with its output. */
-  child<Of extends Workflow>(
-    of: Of,
-    input: NoInfer<InputOf<Of>>,
-    options?: Pick<ChildOptions, 'onParentClose'>,
-  ): Waiting<OutputOf<Of>>;
   /** Begins all of them, and resolves with their results in the order given. */
-  all<T>(calls: readonly (() => T)[]): Promise<Awaited<T>[]>;
-  /** Resolves with the member that comes first. Of waits that begin with the race, only that one counts; the others never come. */
-  race<const Members extends Readonly<Record<string, Racer<unknown>>>>(members: Members): Promise<Winner<Members>>;
+  all<const Calls extends readonly (() => unknown)[]>(
+    calls: Calls,
+  ): Promise<{ -readonly [At in keyof Calls]: Awaited<ReturnType<Calls[At]>> }>;
   /**
    * Ends the chapter: the function is called anew with this state, and nothing of what was recorded before is given to it again. Await
    * every other call before it.
@@ -102,6 +57,8 @@ export interface FunctionContext<Signals extends Schemas, Approvals extends Sche
   belief: Json;
   /** For a change of the code under live runs: 1 for a run that has come by here before the change was made, else `current`. */
   version(name: string, current: number): number;
+  /** Adds what was heard, said or done to what later model calls with a bundle see. It is stored with the next outcome. */
+  tell(...fragments: readonly (FragmentDraft | readonly FragmentDraft[])[]): void;
   log(action: string, detail?: unknown): void;
   progress(progress: Progress): void;
   /** The time of the newest recorded outcome: the same when the function is called anew. */
@@ -111,48 +68,10 @@ export interface FunctionContext<Signals extends Schemas, Approvals extends Sche
   uuid(): string;
 }
 
-/** A wait before it becomes a call: members of one race become a single one. */
-class Gathered implements Waiting<unknown> {
-  readonly waiting = true;
-  readonly wait: WaitRequest;
-  readonly name: string;
-  readonly promise: Promise<unknown>;
-  /** Where the function asked for it. */
-  readonly stack: Error | undefined;
-  #resolve: (value: unknown) => void = () => {};
-  /** It has become a call, or a part of a race. */
-  isTaken = false;
-
-  constructor(name: string, wait: WaitRequest, stack: Error | undefined) {
-    this.name = name;
-    this.wait = wait;
-    this.stack = stack;
-    this.promise = new Promise((resolve) => {
-      this.#resolve = resolve;
-    });
-    // One that nobody awaits must not end the worker's process.
-    this.promise.catch(() => {});
-  }
-
-  follow(promise: Promise<unknown>): void {
-    this.isTaken = true;
-    this.#resolve(promise);
-  }
-
-  // biome-ignore lint/suspicious/noThenProperty: a wait is awaited as any promise is
-  then<A, B>(
-    done?: ((value: unknown) => A | PromiseLike<A>) | null,
-    failed?: ((reason: unknown) => B | PromiseLike<B>) | null,
-  ) {
-    return this.promise.then(done, failed);
-  }
-}
-
 export function functionContext(
   live: LiveRun,
   { workflow, session, user }: Pick<StepContext, 'workflow' | 'session' | 'user'>,
   rules: ContextRules,
-  { state, seed }: Chapter,
   progress: (progress: Progress) => void,
 ): FunctionContext<Schemas, Schemas> {
   const call = (
@@ -167,13 +86,7 @@ export function functionContext(
       mayDrop: false,
       ...more,
     }) as Promise<never>;
-  const wait = (name: string, request: WaitRequest): Waiting<never> => {
-    const gathered = new Gathered(name, request, live.isReplaying ? new Error() : undefined);
-    live.gather(() => {
-      if (!gathered.isTaken) gathered.follow(askFor(live, name, [gathered]).then(({ value }) => value));
-    });
-    return gathered as unknown as Waiting<never>;
-  };
+  const { state, seed } = live.chapter;
   let drawn = 0;
   const draw = (): string => sha256Digest.sha256(`${seed}:${drawn++}`);
   return {
@@ -193,31 +106,23 @@ export function functionContext(
       call(options.name ?? 'model', askedOf(options), (ctx) => ctx.model(options), { takesRecorded: true }),
     tool: (made, answers = {}) => {
       const answer = Object.hasOwn(answers, made.name) ? answers[made.name] : undefined;
-      if (answer === undefined) return call(made.name, ['tool', made.input], (ctx) => ctx.tool(made));
+      // A model may have made the name up.
+      const name = Object.hasOwn(rules.tools, made.name) ? made.name : 'tool';
+      if (answer === undefined) return call(name, ['tool', made.name, made.input], (ctx) => ctx.tool(made));
       return answeredBy(rules.tools, made, async (input) =>
         toJson((await answer(input as never)) ?? null, `result of tool ${made.name}`),
       );
     },
     onRollback: async (effect, request) => {
-      const { operation } = effect;
-      if (rules.operations?.has(operation) !== true) {
-        throw new InvalidError(
-          'effect-not-listed',
-          `ctx.onRollback: list ${operation} in effects, where a rollback finds it.`,
-        );
-      }
-      const asked = toJson(effect.parseRequest(request), `request of ${operation}`);
-      await call('onRollback', [operation, asked], () => ({ operation, request: asked }), { step: 'rollback' });
+      const asked = rollbackOf(effect, request, rules);
+      await call(ROLLBACK, [effect.operation, asked], () => ({ operation: effect.operation, request: asked }), {
+        isRollback: true,
+      });
     },
     recall: (question, options) => call('recall', ['recall', question], (ctx) => ctx.recall(question, options)),
-    sleep: (duration) => wait('sleep', timer(duration).anyOf[0]!),
-    until: (date) => wait('until', moment(date).anyOf[0]!),
-    signal: (name) => wait(name, { kind: 'signal', name }),
-    approval: (name, options = {}) => wait(name, { kind: 'approval', name, ...options }),
-    child: (of, input, { onParentClose = 'cancel' } = {}) =>
-      wait(of.name, { kind: 'child', name: of.name, input, onClose: onParentClose }),
     all: (calls) => Promise.all(calls.map((begin) => begin())) as never,
-    race: (members) => race(live, members) as never,
+    ...waitsOf(live),
+    tell: (...fragments) => void live.fragments.push(...fragments.flat()),
     log: (action, detail) => void live.notes.push({ action, detail }),
     progress,
     state,
@@ -238,86 +143,21 @@ export function functionContext(
   };
 }
 
-function askFor(
-  live: LiveRun,
-  name: string,
-  members: readonly Gathered[],
-): Promise<{ readonly index: number; readonly value: unknown }> {
-  const waits = members.map(({ wait }) => wait);
-  const mayDrop = !waits.some(({ kind }) => kind === 'child');
-  // A time may be computed from now: what was recorded counts.
-  const asks = waits.map((each) => (each.kind === 'timer' || each.kind === 'at' ? each.kind : [each.kind, each.name]));
-  return live.ask(name, digestOf(asks), { perform: undefined, waits, mayDrop, stack: members[0]?.stack }) as Promise<{
-    index: number;
-    value: unknown;
-  }>;
-}
-
-/** Waits that begin with the race are one call, so that one of them comes and no signal is taken by another. */
-async function race(live: LiveRun, members: Readonly<Record<string, Racer<unknown>>>): Promise<Winner<never>> {
-  const entries = Object.entries(members);
-  if (entries.length === 0) throw new InvalidError('race-empty', 'ctx.race was given no members: nobody could win it.');
-  const waits = entries.flatMap(([, member]) => (member instanceof Gathered && !member.isTaken ? [member] : []));
-  const gathered =
-    waits.length === 0 ? undefined : live.race(() => askFor(live, waits.length === 1 ? waits[0]!.name : 'race', waits));
-  for (const [at, wait] of waits.entries()) {
-    // Only the one that came resolves.
-    wait.follow(
-      Promise.resolve(gathered!.promise).then(({ index, value }) => (index === at ? value : new Promise(() => {}))),
-    );
-  }
-  const running = entries.map(([name, member]) => {
-    if (typeof member === 'function') return { name, ...live.race(member) };
-    return { name, promise: member, branch: waits.includes(member as Gathered) ? gathered!.branch : undefined };
-  });
-  const first = await Promise.race(
-    running.map(({ name, promise, branch }) =>
-      Promise.resolve(promise).then(
-        (value) => ({ branch, name, value }),
-        (error: unknown) => ({ branch, name, error }),
-      ),
-    ),
-  );
-  for (const { branch } of running) if (branch !== undefined && branch !== first.branch) live.lose(branch);
-  if ('error' in first) throw first.error;
-  return { name: first.name, value: first.value } as never;
-}
-
-const digestOf = (asks: Json): string => sha256Digest.sha256(canonicalJson(asks)).slice(0, ASKS_DIGITS);
-
 /** What identifies a model call: functions and schemas do not. */
 function askedOf({ schema, ...options }: ModelCallOptions<Schema | undefined>): Json {
   return ['model', schema === undefined ? null : true, toJson(options, 'what ctx.model is asked')];
 }
 
-type AnyCause =
-  | { readonly kind: 'timer' }
-  | { readonly kind: 'signal'; readonly name: string; readonly value: Json }
-  | ApprovalCause<string, Json>
-  | ChildCause<string, Json>;
-
-/** What became of a wait, by the task's cause. Throws `InvalidError`, where it doesn't fit. */
-export function causeOf(
-  { cause, waits }: { readonly cause: AnyCause | null; readonly waits: readonly WaitRequest[] },
-  timerName: string,
-): Json {
-  const index = waits.findIndex((wait, at) => {
-    if (cause === null) return false;
-    if (cause.kind === 'timer')
-      return (wait.kind === 'timer' || wait.kind === 'at') && (waits.length === 1 || timerName.endsWith(`:${at}`));
-    return wait.kind === cause.kind && wait.name === cause.name;
-  });
-  if (cause === null || index < 0)
-    throw new InvalidError('cause-missing', 'A wait of a function has come without its cause.');
-  if (cause.kind === 'timer') return { index, value: null };
-  if (cause.kind === 'approval') {
-    const { approved, value, by, why } = cause;
-    return { index, value: { approved, value: value as Json, by, why } };
+/** The request, as it is recorded. Throws `InvalidError` (`effect-not-listed`, `rollback-secret`). */
+function rollbackOf(effect: Effect, request: unknown, { operations }: ContextRules): Json {
+  const { operation } = effect;
+  if (operations?.has(operation) !== true) {
+    const message = `ctx.onRollback: list ${operation} in effects, where a rollback finds it.`;
+    throw new InvalidError('effect-not-listed', message, { operation });
   }
-  if (cause.kind === 'child') {
-    return cause.outcome === 'completed'
-      ? { index, value: cause.output as Json }
-      : { index, failed: `${cause.workflow} ${cause.outcome}: ${cause.message ?? cause.reason ?? ''}` };
+  if (hasSecrets(effect.request)) {
+    const message = `ctx.onRollback: the request of ${operation} has secret fields, and a rollback would find them masked. Have the effect read them where it is called.`;
+    throw new InvalidError('rollback-secret', message, { operation });
   }
-  return { index, value: cause.value as Json };
+  return toJson(effect.parseRequest(request), `request of ${operation}`);
 }

@@ -1,16 +1,17 @@
 /**
- * Owns `defineFunction`: an ordinary async function as a workflow. It is a definition of two steps, which any worker, page and command
- * treats as they do others: `run` calls the function, and `call` makes one of its calls. Decision 0081.
+ * Owns `defineFunction`: an ordinary async function as a workflow. It is a definition of one step that does tasks of every name, which any
+ * worker, page and command treats as it does others: a task `run` calls the function, and each of its calls is a task of the call's name.
+ * Decision 0081.
  */
 
 import { toJson } from '@tidemark/codec';
-import { FencedError, InvalidError, type Json, messageOf, type Sequence, TidemarkError } from '@tidemark/core';
+import { canonicalJson, FencedError, type Json, messageOf, type Sequence, TidemarkError } from '@tidemark/core';
 import {
+  ANY_STEP,
   EffectError,
   FatalError,
   ParkError,
   type Progress,
-  type RetryOptions,
   type StepContext,
   type StepDefinition,
   type StepResult,
@@ -20,29 +21,28 @@ import {
 import { z } from 'zod';
 import { type ContextRules, typedContext } from '../context.ts';
 import type { ContextSpec } from '../context-spec.ts';
-import type { Effect } from '../effect.ts';
 import type { Frozen, Given, Parsed, Schema, Schemas } from '../schema.ts';
 import type { Tool } from '../tool.ts';
 import { defineWorkflow } from '../workflow.ts';
-import type { Workflow } from '../workflow-spec.ts';
+import type { RunSpec, Workflow } from '../workflow-spec.ts';
 import { CANCELLED, CallFailedError, CancelledError, failureOf } from './call-failed.ts';
-import { causeOf, type FunctionContext, functionContext } from './context.ts';
-import { type Call, LiveRun } from './live-run.ts';
+import { type FunctionContext, functionContext } from './context.ts';
+import { type Call, LiveRun, ROLLBACK } from './live-run.ts';
 import {
-  type Belief,
-  beliefSchema,
   type CallId,
   type Chapter,
-  callIdSchema,
   type Failure,
-  newChapter,
-  outcomeSchema,
+  fromCheckpoint,
   type Recorded,
   type Result,
+  toCheckpoint,
 } from './outcome.ts';
+import { causeOf } from './waits.ts';
 
 /** Characters of a checkpoint's action. */
 const ACTION_MAX_CHARS = 200;
+/** Outcomes of one chapter at which the run's log warns. */
+const LONG_COUNT = 1_000;
 /** How long a cancelled function may await what nobody records, in milliseconds. */
 const CANCELLED_WAIT_MS = 2_000;
 /** Calls of one function that are made at once, by default. */
@@ -54,19 +54,13 @@ export interface FunctionSpec<
   Output extends Schema,
   Signals extends Schemas = Record<never, never>,
   Approvals extends Schemas = Record<never, never>,
-> extends Omit<ContextSpec, 'phases'> {
-  readonly name: string;
-  readonly version: number;
-  readonly input: Input;
-  readonly output: Output;
+> extends RunSpec<Input, Output>,
+    Omit<ContextSpec, 'phases'> {
   readonly signals?: Signals | undefined;
   /** Questions to people, by name, with the form of their answer. */
   readonly approvals?: Approvals | undefined;
   /** Workflows and functions that it starts. */
   readonly children?: readonly Workflow[] | undefined;
-  readonly effects?: readonly Effect[] | undefined;
-  readonly retry?: RetryOptions | undefined;
-  readonly timeout?: string | number | undefined;
   /** The most calls of one run that are made at once. */
   readonly parallel?: number | undefined;
   readonly run: (
@@ -85,7 +79,6 @@ export function defineFunction<
   const Approvals extends Schemas = Record<never, never>,
 >(spec: FunctionSpec<Input, Output, Signals, Approvals>): DefinedFunction<Input, Output> {
   const { run, children = [], parallel = PARALLEL_DEFAULT_COUNT, ...own } = spec;
-  const nothing = () => ({});
   const tools = Object.fromEntries(
     Object.entries(own.tools ?? {}).map(([name, each]) => [name, answerable(name, each)]),
   );
@@ -93,40 +86,41 @@ export function defineFunction<
     ...(own as Omit<typeof own, 'bundles'>),
     tools,
     parallel,
-    belief: beliefSchema,
-    tasks: { run: z.object({}), call: callIdSchema, rollback: callIdSchema },
-    outputs: { run: outcomeSchema, call: outcomeSchema, rollback: outcomeSchema },
-    flow: { run: STEPS, call: STEPS, rollback: STEPS },
-    starts: ['run'],
+    belief: z.json(),
+    tasks: { run: z.json() },
+    flow: { run: [] },
     children: Object.fromEntries(children.map((child) => [child.name, child])),
-    begin: () => ({ belief: { holds: null, chapter: newChapter(1, 0, null) }, next: [RUN] }),
-    steps: { run: nothing as never, call: nothing as never, rollback: nothing as never },
+    begin: () => ({ belief: null, next: [runTask({ chapter: 1, since: 0, state: null })] }),
+    steps: { run: () => ({}) },
   } as never) as unknown as Workflow;
   const body = run as (ctx: unknown, input: Json) => Promise<unknown>;
   const made = new FunctionSteps(body, {
     definition: `${spec.name} v${spec.version}`,
-    steps: new Set(STEPS),
+    steps: new Set(['run']),
     operations: spec.effects && new Set(workflow.effects.map(({ operation }) => operation)),
     models: spec.models ?? {},
     tools,
     parseSignal: new Map(Array.from(workflow.signals ?? [], ([name, { parse }]) => [name, parse])),
   });
-  const call: StepDefinition['run'] = (context, input) => made.call(context, input as unknown as CallId);
   const compensate: StepDefinition['compensate'] = async ({ output }, context) => {
-    const { result } = output as unknown as Recorded;
+    const { operation, request } = output as unknown as { readonly operation?: string; readonly request: Json };
     // The run was cancelled before it was registered.
-    if (result === null || 'error' in result) return;
-    const { operation, request } = result.value as { readonly operation: string; readonly request: Json };
+    if (operation === undefined) return;
     const effect = workflow.effects.find((each) => each.operation === operation);
     if (effect === undefined) throw new FatalError(`${operation} is not in effects of ${spec.name} any more.`);
     await effect.call(request, context);
   };
-  const steps = new Map<string, StepDefinition>([
-    ['run', { ...workflow.steps.get('run')!, run: (context) => made.run(context) }],
-    ['call', { ...workflow.steps.get('call')!, run: call }],
-    ['rollback', { ...workflow.steps.get('rollback')!, run: call, compensate }],
+  const any: StepDefinition = {
+    ...workflow.steps.get('run')!,
+    ...{ name: ANY_STEP, mayAdd: new Set([ANY_STEP]) },
+    run: (context, input) => made.perform(context, input as unknown as TaskInput),
+  };
+  const steps = new Map([
+    [ANY_STEP, any],
+    // Without effects there is nothing to register, and a cancel needs no compensation.
+    [ROLLBACK, { ...any, name: ROLLBACK, ...(spec.effects !== undefined && { compensate }) }],
   ]);
-  return { ...workflow, steps, unwinds: true } as unknown as DefinedFunction<Input, Output>;
+  return { ...workflow, flow: {}, steps, unwinds: true } as unknown as DefinedFunction<Input, Output>;
 }
 
 /** A tool that has neither an effect nor `run` is answered by the function, in `ctx.tool`. */
@@ -154,60 +148,58 @@ class FunctionSteps {
   }
 
   /** The function as far as it has come; called anew where this worker has just claimed the workflow. */
-  async #liveOf(context: StepContext): Promise<LiveRun> {
+  async #liveOf(context: StepContext, input: TaskInput): Promise<LiveRun> {
     const known = this.#live.get(context.claim);
     if (known !== undefined) {
       const live = await known.catch(() => undefined);
       if (live !== undefined && !live.isVoid) return live;
-      if (this.#live.get(context.claim) !== known) return this.#liveOf(context);
+      if (this.#live.get(context.claim) !== known) return this.#liveOf(context, input);
     }
-    const begun = this.#begin(context);
+    const begun = this.#begin(context, input);
     this.#live.set(context.claim, begun);
     return begun;
   }
 
-  async #begin(context: StepContext): Promise<LiveRun> {
-    const { chapter } = context.belief as unknown as Belief;
-    const journal = await journalOf(context, chapter);
-    const live = new LiveRun(chapter.beganAtMs);
+  async #begin(context: StepContext, input: TaskInput): Promise<LiveRun> {
+    const journal = await journalOf(context, input);
+    // The first task of a chapter runs alone, and its first checkpoint has what the task has.
+    const opened = { seed: context.chance(), beganAtMs: context.clockMs(), ...input };
+    const live = new LiveRun(journal[0]?.opens ?? (opened as Chapter));
     const progress = (of: Progress): void => context.progress(of);
-    const ctx = functionContext(live, context, this.#rules, chapter, progress);
+    const ctx = functionContext(live, context, this.#rules, progress);
     await live.begin(() => this.#body(ctx, context.input), journal);
     return live;
   }
 
-  /** Begins what the function asks for, or ends the workflow with what it returned. */
-  async run(context: StepContext): Promise<StepResult> {
-    const live = await this.#liveOf(context);
+  /** Makes one call; or begins what the function asks for, or ends the workflow with what it returned. */
+  async perform(context: StepContext, input: TaskInput): Promise<StepResult> {
+    const live = await this.#liveOf(context, input);
+    const { place } = input;
+    if (place !== undefined) return this.#decided(context, input, await live.awaited({ name: context.step, place }));
     await live.moved(context.signal, context.cancelled === undefined ? Number.POSITIVE_INFINITY : CANCELLED_WAIT_MS);
-    if (live.next !== undefined) return chapterOf(context, live, live.next.state);
+    if (live.next !== undefined) return chapterOf(context, live, live.next.state, recorded(live, input));
     const [only, ...others] = live.fresh;
-    if (only === undefined || live.end !== undefined) return ending(context, live);
-    const { perform, step } = only;
-    if (others.length === 0 && perform !== undefined && step === undefined && live.pendingCount === 1) {
-      return this.#decided(context, only);
-    }
-    const { made, settled } = await live.begun(context.signal, () => {
-      const { begins } = live;
-      const lastAction = `began ${begins.map(({ name }) => name).join(', ')}`.slice(0, ACTION_MAX_CHARS);
-      return { ...recorded(context, live, Date.now()), next: begins.map(taskOf), lastAction };
+    if (only === undefined || live.end !== undefined) return ending(context, live, input);
+    const { perform, isRollback } = only;
+    const isAlone = others.length === 0 && live.pendingCount === 1 && live.fragments.length === 0;
+    if (isAlone && perform !== undefined && isRollback !== true) return this.#decided(context, input, only);
+    const turn = await live.begun(context.signal, () => {
+      const lastAction = `began ${live.begins.map(({ name }) => name).join(', ')}`.slice(0, ACTION_MAX_CHARS);
+      return { ...recorded(live, input), next: tasksOf(live), lastAction };
     });
-    return noted(context, live, { ...made, settled });
+    if (turn === undefined) return this.perform(context, input);
+    return noted(context, live, { ...turn.made, settled: turn.settled });
   }
 
-  async call(context: StepContext, id: CallId): Promise<StepResult> {
-    const live = await this.#liveOf(context);
-    return this.#decided(context, await live.awaited(id));
-  }
-
-  async #decided(context: StepContext, asked: Call): Promise<StepResult> {
-    const result = await this.#resultOf(context, asked);
-    const live = await this.#liveOf(context);
-    const atMs = Date.now();
-    const { made, settled } = await live.decide(asked, result, atMs, context.signal, (call) =>
-      checkpointOf(context, live, call, result, atMs),
-    );
-    return noted(context, live, { ...made, settled });
+  async #decided(context: StepContext, input: TaskInput, asked: Call): Promise<StepResult> {
+    const outcome = { result: await this.#resultOf(context, asked), atMs: context.clockMs() };
+    for (;;) {
+      const live = await this.#liveOf(context, input);
+      const turn = await live.decide(asked, outcome, context.signal, (call) =>
+        checkpointOf(context, live, input, { call, ...outcome }),
+      );
+      if (turn !== undefined) return noted(context, live, { ...turn.made, settled: turn.settled });
+    }
   }
 
   async #resultOf(context: StepContext, call: Call): Promise<Result> {
@@ -223,7 +215,7 @@ class FunctionSteps {
         failed?: string;
       };
       return came.failed === undefined
-        ? { value: { index: came.index, value: came.value } }
+        ? { value: call.waits.length === 1 ? came.value : { index: came.index, value: came.value } }
         : { error: { code: 'child-failed', message: came.failed } };
     }
     try {
@@ -248,75 +240,101 @@ const isOfTheEngine = (error: unknown): boolean =>
 
 const idOf = ({ name, place, asks }: CallId): CallId => ({ name, place, asks });
 
-const taskOf = ({ waits, step = 'call', ...call }: Call): TaskRequest => ({
-  step,
-  input: idOf(call),
-  ...(waits !== undefined && { when: { anyOf: waits } }),
-});
+/** Of a call: its name is the task's. `since`: see `Chapter`. */
+type TaskInput = Pick<Chapter, 'chapter' | 'since'> & {
+  /** Set in the first task of a chapter. */
+  readonly state?: Json;
+  /** Absent: the task calls the function, or carries on with it. */
+  readonly place?: number;
+};
 
-const STEPS = ['run', 'call', 'rollback'];
-const RUN: TaskRequest = { step: 'run', input: {} };
+/** What the next checkpoint begins. */
+const tasksOf = ({ begins, chapter: { chapter, since } }: LiveRun): TaskRequest[] =>
+  begins.map(({ name, place, waits }) => ({
+    step: name,
+    input: { chapter, since, place },
+    ...(waits !== undefined && { when: { anyOf: waits } }),
+  }));
 
-function noted(context: StepContext, { notes }: LiveRun, result: StepResult): StepResult {
+const runTask = (input: TaskInput): TaskRequest => ({ step: 'run', input });
+
+function noted(context: StepContext, { notes, decidedCount }: LiveRun, result: StepResult): StepResult {
   for (const { action, detail } of notes) context.log(action, detail);
+  if (decidedCount === LONG_COUNT) context.log('warning', chapterLong(context));
   return result;
 }
 
+const chapterLong = ({ workflow }: StepContext) => ({
+  code: 'chapter-long',
+  result: `Run ${workflow} has ${LONG_COUNT} recorded outcomes in this chapter, and each is given again when the run changes hands or has waited. Begin a new chapter: await ctx.chapter(state).`,
+});
+
+interface Decided extends Pick<Recorded, 'atMs'> {
+  readonly call: Call;
+  readonly result: Result;
+}
+
 /** What the checkpoint says; `decided`: of the call whose outcome it has. */
-function recorded(
-  { belief: before }: StepContext,
-  live: LiveRun,
-  atMs: number,
-  decided?: { readonly call: Call; readonly result: Result },
-): Pick<StepResult, 'output' | 'belief' | 'drops'> {
-  const { chapter } = before as unknown as Belief;
-  const { belief, drops } = live;
-  const output: Recorded = {
-    chapter: chapter.number,
-    order: live.decidedCount,
-    call: decided === undefined ? null : idOf(decided.call),
-    result: (decided?.result ?? null) as Recorded['result'],
-    atMs,
-    begins: live.begins.map(idOf),
-    ...(Object.keys(live.versions).length > 0 && { versions: live.versions }),
-  };
+function recorded(live: LiveRun, { state }: TaskInput, decided?: Decided): StepResult {
+  const { chapter, belief, drops, fragments } = live;
   return {
-    output,
-    ...(belief !== undefined && { belief: (now: Json) => ({ ...(now as unknown as Belief), holds: belief }) }),
+    ...toCheckpoint({
+      chapter: chapter.chapter,
+      call: decided === undefined ? null : idOf(decided.call),
+      result: decided?.result ?? null,
+      atMs: decided?.atMs ?? live.nowMs,
+      begins: live.begins.map(idOf),
+      ...(Object.keys(live.versions).length > 0 && { versions: live.versions }),
+      ...(state !== undefined && { opens: chapter }),
+    }),
+    ...(belief !== undefined && { belief: () => belief }),
     ...(drops !== undefined && { drops }),
+    ...(fragments.length > 0 && { fragments: [...fragments] }),
   };
 }
 
-function checkpointOf(context: StepContext, live: LiveRun, call: Call, result: Result, atMs: number): StepResult {
-  const { end, begins, next } = live;
-  const committed = { ...recorded(context, live, atMs, { call, result }), lastAction: call.name };
-  if (next !== undefined) return { ...committed, ...chapterOf(context, live, next.state) };
+function checkpointOf(context: StepContext, live: LiveRun, input: TaskInput, decided: Decided): StepResult {
+  const { end, next } = live;
+  const { call, result } = decided;
+  const lastAction = 'error' in result ? `${call.name} failed (${result.error.code})` : call.name;
+  const committed = { ...recorded(live, input, decided), lastAction };
+  if (next !== undefined) return chapterOf(context, live, next.state, committed);
   if (end !== undefined && 'output' in end) {
     const { underWay } = live;
     if (underWay.length === 0) return { ...committed, done: end.output };
     // Whoever lost a race is recorded too, before the end.
-    if (underWay.every(({ hasLost }) => hasLost)) return { ...committed, next: begins.map(taskOf) };
+    if (underWay.every(({ hasLost }) => hasLost)) return { ...committed, next: tasksOf(live) };
   }
   // What is left of a cancelled run is decided one by one, and nothing follows.
   if (end !== undefined && 'error' in end && context.cancelled !== undefined) return committed;
   // It waits for something that nobody records, or it has failed: then nothing else says so.
   const isAlone = live.pendingCount === 0 || end !== undefined;
-  return { ...committed, next: [...begins.map(taskOf), ...(isAlone ? [RUN] : [])] };
+  const { chapter, since } = live.chapter;
+  return { ...committed, next: [...tasksOf(live), ...(isAlone ? [runTask({ chapter, since })] : [])] };
 }
 
-/** A chapter begins with its state, and no call goes from one to the next. */
-function chapterOf({ sequence, belief }: StepContext, live: LiveRun, state: Json): StepResult {
+/**
+ * A chapter begins with its state, and no call goes from one to the next: what lost a race is recorded before. Belief is that state where the
+ * function sets none.
+ */
+function chapterOf({ sequence }: StepContext, live: LiveRun, state: Json, committed: StepResult): StepResult {
+  if (live.awaitsLosers) return { ...committed, next: tasksOf(live) };
   if (live.pendingCount > 0)
     throw new FatalError('ctx.chapter was called while other calls were under way: await them first.');
-  const before = belief as unknown as Belief;
-  const chapter = newChapter(before.chapter.number + 1, sequence, state);
   live.isVoid = true;
-  return { belief: () => ({ holds: live.belief ?? before.holds, chapter }), next: [RUN] };
+  const { belief, chapter: before } = live;
+  const isOwn = (held: Json): boolean => canonicalJson(held) !== canonicalJson(before.state);
+  return {
+    ...committed,
+    belief: (held) => belief ?? (isOwn(held) ? held : state),
+    next: [runTask({ chapter: before.chapter + 1, since: sequence, state })],
+  };
 }
 
-function ending(context: StepContext, live: LiveRun): StepResult {
+function ending(context: StepContext, live: LiveRun, input: TaskInput): StepResult {
   const { end, underWay } = live;
-  if (end === undefined) return context.cancelled === undefined ? { next: [RUN] } : {};
+  // It is cancelled, and awaits what nobody records.
+  if (end === undefined) return {};
   // Another attempt calls the function anew.
   if ('error' in end) live.isVoid = true;
   if ('output' in end && underWay.length > 0) {
@@ -325,10 +343,12 @@ function ending(context: StepContext, live: LiveRun): StepResult {
       `The function returned while calls that it had begun were under way: ${names}. Await each of them; use ctx.race where only the first counts.`,
     );
   }
-  if ('output' in end) return noted(context, live, { ...recorded(context, live, Date.now()), done: end.output });
+  if ('output' in end) {
+    return noted(context, live, { ...recorded(live, input), done: end.output, lastAction: 'returned' });
+  }
   const { error } = end;
   if (context.cancelled !== undefined && error instanceof CancelledError) return {};
-  if (error instanceof CallFailedError) throw new FatalError(error.message, { cause: error });
+  if (error instanceof CallFailedError) throw new FatalError(error.named, { cause: error });
   throw error instanceof Error ? error : new FatalError(`The function threw ${messageOf(error)}`);
 }
 
@@ -337,13 +357,10 @@ const cancelledBy = ({ code, by }: NonNullable<StepContext['cancelled']>): Failu
   message: `The run is cancelled (${code}) by ${by}.`,
 });
 
-/** What the function began of its own comes after the outcome before it. */
-async function journalOf(context: StepContext, { number, since }: Chapter): Promise<readonly Recorded[]> {
+/** What the chapter has recorded. */
+async function journalOf(context: StepContext, { chapter, since }: TaskInput): Promise<readonly Recorded[]> {
   const after = since as Sequence;
   // A run that has just begun has nothing to read, and needn't wait for rows.
   if (context.sequence === after) return [];
-  const found = (await Promise.all(STEPS.map((step) => context.outputs(step, after)))).flat() as unknown as Recorded[];
-  return found
-    .filter((record) => record !== null && record.chapter === number)
-    .sort((a, b) => a.order - b.order || Number(a.call === null) - Number(b.call === null));
+  return (await context.journal(after)).map(fromCheckpoint).filter((record) => record.chapter === chapter);
 }

@@ -10,11 +10,18 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { InvalidError, type Json } from '@tidemark/core';
-import { FatalError, type StepContext, type StepResult, type WaitRequest } from '@tidemark/runtime';
+import {
+  checkName,
+  FatalError,
+  type FragmentDraft,
+  type StepContext,
+  type StepResult,
+  type WaitRequest,
+} from '@tidemark/runtime';
 import { FUNCTION_CALLS_MAX_COUNT } from '../limits.ts';
 import { CANCELLED, callError } from './call-failed.ts';
 import { changedCode, changedRequest } from './changed-code.ts';
-import type { CallId, Recorded, Result } from './outcome.ts';
+import type { CallId, Chapter, Recorded, Result } from './outcome.ts';
 
 /**
  * How long a replay waits for a recorded call, in milliseconds: the function may await what nobody records. Less long while it asks for what
@@ -24,6 +31,9 @@ const REPLAY_WAIT_MS = 60_000;
 const REPLAY_OTHER_MS = 2_000;
 /** Calls that one checkpoint begins, at most: the others follow with the next ones. */
 const BEGINS_MAX_COUNT = 500;
+
+/** The name of a call that registers what a rollback calls. */
+export const ROLLBACK = 'onRollback';
 
 /** How a call is made. */
 export interface CallKind {
@@ -35,8 +45,8 @@ export interface CallKind {
   readonly mayDrop: boolean;
   /** What was recorded answers it although it asks for something else now. */
   readonly takesRecorded?: boolean | undefined;
-  /** The step that makes it; absent: `call`. */
-  readonly step?: string | undefined;
+  /** It registers what a rollback calls, so its step has a compensation. */
+  readonly isRollback?: true | undefined;
   /** Where the function asked for it, if that isn't where it becomes a call. */
   readonly stack?: Error | undefined;
 }
@@ -55,6 +65,8 @@ export interface Call extends CallId, CallKind {
   /** Where the function asks for it, while it is called anew. */
   readonly stack: Error | undefined;
 }
+
+type CallPlace = Pick<CallId, 'name' | 'place'>;
 
 /** A member of a race, within another one perhaps. */
 export interface Branch {
@@ -88,6 +100,8 @@ export class LiveRun {
   isReplaying = false;
   /** Lines for the execution log since the newest outcome. */
   notes: { readonly action: string; readonly detail: unknown }[] = [];
+  /** What the function told later model calls since the newest outcome. */
+  fragments: FragmentDraft[] = [];
   /** Versions of changes that the function asked for since the newest outcome. */
   versions: Record<string, number> = {};
   /** What the function last set as its belief; undefined: nothing, in this chapter. */
@@ -114,9 +128,11 @@ export class LiveRun {
   #gathered: (() => void)[] = [];
   #turn: Promise<void> = Promise.resolve();
   readonly #listeners = new Set<() => void>();
+  readonly chapter: Chapter;
 
-  constructor(nowMs: number) {
-    this.nowMs = nowMs;
+  constructor(chapter: Chapter) {
+    this.chapter = chapter;
+    this.nowMs = chapter.beganAtMs;
   }
 
   /** Calls the function, and gives it the recorded outcomes. Throws `ParkError` (`function-changed`) where it asks for something else. */
@@ -135,8 +151,10 @@ export class LiveRun {
     );
     await this.#quiet();
     await this.#replay(journal);
+    if (!this.isReplaying) return;
     this.isReplaying = false;
     this.notes = this.#warnings.map((detail) => ({ action: 'warning', detail }));
+    this.fragments = [];
   }
 
   /** The version of a change in the code: that which the run has met first. One that came by here before the change was made has 1. */
@@ -147,8 +165,12 @@ export class LiveRun {
     return known;
   }
 
-  /** Adds a call. Throws `InvalidError` (`function-ended`) after the function has ended. */
+  /** Adds a call. Throws `InvalidError` (`function-ended`) after the function has ended, and for a name that no task can have. */
   ask(name: string, asks: string, kind: CallKind): Promise<unknown> {
+    checkName('name', name);
+    if (name === ROLLBACK && kind.isRollback !== true) {
+      throw new InvalidError('name-reserved', `A call can't have the name ${ROLLBACK}: ctx.onRollback has it.`);
+    }
     const branch = branches.getStore();
     // Nobody awaits what follows from it.
     if (this.isVoid || hasLost(branch)) return never();
@@ -211,17 +233,17 @@ export class LiveRun {
     this.#moved();
   }
 
-  find(id: CallId): Call | undefined {
+  find(id: CallPlace): Call | undefined {
     return this.#calls.get(keyOf(id));
   }
 
   /** Waits for the turn under way where the function doesn't wait for the call any more: its checkpoint is about to drop that. */
-  async awaited(id: CallId): Promise<Call> {
+  async awaited(id: Pick<CallId, 'name' | 'place'>): Promise<Call> {
     if (this.find(id) === undefined) await this.#turn;
-    return this.#mustFind(id);
+    return this.#get(id);
   }
 
-  #mustFind(id: CallId): Call {
+  #get(id: Pick<CallId, 'name' | 'place'>): Call {
     const call = this.find(id);
     if (call !== undefined) return call;
     throw new InvalidError('call-unknown', `The function doesn't wait for ${id.name} any more.`, { call: id.name });
@@ -240,7 +262,8 @@ export class LiveRun {
   /** What the next checkpoint drops. */
   get drops(): StepResult['drops'] {
     const dropped = this.#dropped;
-    return dropped.size === 0 ? undefined : ({ input }) => dropped.has(keyOf(input as unknown as CallId));
+    if (dropped.size === 0) return undefined;
+    return ({ step, input }) => dropped.has(keyOf({ name: step, place: (input as { place?: number }).place ?? -1 }));
   }
 
   endChapter(state: Json): void {
@@ -262,27 +285,32 @@ export class LiveRun {
     return this.#calls.size;
   }
 
+  /** Whether all that is pending has lost a race. */
+  get awaitsLosers(): boolean {
+    return this.#calls.size > 0 && [...this.#calls.values()].every((call) => call.hasLost);
+  }
+
   get decidedCount(): number {
     return this.#decidedCount;
   }
 
   async #replay(journal: readonly Recorded[]): Promise<void> {
-    const recorded = journal.flatMap(({ call }) => call ?? []);
-    const known = new Set(
-      journal.flatMap(({ call, begins }) => [...(call === null ? [] : [call]), ...begins]).map(keyOf),
+    // In the order in which they were asked for: what an outcome decides has begun before, but for a call that ran at once.
+    const known = new Map(
+      journal.flatMap(({ call, begins }) => [...(call === null ? [] : [call]), ...begins]).map((id) => [keyOf(id), id]),
     );
     for (const { call: id, result, atMs, begins } of journal) {
       if (id !== null && result !== null) {
-        await this.#give(await this.#expected(id, recorded, known), result as Result, atMs);
+        await this.#give(await this.#expected(id, known), result as Result, atMs);
       }
       // What a checkpoint added as tasks must be asked for again (F2).
-      for (const begun of begins) this.#begun(await this.#expected(begun, recorded, known));
+      for (const begun of begins) this.#begun(await this.#expected(begun, known));
       this.#dropped = new Set();
     }
   }
 
   /** The recorded call, once the function asks for it. Throws `ParkError` (`function-changed`) where it asks for another one in its place. */
-  async #expected(id: CallId, recorded: readonly CallId[], known: ReadonlySet<string>): Promise<Call> {
+  async #expected(id: CallId, known: ReadonlyMap<string, CallId>): Promise<Call> {
     let call = this.find(id);
     for (let waitedMs = 0; call === undefined && this.end === undefined; call = this.find(id)) {
       const others = this.fresh;
@@ -291,7 +319,7 @@ export class LiveRun {
       waitedMs += await this.#change(leftMs);
     }
     if (call === undefined || (call.asks !== id.asks && call.takesRecorded !== true))
-      throw changedCode(this, recorded, id);
+      throw changedCode(this, [...known.values()], id);
     if (call.asks !== id.asks) this.#warnings.push(changedRequest(call, id));
     return call;
   }
@@ -302,24 +330,31 @@ export class LiveRun {
   }
 
   /**
-   * Decides the call in its turn, lets the function go on, and returns what its checkpoint is to have. `settled` ends the turn. Throws
-   * `InvalidError` (`call-unknown`) where nobody waits for the call any more, as after a race that it lost.
+   * Decides the call in its turn, lets the function go on, and returns what its checkpoint is to have. `settled` ends the turn. Undefined: the
+   * live run is void by then. Throws `InvalidError` (`call-unknown`) for a call that the function doesn't wait for by then.
    */
-  decide<T>(id: CallId, result: Result, atMs: number, signal: AbortSignal, made: (call: Call) => T): Promise<Turn<T>> {
-    return this.#inTurn(signal, async () => {
-      const call = this.#mustFind(id);
-      await this.#give(call, result, atMs);
-      return made(call);
+  decide<T>(
+    id: Pick<CallId, 'name' | 'place'>,
+    { result, atMs }: { readonly result: Result; readonly atMs: number },
+    signal: AbortSignal,
+    made: (call: Call) => T,
+  ): Promise<Turn<T> | undefined> {
+    return this.#inTurn(signal, () => {
+      const call = this.#get(id);
+      return async () => {
+        await this.#give(call, result, atMs);
+        return made(call);
+      };
     });
   }
 
   /** The same for a checkpoint that decides nothing, and begins what the function asks for. */
-  begun<T>(signal: AbortSignal, made: () => T): Promise<Turn<T>> {
-    return this.#inTurn(signal, async () => made());
+  begun<T>(signal: AbortSignal, made: () => T): Promise<Turn<T> | undefined> {
+    return this.#inTurn(signal, () => async () => made());
   }
 
-  /** F3. */
-  async #inTurn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<Turn<T>> {
+  /** F3. `prepare` gives nothing to the function yet. */
+  async #inTurn<T>(signal: AbortSignal, prepare: () => () => Promise<T>): Promise<Turn<T> | undefined> {
     const before = this.#turn;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#turn = before.then(() => promise);
@@ -327,24 +362,33 @@ export class LiveRun {
     const settled = (isStaged: boolean): void => {
       if (isSettled) return;
       isSettled = true;
-      // A chapter is over with its last checkpoint.
-      if (!isStaged || this.next !== undefined) this.isVoid = true;
+      if (!isStaged) this.isVoid = true;
       this.notes = [];
+      this.fragments = [];
       this.versions = {};
       resolve();
     };
     await before;
-    const decidedCount = this.#decidedCount;
+    // The checkpoint of the turn before was refused: what the function made of its outcome never was.
+    if (this.isVoid) {
+      resolve();
+      return undefined;
+    }
+    let work: () => Promise<T>;
     try {
       signal.throwIfAborted();
+      work = prepare();
+    } catch (error) {
+      resolve();
+      throw error;
+    }
+    try {
       const made = await work();
       for (const each of this.begins) this.#begun(each);
       this.#dropped = new Set();
       return { made, settled };
     } catch (error) {
-      // The function has got nothing: the next may follow.
-      if (this.#decidedCount === decidedCount) resolve();
-      else settled(false);
+      settled(false);
       throw error;
     }
   }
@@ -396,4 +440,4 @@ export class LiveRun {
   }
 }
 
-const keyOf = ({ name, place }: CallId): string => `${name}#${place}`;
+const keyOf = ({ name, place }: CallPlace): string => `${name}#${place}`;

@@ -1,8 +1,12 @@
 /** Owns what a checkpoint of a function says: which call was decided, how, and what the function asked for next. */
 
-import { randomUUID } from 'node:crypto';
-import type { Json } from '@tidemark/core';
-import { z } from 'zod';
+import { canonicalJson, type Json } from '@tidemark/core';
+import { type Journaled, type StepResult, sha256Digest } from '@tidemark/runtime';
+
+/** Digits of the digest of what a call asks for. */
+const ASKS_DIGITS = 16;
+
+export const digestOf = (asks: Json): string => sha256Digest.sha256(canonicalJson(asks)).slice(0, ASKS_DIGITS);
 
 /** One call of a function. */
 export interface CallId {
@@ -20,46 +24,42 @@ export interface Failure {
 
 export type Result = { readonly value: Json } | { readonly error: Failure };
 
-export const callIdSchema = z.object({ name: z.string(), place: z.int().min(0), asks: z.string() });
-
-/**
- * Which call was decided, and what the function asked for after it; null: none was, as when the function is first called. `order`: how many
- * of the chapter were decided until then. `atMs`: milliseconds since the Unix epoch, by the clock of the worker.
- */
-export const outcomeSchema = z.object({
-  chapter: z.int(),
-  order: z.int().min(0),
-  call: callIdSchema.nullable(),
-  result: z
-    .union([z.object({ value: z.json() }), z.object({ error: z.object({ code: z.string(), message: z.string() }) })])
-    .nullable(),
-  atMs: z.number(),
-  begins: z.array(callIdSchema),
-  /** Versions of changes in the code that the function asked for meanwhile. */
-  versions: z.record(z.string(), z.int()).optional(),
-});
-/**
- * A run's belief: what the function set as its own, and the present chapter. `since`: the checkpoint that ended the chapter before; `seed`:
- * what chance in the chapter derives from; `beganAtMs`: when it began, in milliseconds since the Unix epoch.
- */
-export const beliefSchema = z.object({
-  holds: z.json(),
-  chapter: z.object({ number: z.int(), since: z.int(), seed: z.string(), beganAtMs: z.number(), state: z.json() }),
-});
-export type Belief = { readonly holds: Json; readonly chapter: Chapter };
+/** Where a chapter begins. `seed`: what chance in it derives from; `beganAtMs`: milliseconds since the Unix epoch. */
 export interface Chapter {
-  readonly number: number;
+  /** 1, 2, 3 … */
+  readonly chapter: number;
+  /** No checkpoint up to this one is of the chapter. */
   readonly since: number;
   readonly seed: string;
   readonly beganAtMs: number;
   readonly state: Json;
 }
 
-/** A new one, with what only its record makes the same for every call of the function. */
-export const newChapter = (number: number, since: number, state: Json): Chapter => ({
-  ...{ number, since, state },
-  seed: randomUUID(),
-  beganAtMs: Date.now(),
-});
+/** What a checkpoint says: which call was decided, how, and what the function asked for after it. */
+export interface Recorded {
+  readonly chapter: number;
+  /** Null: none was, as when the function is first called. */
+  readonly call: CallId | null;
+  readonly result: Result | null;
+  /** Milliseconds since the Unix epoch, by the clock of the worker. */
+  readonly atMs: number;
+  readonly begins: readonly CallId[];
+  /** Versions of changes in the code that the function asked for meanwhile. */
+  readonly versions?: Readonly<Record<string, number>>;
+  /** Set in the first one of a chapter. */
+  readonly opens?: Chapter;
+}
 
-export type Recorded = z.infer<typeof outcomeSchema>;
+/** The record within a checkpoint, whose output is the value or the failure alone: that is for people. */
+export function toCheckpoint({ result, ...rest }: Recorded): Pick<StepResult, 'output' | 'journal'> {
+  const journal = rest as unknown as { readonly [name: string]: Json };
+  if (result === null) return { journal };
+  if ('value' in result) return { output: result.value, journal };
+  return { output: result.error, journal: { ...journal, isFailed: true } };
+}
+
+export function fromCheckpoint({ journal, output }: Journaled): Recorded {
+  const { isFailed, ...rest } = journal as unknown as Omit<Recorded, 'result'> & { readonly isFailed?: true };
+  if (rest.call === null) return { ...rest, result: null };
+  return { ...rest, result: isFailed ? { error: output as unknown as Failure } : { value: output } };
+}

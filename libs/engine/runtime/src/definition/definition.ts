@@ -309,6 +309,9 @@ export interface StepContext {
    * result counts.
    */
   readonly signal: AbortSignal;
+  /** The worker's clock in milliseconds, and 32 hexadecimal digits by chance. Neither is recorded. */
+  clockMs(): number;
+  chance(): string;
   /** Runs a closure whose result is journaled: a later attempt at this step gets the recorded value. Kind `pure`. */
   run(name: string, body: (signal: AbortSignal) => unknown, options?: RunOptions): Promise<Json>;
   /** The time in milliseconds, a number from 0 to below 1, a UUID: recorded as the result of a closure is. */
@@ -330,8 +333,16 @@ export interface StepContext {
   log(action: string, detail?: unknown): void;
   /** Shows progress to those who watch; not stored. */
   progress(progress: Progress): void;
-  /** Outputs of all committed tasks of a step of this workflow, in order of the tasks' creation; `after`: of checkpoints after this one. */
-  outputs(step: string, after?: Sequence): Promise<readonly Json[]>;
+  /** Outputs of all committed tasks of a step of this workflow, in order of the tasks' creation. */
+  outputs(step: string): Promise<readonly Json[]>;
+  /** What checkpoints after this one have in their journals, in their order. */
+  journal(after: Sequence): Promise<readonly Journaled[]>;
+}
+
+/** What a checkpoint keeps for its definition, and the output of its step. */
+export interface Journaled {
+  readonly journal: Json;
+  readonly output: Json;
 }
 
 /** All that a step changes. */
@@ -341,6 +352,8 @@ export interface StepResult {
   readonly next?: readonly TaskRequest[] | undefined;
   /** Kept with the checkpoint; a later step reads it with `ctx.outputs`. */
   readonly output?: unknown;
+  /** JSON that the checkpoint keeps for the definition itself: steps read it with `ctx.journal`, and it is shown to nobody. */
+  readonly journal?: Json | undefined;
   /** Ends the workflow with this output. */
   readonly done?: unknown;
   /** Ends this run: the workflow continues as a new run with this input. */
@@ -400,6 +413,8 @@ export interface ContextDefinition {
 
 export interface StepDefinition {
   readonly name: string;
+  /** Names its tasks together in metrics; absent: its name does. */
+  readonly group?: string | undefined;
   /** Steps whose tasks it may add. */
   readonly mayAdd: ReadonlySet<string>;
   /**

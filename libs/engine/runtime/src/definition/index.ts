@@ -17,6 +17,7 @@ export {
   type EffectContext,
   type EffectDefinition,
   type FragmentDraft,
+  type Journaled,
   type MemoryEntry,
   type MemoryQuery,
   type MemoryUpdate,
@@ -77,4 +78,5 @@ export {
   ProbeError,
   SuspendedError,
 } from './step-errors.ts';
+export { ANY_STEP, stepNamed } from './steps.ts';
 export { changedScope, emptyScope, outOfScope, type Scope, scopeChange } from './working-memory.ts';

@@ -9,6 +9,7 @@ import { InvalidError, type Json } from '@tidemark/core';
 import { DEFAULT_RETRY } from '../kernel/index.ts';
 import type { Beginning, Definition, StepDefinition, TaskRequest } from './definition.ts';
 import { OWN_DEFINITION } from './own-definition.ts';
+import { stepNamed } from './steps.ts';
 
 /**
  * The step of a task that every shadow has pending. Work that the agent did not announce is committed for that task, and so is the agent's
@@ -69,7 +70,7 @@ export function definitionOfShadow(
   const every = new Set([...named, REPORT_STEP]);
   const steps = new Map<string, StepDefinition>();
   for (const name of every) {
-    const declared = checked.steps?.get(name);
+    const declared = checked.steps && stepNamed(checked.steps, name);
     if (checked.steps === undefined || declared !== undefined || name === REPORT_STEP) {
       steps.set(name, stepOfShadow(name, declared, every));
     }

@@ -74,7 +74,13 @@ function guardedStep(step: StepDefinition, guard: SecretGuard): StepDefinition {
   };
 }
 
-const PLACES = { fragments: 'fragment', memory: 'memory', handOver: 'memory', lastAction: 'note' } as const;
+const PLACES = {
+  fragments: 'fragment',
+  memory: 'memory',
+  handOver: 'memory',
+  lastAction: 'note',
+  journal: 'output',
+} as const;
 type Placed = Pick<StepResult, keyof typeof PLACES>;
 
 /** Those of these members that are present, after the policy. */
@@ -100,7 +106,7 @@ function unlessMasked<T extends { readonly parts?: { readonly text: string } | u
 const guardedResult = (result: StepResult, guard: SecretGuard): StepResult => ({
   ...result,
   ...(result.next !== undefined && { next: guardedTasks(result.next, guard) }),
-  ...taken(result, ['fragments', 'memory', 'handOver', 'lastAction'], guard),
+  ...taken(result, ['fragments', 'memory', 'handOver', 'lastAction', 'journal'], guard),
 });
 
 /** Guards approvals of tasks. A changed task is a copy, so later tasks that name it are changed as well. */

@@ -228,8 +228,7 @@ const openedContext = (
     belief: open(context.belief, 'belief'),
     effect: async (effect, request, options) =>
       open(await context.effect(effectOf(effect), request, options), `response ${effect.operation}`),
-    outputs: async (step, after) =>
-      (await context.outputs(step, after)).map((output) => open(output, `step output ${step}`)),
+    outputs: async (step) => (await context.outputs(step)).map((output) => open(output, `step output ${step}`)),
   });
 
 const openedUpcaster = ({ input, belief, task }: Upcaster, { open }: Vault): Upcaster => ({

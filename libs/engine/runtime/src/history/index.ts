@@ -13,7 +13,7 @@ export { answerTexts, fragmentsIn, isRange, MEMORY_KINDS, memoriesIn, scopeIn, t
 export { ForkTaskMap } from './fork-task-map.ts';
 export { type InheritedSignals, inheritedSignals } from './inherited-signals.ts';
 export { HISTORY_READ_MAX_BYTES, OUTPUTS_PAGE_COUNT, SHARED_TEXT_MIN_CHARS } from './limits.ts';
-export { lineageReads, originOf, outputsOf, type PageOf, placeOf, readsOf, shiftOf } from './lineage.ts';
+export { journalOf, lineageReads, originOf, outputsOf, type PageOf, placeOf, readsOf, shiftOf } from './lineage.ts';
 export { parkedQuestion } from './parked-question.ts';
 export { type Recorded, Replay, type ReplayOrigin } from './replay.ts';
 export {

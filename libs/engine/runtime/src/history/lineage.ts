@@ -19,6 +19,7 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { CheckpointRow, ContextStore, FragmentWithText, TraceEntry } from '@tidemark/ports';
+import type { Journaled } from '../definition/index.ts';
 import { OUTPUTS_PAGE_COUNT } from './limits.ts';
 
 type ContextReads = Pick<ContextStore, 'fragments' | 'texts' | 'trace' | 'scopes'>;
@@ -130,26 +131,35 @@ export type PageOf = (
   options: { readonly from: Sequence; readonly limit: number; readonly step?: string },
 ) => Promise<readonly CheckpointRow[]>;
 
-/** Outputs of the committed tasks of a step, in the order in which the tasks were created; `after`: of checkpoints after this one, in the view. */
+/** Outputs of the committed tasks of a step, in the order in which the tasks were created. */
 export async function outputsOf(
   pageOf: PageOf,
   workflow: WorkflowId,
   fork: ForkOrigin | undefined,
   step: string,
-  after = 0,
 ): Promise<readonly Json[]> {
   const found: { readonly place: TaskId; readonly output: Json }[] = [];
-  const own = { workflow, upTo: Number.POSITIVE_INFINITY, shift: fork === undefined ? 0 : shiftOf(fork) };
-  for (const { workflow: of, upTo, shift } of [...(fork === undefined ? [] : sharedBy(fork)), own]) {
-    const from = Math.max(1, after - shift + 1) as Sequence;
-    if (from > upTo) continue;
-    const origin = of === workflow ? fork : await originOf(pageOf, of);
-    for await (const { task, payload } of committed(pageOf, of, { from, upTo }, step)) {
-      if (task === null) continue;
-      found.push({ place: placeOf(task, origin), output: decodePayload('CheckpointCommitted', payload).output });
-    }
+  for await (const { row, origin } of committed(pageOf, workflow, fork, 0, step)) {
+    if (row.task === null) continue;
+    const { output } = decodePayload('CheckpointCommitted', row.payload);
+    found.push({ place: placeOf(row.task, origin), output });
   }
   return found.sort((a, b) => compareTasks(a.place, b.place)).map(({ output }) => output);
+}
+
+/** The journals of checkpoints after this one of the view, in their order. */
+export async function journalOf(
+  pageOf: PageOf,
+  workflow: WorkflowId,
+  fork: ForkOrigin | undefined,
+  after: Sequence,
+): Promise<readonly Journaled[]> {
+  const found: Journaled[] = [];
+  for await (const { row } of committed(pageOf, workflow, fork, after)) {
+    const { journal, output } = decodePayload('CheckpointCommitted', row.payload);
+    if (journal !== undefined) found.push({ journal, output });
+  }
+  return found;
 }
 
 /** The workflow's fork origin, from its opening; undefined: it is no fork. */
@@ -158,16 +168,24 @@ export async function originOf(pageOf: PageOf, workflow: WorkflowId): Promise<Fo
   return opening?.sequence === 0 ? decodePayload('WorkflowOpened', opening.payload).fork : undefined;
 }
 
+/** The checkpoints after this one of the view, each with the fork origin of the workflow that has it. */
 async function* committed(
   pageOf: PageOf,
   workflow: WorkflowId,
-  { from: first, upTo }: { readonly from: Sequence; readonly upTo: number },
-  step: string,
+  fork: ForkOrigin | undefined,
+  after: number,
+  step?: string,
 ) {
-  for (let from = first; from <= upTo; ) {
-    const page = await pageOf(workflow, { from, limit: OUTPUTS_PAGE_COUNT, step });
-    for (const row of page) if (row.sequence <= upTo) yield row;
-    if (page.length < OUTPUTS_PAGE_COUNT) return;
-    from = (page.at(-1)!.sequence + 1) as Sequence;
+  const own = { workflow, upTo: Number.POSITIVE_INFINITY, shift: fork === undefined ? 0 : shiftOf(fork) };
+  for (const { workflow: of, upTo, shift } of [...(fork === undefined ? [] : sharedBy(fork)), own]) {
+    let from = Math.max(1, after - shift + 1) as Sequence;
+    if (from > upTo) continue;
+    const origin = of === workflow ? fork : await originOf(pageOf, of);
+    while (from <= upTo) {
+      const page = await pageOf(of, { from, limit: OUTPUTS_PAGE_COUNT, ...(step !== undefined && { step }) });
+      for (const row of page) if (row.sequence <= upTo) yield { row, origin };
+      if (page.length < OUTPUTS_PAGE_COUNT) break;
+      from = (page.at(-1)!.sequence + 1) as Sequence;
+    }
   }
 }

@@ -8,7 +8,14 @@
 
 import { type Json, type StreamState, TidemarkError } from '@tidemark/core';
 import type { Route } from '@tidemark/ports';
-import { type Definition, errorNote, ParkError, type StepDefinition, type Upcaster } from '../definition/index.ts';
+import {
+  type Definition,
+  errorNote,
+  ParkError,
+  type StepDefinition,
+  stepNamed,
+  type Upcaster,
+} from '../definition/index.ts';
 
 /** The version of a stream, and whether it is pinned to it. */
 export type StreamVersion = Pick<StreamState, 'version' | 'pinned'>;
@@ -74,7 +81,7 @@ export interface ResolvedTask {
 export function resolveTask(definition: Definition, version: number, step: string, input: Json): ResolvedTask {
   let task: { readonly step: string; readonly input: unknown } = { step, input };
   if (version < definition.version) task = upcastTask(definition, version, step, input);
-  const found = definition.steps.get(task.step);
+  const found = stepNamed(definition.steps, task.step);
   if (found === undefined) throw missingStep(definition, version, step, task.step);
   // The input was validated when this version stored it.
   if (version >= definition.version) return { step: found, input };

@@ -79,7 +79,7 @@ export function failureDrafts(
         delayMs: delayOf(task, error, policy, verdict, nowMs, random()),
       }
     : null;
-  telemetry.count('step_retries_total', again ? 1 : 0, { step: task.step });
+  telemetry.count('step_retries_total', again ? 1 : 0, { step: step?.group ?? task.step });
   const failed: Draft = {
     type: 'StepFailed',
     control: { task: task.id, attempt, code, retry, startedAtMs, ...(again && outage && { outage }) },

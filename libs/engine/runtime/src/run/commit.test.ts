@@ -14,7 +14,9 @@ import {
 import { definitionOf } from '@tidemark/testkit/engine/simulated-definition';
 import { describe, expect, it } from 'vitest';
 import type { Definition, StepResult, TaskRequest } from '../definition/definition.ts';
+import { stepNamed } from '../definition/steps.ts';
 import { StreamContent } from '../history/content.ts';
+import { resolveTask } from '../history/versions.ts';
 import { sha256Digest } from '../kernel/system.ts';
 import { commitDrafts } from './commit.ts';
 import { declareTasks } from './declare-tasks.ts';
@@ -113,6 +115,15 @@ describe('declared tasks', () => {
 
   it('of the opening may be of any step', () => {
     expect(declare(null, task('scan'), task('read')).tasks.map((added) => added.step)).toEqual(['scan', 'read']);
+  });
+
+  it('may have any name where one step does all, and are counted as one', () => {
+    const open = definitionOf({ name: 'open', steps: { '*': { mayAdd: ['*'], run: () => ({}) } } });
+    const pay = stepNamed(open.steps, 'pay the bill')!;
+    expect(pay).toMatchObject({ name: 'pay the bill', group: '*' });
+    expect(declareTasks(open, pay, [task('ship it')], S5, NOW_MS).tasks).toMatchObject([{ step: 'ship it' }]);
+    expect(resolveTask(open, 1, 'ship it', 1).step.name).toBe('ship it');
+    expect(stepNamed(definition.steps, 'scan')).toBe(definition.steps.get('scan'));
   });
 
   it('have their inputs checked by the step that gets them', () => {

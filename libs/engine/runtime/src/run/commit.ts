@@ -92,6 +92,7 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
   const belief = believe(definition, step, result, content);
   const payload: Payloads['CheckpointCommitted'] = {
     output,
+    ...(result.journal !== undefined && { journal: result.journal }),
     tasks: declared.inputs,
     ...(declared.asks !== undefined && { asks: declared.asks }),
     ...(children !== undefined && { children }),

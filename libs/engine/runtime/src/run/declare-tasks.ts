@@ -16,7 +16,14 @@ import {
   taskOrder,
   workflowId,
 } from '@tidemark/core';
-import type { Definition, StepDefinition, TaskRequest, WaitRequest } from '../definition/index.ts';
+import {
+  ANY_STEP,
+  type Definition,
+  type StepDefinition,
+  stepNamed,
+  type TaskRequest,
+  type WaitRequest,
+} from '../definition/index.ts';
 import { TIMER_MAX_MS, WAITS_PER_TASK_MAX } from '../kernel/index.ts';
 import { checkName, checkText } from '../lease/index.ts';
 
@@ -55,14 +62,14 @@ export function declareTasks(
   const indexes = new Map(requests.map((request, index) => [request, index]));
   for (const [index, request] of requests.entries()) {
     const where = `next[${index}] of ${definition.name}.${by?.name ?? 'begin'}`;
-    const step = definition.steps.get(request.step);
+    const step = stepNamed(definition.steps, request.step);
     if (step === undefined) {
       throw new InvalidError('task-unknown', `${where}: no step is named '${request.step}'.`, {
         step: request.step,
         index,
       });
     }
-    if (by !== null && !by.mayAdd.has(request.step)) {
+    if (by !== null && !by.mayAdd.has(request.step) && !by.mayAdd.has(ANY_STEP)) {
       throw new InvalidError(
         'task-not-declared',
         `${where}: step '${by.name}' may not add '${request.step}'. Declare it in flow: ${by.name}: [..., '${request.step}'].`,

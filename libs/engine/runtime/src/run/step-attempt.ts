@@ -62,6 +62,7 @@ export interface AttemptDependencies {
   readonly onProgress?: ((task: TaskId | null, progress: Progress & { readonly step: string }) => void) | undefined;
   /** Reads the outputs of a step's committed tasks, once rows have everything that the holder has written. */
   readonly readOutputs: StepContext['outputs'];
+  readonly readJournal: StepContext['journal'];
   /** Reads long-term memory, once rows have everything that the holder has written. */
   readonly readMemories: StepContext['memories'];
   readonly recall: (question: string, options: RecallOptions, signal: AbortSignal) => Promise<RecalledMemories>;
@@ -159,6 +160,7 @@ class Attempt implements StepContext {
   readonly memory: PhaseMemory;
   readonly memories: StepContext['memories'];
   readonly outputs: StepContext['outputs'];
+  readonly journal: StepContext['journal'];
   readonly progress: (progress: Progress) => void;
   readonly #ends: AttemptEnds;
   readonly #journal: EffectJournal;
@@ -179,7 +181,7 @@ class Attempt implements StepContext {
     progress: (progress: Progress) => void,
     dependencies: AttemptDependencies,
   ) {
-    const { definition, stream, content, readMemories, readOutputs } = dependencies;
+    const { definition, stream, content, readMemories, readOutputs, readJournal } = dependencies;
     const { workflow, session, user, epoch, head, ruling, cancel } = stream.speculative;
     this.workflow = workflow;
     this.session = session;
@@ -199,6 +201,7 @@ class Attempt implements StepContext {
     this.memory = memory;
     this.memories = readMemories;
     this.outputs = readOutputs;
+    this.journal = readJournal;
     this.progress = progress;
     this.#ends = ends;
     this.#journal = journal;
@@ -216,6 +219,14 @@ class Attempt implements StepContext {
     const { step, task } = this.#tried;
     const current = this.#dependencies.stream.speculative.frontier.tasks.get(task.id) ?? task;
     return verdictOf(current, error, policyOf(error, step), this.#dependencies.ports.clock.nowMs()).isRetried;
+  }
+
+  clockMs(): number {
+    return this.#dependencies.ports.clock.nowMs();
+  }
+
+  chance(): string {
+    return Buffer.from(this.#dependencies.ports.prng.bytes(16)).toString('hex');
   }
 
   get signal(): AbortSignal {

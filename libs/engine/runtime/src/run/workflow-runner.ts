@@ -437,7 +437,7 @@ export class WorkflowRunner {
     const { telemetry } = ports;
     const seconds = (ports.clock.monotonicMs() - startedMs) / 1_000;
     telemetry.observe('checkpoint_commit_latency_seconds', seconds, undefined, stream.trace);
-    telemetry.count('steps_total', 1, { step: step.name }, stream.trace);
+    telemetry.count('steps_total', 1, { step: step.group ?? step.name }, stream.trace);
   }
 
   #abandonDropped(): void {

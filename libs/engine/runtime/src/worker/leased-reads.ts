@@ -5,10 +5,12 @@
 
 import { decodePayload, type ForkOrigin } from '@tidemark/codec';
 import type { EffectKey, Fork, Json, Partition, Position, Sequence, TaskId, WorkflowId } from '@tidemark/core';
+import type { Journaled } from '../definition/index.ts';
 import type { RecordedCalls } from '../effects/index.ts';
 import {
   type Applied,
   ForkTaskMap,
+  journalOf,
   outputsOf,
   type PageOf,
   Replay,
@@ -61,10 +63,17 @@ export class LeasedReads {
   }
 
   /** Committed outputs of a step, once rows have everything that this holder has folded. */
-  async outputs(step: string, after?: Sequence): Promise<readonly Json[]> {
+  async outputs(step: string): Promise<readonly Json[]> {
     const { stream, fork } = this.#options;
     await this.settled();
-    return outputsOf(this.#pageOf(), stream.confirmed.workflow, fork, step, after);
+    return outputsOf(this.#pageOf(), stream.confirmed.workflow, fork, step);
+  }
+
+  /** The same for the journals of checkpoints. */
+  async journal(after: Sequence): Promise<readonly Journaled[]> {
+    const { stream, fork } = this.#options;
+    await this.settled();
+    return journalOf(this.#pageOf(), stream.confirmed.workflow, fork, after);
   }
 
   /** The intentions of the task's calls, once rows have everything that this holder has written. */

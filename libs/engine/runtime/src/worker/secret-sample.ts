@@ -30,6 +30,7 @@ type Searched = Exclude<Members<NonNullable<Payloads[HolderEventType]>>, Unsearc
 /** What the members of payloads are for the workflow. */
 const PLACES: Readonly<Record<Searched, StoredSecret['where']>> = {
   output: 'output',
+  journal: 'output',
   delta: 'belief',
   snapshot: 'belief',
   tasks: 'task',

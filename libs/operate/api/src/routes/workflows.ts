@@ -242,7 +242,11 @@ async function viewOf(backend: Backend, row: WorkflowSummary, seesContent: boole
     memory_scope_snapshot: last.memory_scope_snapshot,
     working_memory: last.working_memory,
     undo: await undoOf(backend, row, seesContent),
-    flow: card === undefined ? null : { starts: card.starts, steps: { ...card.flow } },
+    // Tasks of any name have no flow that could be drawn.
+    flow:
+      card === undefined || Object.keys(card.flow).length === 0
+        ? null
+        : { starts: card.starts, steps: { ...card.flow } },
   };
 }
 

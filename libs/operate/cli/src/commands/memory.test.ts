@@ -52,7 +52,7 @@ it('keeps facts and preferences of a user', async () => {
   expect((await call('user', 'set', 'tone', 'brief', '--user', 'ana')).out).toBe('tone of ana is "brief" now.\n');
   await call('user', 'set', 'limits', '{"a":[1,2]}', '--user', 'ana');
   await call('user', 'set', 'given', '-', '--user', 'ana');
-  expect((await call('user', 'get', 'limits', '--user', 'ana')).out).toBe('{\n  "a": [\n    1,\n    2\n  ]\n}\n');
+  expect((await call('user', 'get', 'limits', '--user', 'ana')).out).toBe('{\n  "a": [1, 2]\n}\n');
   const { preferences } = await json('user', 'list', '--user', 'ana');
   expect(preferences.map((entry: { key: string; value: unknown }) => [entry.key, entry.value])).toEqual([
     ['given', { from: 'stdin' }],

@@ -68,22 +68,23 @@ function differenceLines(difference: Comparison['first_difference'], style: Styl
   if (difference === null) return ['Every checkpoint has the same step, the same belief and the same output.'];
   const { sequence_number: at, checkpoints } = difference;
   const [one = null, other = null] = checkpoints;
-  const beliefOf = (point: NonNullable<Point>): string => canonicalJson((point.belief ?? null) as Json);
-  const isSameBelief = one !== null && other !== null && beliefOf(one) === beliefOf(other);
-  const what = isSameBelief && one.step === other.step ? 'output' : 'belief';
+  const spell = (point: Point, what: 'belief' | 'output') => point && canonicalJson((point[what] ?? null) as Json);
+  const parts = (['belief', 'output'] as const).filter((what) => spell(one, what) !== spell(other, what));
   return [
     `They differ from checkpoint #${at} of the whole history on.`,
-    ...checkpoints.flatMap((point) => pointLines(point, what, style)),
+    ...checkpoints.flatMap((point) => pointLines(point, parts, style)),
   ];
 }
 
 /** Where the other has ended, there is no such point. */
-function pointLines(point: Point, what: 'belief' | 'output', style: Style): readonly string[] {
+function pointLines(point: Point, parts: readonly ('belief' | 'output')[], style: Style): readonly string[] {
   if (point === null) return [style.paint('dim', 'The other has no further checkpoint.')];
   const { workflow, sequence_number: sequence, step } = point;
   const where = sequence === 0 ? 'opened' : `#${sequence} ${printable(step ?? '')}`;
-  return [
-    style.paint('dim', `${printable(workflow)}, ${where}: ${what}`),
+  const reached = `${printable(workflow)}, ${where}`;
+  if (parts.length === 0) return [style.paint('dim', reached)];
+  return parts.flatMap((what) => [
+    style.paint('dim', `${reached}: ${what}`),
     ...valueLines((point[what] ?? null) as Json, style, VALUE_LINES_MAX),
-  ];
+  ]);
 }

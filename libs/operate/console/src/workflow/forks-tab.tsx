@@ -115,15 +115,9 @@ function Comparison({ workflow, other }: { readonly workflow: string; readonly o
             {parts === null ? null : (
               <>
                 <h3>
-                  Beliefs at checkpoint {parts.sequence_number}: {reachedBy(left)} on the left, {reachedBy(right)} on
-                  the right
+                  At checkpoint {parts.sequence_number}: {reachedBy(left)} on the left, {reachedBy(right)} on the right
                 </h3>
-                <ChangesTree
-                  before={left?.belief as Json | undefined}
-                  after={right?.belief as Json | undefined}
-                  onlyChanges
-                  label="Differences in belief"
-                />
+                <ChangesTree before={madeBy(left)} after={madeBy(right)} onlyChanges label="Differences" />
               </>
             )}
           </>
@@ -135,6 +129,9 @@ function Comparison({ workflow, other }: { readonly workflow: string; readonly o
 
 const reachedBy = (side: { readonly step: string | null } | null | undefined): string =>
   side == null ? 'already ended' : side.step === null ? 'as opened' : `after step ${plain(side.step)}`;
+
+const madeBy = (side: { readonly belief?: unknown; readonly output?: unknown } | null | undefined) =>
+  side == null ? undefined : ({ belief: side.belief, output: side.output } as Json);
 
 const Line = ({ name, children }: { readonly name: string; readonly children: readonly React.ReactNode[] }) => (
   <tr>

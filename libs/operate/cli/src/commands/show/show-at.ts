@@ -27,7 +27,7 @@ export function pastLines(past: Past, style: Style, nowMs: number): readonly str
       ...(past.fork === undefined ? [] : [paint('dim', forkWords(past.fork))]),
     ],
     section('Input', valueLines(past.input, style), style),
-    section('Belief', valueLines(past.belief, style), style),
+    past.belief == null ? [] : section('Belief', valueLines(past.belief, style), style),
     memoryLines(past.memory_scope_snapshot, past.working_memory, style),
     frontierLines(past, style, nowMs),
     lastLines(past, style),

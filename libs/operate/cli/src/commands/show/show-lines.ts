@@ -50,7 +50,7 @@ export function showLines(found: Found, options: ShowOptions, style: Style, nowM
       ? [section('Forgotten', [`${INDENT}${FORGOTTEN_WORDS}`], style)]
       : [
           section('Input', valueLines(found.view.input, style), style),
-          section('Belief', valueLines(found.view.belief, style), style),
+          found.view.belief == null ? [] : section('Belief', valueLines(found.view.belief, style), style),
           memoryLines(found.view.memory_scope_snapshot, found.view.working_memory, style),
         ]),
     frontierLines(found, options, style, nowMs),

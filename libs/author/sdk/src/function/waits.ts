@@ -1,0 +1,198 @@
+/**
+ * Owns what a function waits for: signals, people, times, children, and races of all of them. A wait becomes a call when the function is quiet
+ * next, so that those which begin with a race are one call. It records nothing itself.
+ */
+
+import { toJson } from '@tidemark/codec';
+import { InvalidError, type Json } from '@tidemark/core';
+import type { ApprovalOptions, WaitRequest } from '@tidemark/runtime';
+import type { ApprovalCause, ChildCause } from '../context.ts';
+import type { Frozen, Parsed, Schemas } from '../schema.ts';
+import { type ChildOptions, at as moment, timer } from '../wait.ts';
+import type { InputOf, OutputOf, Workflow } from '../workflow-spec.ts';
+import type { LiveRun } from './live-run.ts';
+import { digestOf } from './outcome.ts';
+
+/** Characters of a race's name, which its members' names make. */
+const RACE_NAME_MAX_CHARS = 200;
+
+/** A person's answer. */
+export type Answered<Value> = { readonly by: string; readonly why: string | null } & (
+  | { readonly approved: true; readonly value: Value }
+  | { readonly approved: false; readonly value: null }
+);
+
+/** Something that a function waits for. It counts from when the function asks, and may be a member of a race. */
+export interface Waiting<T> extends PromiseLike<T> {
+  readonly waiting: true;
+}
+
+type Racer<T> = PromiseLike<T> | (() => PromiseLike<T>);
+/** The member that came first, with its value. */
+export type Winner<Members> = {
+  [Name in keyof Members & string]: Members[Name] extends Racer<infer T>
+    ? { readonly name: Name; readonly value: T }
+    : never;
+}[keyof Members & string];
+
+/** A wait before it becomes a call: members of one race become a single one. */
+class Gathered implements Waiting<unknown> {
+  readonly waiting = true;
+  readonly wait: WaitRequest;
+  readonly name: string;
+  readonly promise: Promise<unknown>;
+  /** Where the function asked for it. */
+  readonly stack: Error | undefined;
+  #resolve: (value: unknown) => void = () => {};
+  /** It has become a call, or a part of a race. */
+  isTaken = false;
+
+  constructor(name: string, wait: WaitRequest, stack: Error | undefined) {
+    this.name = name;
+    this.wait = wait;
+    this.stack = stack;
+    this.promise = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    // One that nobody awaits must not end the worker's process.
+    this.promise.catch(() => {});
+  }
+
+  follow(promise: Promise<unknown>): void {
+    this.isTaken = true;
+    this.#resolve(promise);
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: a wait is awaited as any promise is
+  then<A, B>(
+    done?: ((value: unknown) => A | PromiseLike<A>) | null,
+    failed?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ) {
+    return this.promise.then(done, failed);
+  }
+}
+
+/** What a function can wait for. No worker is held meanwhile. */
+export interface Waits<Signals extends Schemas, Approvals extends Schemas> {
+  /** Waits so long: `90s`, `2d`, or milliseconds. No worker is held meanwhile. */
+  sleep(duration: string | number): Waiting<null>;
+  until(date: Date | string): Waiting<null>;
+  /** The next signal of this name: one that came before anybody waited counts, and each counts once. */
+  signal<Name extends keyof Signals & string>(name: Name): Waiting<Frozen<Parsed<Signals[Name]>>>;
+  approval<Name extends keyof Approvals & string>(
+    name: Name,
+    options?: ApprovalOptions,
+  ): Waiting<Answered<Frozen<Parsed<Approvals[Name]>>>>;
+  /** Starts another workflow or function, one of the definition's `children`, and resolves with its output. */
+  child<Of extends Workflow>(
+    of: Of,
+    input: NoInfer<InputOf<Of>>,
+    options?: Pick<ChildOptions, 'onParentClose'>,
+  ): Waiting<OutputOf<Of>>;
+  /** Resolves with the member that comes first. Of waits that begin with the race, only that one counts; the others never come. */
+  race<const Members extends Readonly<Record<string, Racer<unknown>>>>(members: Members): Promise<Winner<Members>>;
+}
+
+export function waitsOf(live: LiveRun): Waits<Schemas, Schemas> {
+  const wait = (name: string, request: WaitRequest): Waiting<never> => {
+    const gathered = new Gathered(name, request, live.isReplaying ? new Error() : undefined);
+    live.gather(() => {
+      if (!gathered.isTaken) gathered.follow(askFor(live, name, [gathered]).then(({ value }) => value));
+    });
+    return gathered as unknown as Waiting<never>;
+  };
+  return {
+    sleep: (duration) => wait('sleep', timer(duration).anyOf[0]!),
+    until: (date) => wait('until', moment(date).anyOf[0]!),
+    signal: (name) => wait(name, { kind: 'signal', name }),
+    approval: (name, options = {}) => wait(name, { kind: 'approval', name, ...options }),
+    child: (of, input, { onParentClose = 'cancel' } = {}) =>
+      wait(of.name, { kind: 'child', name: of.name, input, onClose: onParentClose }),
+    race: (members) => race(live, members) as never,
+  };
+}
+
+async function askFor(
+  live: LiveRun,
+  name: string,
+  members: readonly Gathered[],
+): Promise<{ readonly index: number; readonly value: unknown }> {
+  const waits = members.map(({ wait }) => wait);
+  const mayDrop = !waits.some(({ kind }) => kind === 'child');
+  const asks = waits.map(askedOf);
+  const came = await live.ask(name, digestOf(asks), { perform: undefined, waits, mayDrop, stack: members[0]?.stack });
+  return waits.length === 1 ? { index: 0, value: came } : (came as { index: number; value: unknown });
+}
+
+/** Waits that begin with the race are one call, so that one of them comes and no signal is taken by another. */
+async function race(live: LiveRun, members: Readonly<Record<string, Racer<unknown>>>): Promise<Winner<never>> {
+  const entries = Object.entries(members);
+  if (entries.length === 0) throw new InvalidError('race-empty', 'ctx.race was given no members: nobody could win it.');
+  const isFree = (member: unknown): member is Gathered => member instanceof Gathered && !member.isTaken;
+  const free = entries.filter((entry): entry is [string, Gathered] => isFree(entry[1]));
+  const waits = free.map(([, wait]) => wait);
+  const names = free.map(([name]) => name).join(' or ');
+  const name = waits.length === 1 ? waits[0]!.name : names.slice(0, RACE_NAME_MAX_CHARS).toWellFormed();
+  const gathered = waits.length === 0 ? undefined : live.race(() => askFor(live, name, waits));
+  for (const [at, wait] of waits.entries()) {
+    // Only the one that came resolves.
+    wait.follow(
+      Promise.resolve(gathered!.promise).then(({ index, value }) => (index === at ? value : new Promise(() => {}))),
+    );
+  }
+  const running = entries.map(([name, member]) => {
+    if (typeof member === 'function') return { name, ...live.race(member) };
+    return { name, promise: member, branch: waits.includes(member as Gathered) ? gathered!.branch : undefined };
+  });
+  const first = await Promise.race(
+    running.map(({ name, promise, branch }) =>
+      Promise.resolve(promise).then(
+        (value) => ({ branch, name, value }),
+        (error: unknown) => ({ branch, name, error }),
+      ),
+    ),
+  );
+  for (const { branch } of running) if (branch !== undefined && branch !== first.branch) live.lose(branch);
+  if ('error' in first) throw first.error;
+  return { name: first.name, value: first.value } as never;
+}
+
+/** A time may be computed from now, and a question put in other words: what was recorded counts. */
+function askedOf(wait: WaitRequest): Json {
+  if (wait.kind === 'timer' || wait.kind === 'at') return wait.kind;
+  return wait.kind === 'child'
+    ? [wait.kind, wait.name, toJson(wait.input, `input of ${wait.name}`)]
+    : [wait.kind, wait.name];
+}
+
+type AnyCause =
+  | { readonly kind: 'timer' }
+  | { readonly kind: 'signal'; readonly name: string; readonly value: Json }
+  | ApprovalCause<string, Json>
+  | ChildCause<string, Json>;
+
+/** What became of a wait, by the task's cause. Throws `InvalidError`, where it doesn't fit. */
+export function causeOf(
+  { cause, waits }: { readonly cause: AnyCause | null; readonly waits: readonly WaitRequest[] },
+  timerName: string,
+): Json {
+  const index = waits.findIndex((wait, at) => {
+    if (cause === null) return false;
+    if (cause.kind === 'timer')
+      return (wait.kind === 'timer' || wait.kind === 'at') && (waits.length === 1 || timerName.endsWith(`:${at}`));
+    return wait.kind === cause.kind && wait.name === cause.name;
+  });
+  if (cause === null || index < 0)
+    throw new InvalidError('cause-missing', 'A wait of a function has come without its cause.');
+  if (cause.kind === 'timer') return { index, value: null };
+  if (cause.kind === 'approval') {
+    const { approved, value, by, why } = cause;
+    return { index, value: { approved, value: value as Json, by, why } };
+  }
+  if (cause.kind === 'child') {
+    return cause.outcome === 'completed'
+      ? { index, value: cause.output as Json }
+      : { index, failed: `${cause.workflow} ${cause.outcome}: ${cause.message ?? cause.reason ?? ''}` };
+  }
+  return { index, value: cause.value as Json };
+}

@@ -1,0 +1,32 @@
+/** Owns the mutations of how calls of functions end otherwise than with an outcome: lost races, cancellations, rollbacks. */
+
+import type { Mutations } from './mutation.ts';
+
+const ENDS_TEST = 'libs/testkit/src/function-ends.test.ts';
+const RUNNER = 'libs/engine/runtime/src/run/workflow-runner.ts';
+const NEXT_TASK = 'libs/engine/runtime/src/run/next-task.ts';
+
+export const FUNCTION_ENDS_MUTATIONS: Mutations = {
+  'cancel-unwinds-nothing': {
+    file: 'libs/engine/runtime/src/run/ending.ts',
+    edits: [['unwinds === true && head.sequence > 0', 'unwinds === undefined && head.sequence > 0']],
+    caughtBy: ENDS_TEST,
+    test: 'cleans up, and is then compensated',
+    breaks: 'A cancelled function cleans up before it is compensated.',
+  },
+  'waits-outlive-a-cancel': {
+    file: NEXT_TASK,
+    edits: [['isUnblocked({ ...task, when: [],', 'isUnblocked({ ...task,']],
+    caughtBy: ENDS_TEST,
+    test: 'waits for nothing more, and may return all the same',
+    failsWith: 'was compensated',
+    breaks: 'What a cancelled function waits for ends at once.',
+  },
+  'clean-up-is-not-tried-again': {
+    file: RUNNER,
+    edits: [['this.#running.size === 0 && !this.#isWaitingToUnwind()', 'this.#running.size === 0']],
+    caughtBy: ENDS_TEST,
+    test: 'tries its clean-up again, and asks a person about one that fails',
+    breaks: 'A clean-up that failed is tried again.',
+  },
+};
