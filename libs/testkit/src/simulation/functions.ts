@@ -137,20 +137,13 @@ async function runScript(ctx: Context, input: Input, host: StepHost, part: Workf
       const first = await ctx.race({ paid, late: ctx.sleep(stepMs * 3 + 1), call: () => calls.weigh(100 + at) });
       if (first.name === 'paid') hear(first.value);
     }
+    // The end, also that of a chapter, waits for a loser that has called.
+    await ctx.race({ pay: () => calls.pay(1, ref('raced')), late: ctx.sleep(stepMs + 1), weigh: () => calls.weigh(7) });
     hear(await ctx.signal(PAID));
     for (let at = 0; at < count; at++) {
       const drawn = await ctx.run('draw', () => host.process.random.int(3));
       if (drawn === 1) await calls.pay(at, ref(`drawn ${at}`));
-      if (drawn === 2) await Promise.all([ctx.sleep(stepMs + 1), calls.weigh(at)]);
-    }
-    if (chapter === CHAPTERS) {
-      // The end waits for a loser that has called; a chapter may not end before it.
-      await ctx.race({
-        pay: () => calls.pay(1, ref('raced')),
-        late: ctx.sleep(stepMs + 1),
-        weigh: () => calls.weigh(7),
-      });
-      return;
+      if (drawn === 2) await ctx.all([() => ctx.sleep(stepMs + 1), () => calls.weigh(at)]);
     }
     const asked = ctx.approval('sure', { title: ref('sure') });
     const [answer] = await Promise.all([asked, child(ctx, part, ref('child'), check)]);
