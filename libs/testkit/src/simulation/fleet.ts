@@ -24,7 +24,7 @@ import {
 import { encodeSegment } from '@tidemark/segments';
 import { MemoryObjects } from '../memory-objects.ts';
 import { SimulatedLog } from '../simulated-log.ts';
-import type { Begun } from './effects.ts';
+import type { Begun, Input } from './effects.ts';
 import { LogView } from './log-view.ts';
 import { Network } from './network.ts';
 import { type ArchivePlan, objectsView } from './objects-view.ts';
@@ -38,7 +38,7 @@ import { Scheduler } from './scheduler.ts';
 import { FleetStore, storeView } from './store.ts';
 import { Transcript } from './transcript.ts';
 import { Witness } from './witness.ts';
-import { definitionsFor, type Input, type Workload } from './workloads.ts';
+import { definitionsFor, type Workload } from './workloads.ts';
 
 /** One workflow that the client starts. */
 export interface Start {

@@ -7,8 +7,7 @@ import type { Json } from '@tidemark/core';
 import type { Definition } from '@tidemark/runtime';
 import { CallFailedError, defineFunction, type Effect, type FunctionSpec, type Workflow } from '@tidemark/sdk';
 import { z } from 'zod';
-import { effectOf, effectsOf, PATIENT, type StepHost } from './effects.ts';
-import type { Input } from './workloads.ts';
+import { effectOf, effectsOf, type Input, PATIENT, type StepHost } from './effects.ts';
 
 export type FunctionWorkload = 'script' | 'retreat' | 'stray';
 export const FUNCTIONS: readonly FunctionWorkload[] = ['script', 'retreat', 'stray'];
