@@ -25,6 +25,15 @@ export interface Begun {
   readonly durable: boolean;
 }
 
+/** A workflow's own. */
+export interface Input {
+  readonly count: number;
+  readonly amount: number;
+  /** Receivers of the effects, in turn. */
+  readonly receivers: readonly ReceiverKind[];
+  readonly stepMs: number;
+}
+
 export interface StepHost {
   readonly process: SimulatedProcess;
   readonly outside: Outside;

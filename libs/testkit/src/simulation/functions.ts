@@ -29,6 +29,9 @@ export const expectedOfFunction = (): Json => ({ wrong: [] });
 
 type Schema = typeof json;
 const json = z.json();
+
+/** An effect as the SDK takes it. */
+const payment = (...of: Parameters<typeof effectOf>): Effect => ({ ...effectOf(...of), request: json, response: json });
 type Run = FunctionSpec<Schema, Schema, { readonly paid: Schema }, { readonly sure: Schema }>['run'];
 type Context = Parameters<Run>[0];
 
@@ -98,7 +101,7 @@ class Calls {
   /** An effect whose answer has its request's name. */
   async pay(at: number, ref: string, isUndone = false): Promise<void> {
     const { amount, receivers = ['probed'] } = this.#input;
-    const effect = effectOf(receivers[at % receivers.length]!, this.#host, isUndone) as Effect;
+    const effect = payment(receivers[at % receivers.length]!, this.#host, isUndone);
     const answer = (await this.#ctx.effect(effect, { amount: (amount ?? 1) * at, ref })) as { readonly ref?: string };
     this.#check(ref, answer.ref, ref);
   }
@@ -169,7 +172,7 @@ async function child(ctx: Context, of: Workflow, ref: string, check: Check): Pro
 
 /** Somebody cancels it, at any moment, and nobody answers it. */
 async function runRetreat(ctx: Context, input: Input, host: StepHost): Promise<Json> {
-  await ctx.onRollback(effectOf('deduplicates', host) as Effect, { amount: 1, ref: `${ctx.workflow}/rollback` });
+  await ctx.onRollback(payment('deduplicates', host), { amount: 1, ref: `${ctx.workflow}/rollback` });
   const wrong = await wrongIn(async (check) => {
     const calls = new Calls(ctx, input, host, check);
     try {
@@ -187,7 +190,7 @@ async function runRetreat(ctx: Context, input: Input, host: StepHost): Promise<J
 /** Depends on what nobody records: a person must be asked as soon as it is called anew. */
 async function runStray(ctx: Context, input: Input, host: StepHost): Promise<Json> {
   const amount = host.process.random.count(1, 1_000_000);
-  const answer = await ctx.effect(effectOf('probed', host) as Effect, { amount });
+  const answer = await ctx.effect(payment('probed', host), { amount });
   await ctx.sleep(input.stepMs + 1);
   const { receipt } = answer as { readonly receipt: number };
   return { wrong: receipt === amount * 7 ? [] : [`${amount} got ${receipt}`] };

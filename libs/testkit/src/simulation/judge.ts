@@ -150,7 +150,7 @@ export function checkLedger(
   }
   for (const [key, { status, kind, operation }] of effects) {
     // What a function registered for a rollback is judged with functions: one that was cancelled first has nothing to call.
-    if (kind === 'pure' || operation === 'step.rollback~undo') continue;
+    if (kind === 'pure' || operation === 'step.onRollback~undo') continue;
     if (status === 'done' && !ledger.has(key)) {
       violations.push(`I4: ${key} is done in the log, and was never applied`);
     }

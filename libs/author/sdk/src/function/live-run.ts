@@ -221,9 +221,9 @@ export class LiveRun {
   }
 
   /** Runs a member of a race. */
-  race<T>(body: () => PromiseLike<T>): { readonly branch: Branch; readonly promise: PromiseLike<T> } {
+  race<T>(body: () => PromiseLike<T>): { readonly branch: Branch; readonly promise: Promise<T> } {
     const branch: Branch = { within: branches.getStore(), hasLost: false };
-    return { branch, promise: branches.run(branch, body) };
+    return { branch, promise: branches.run(branch, async () => body()) };
   }
 
   /** Another member came first. What has called something is still recorded; the rest is dropped. */

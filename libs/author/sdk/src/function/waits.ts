@@ -136,9 +136,7 @@ async function race(live: LiveRun, members: Readonly<Record<string, Racer<unknow
   const gathered = waits.length === 0 ? undefined : live.race(() => askFor(live, name, waits));
   for (const [at, wait] of waits.entries()) {
     // Only the one that came resolves.
-    wait.follow(
-      Promise.resolve(gathered!.promise).then(({ index, value }) => (index === at ? value : new Promise(() => {}))),
-    );
+    wait.follow(gathered!.promise.then(({ index, value }) => (index === at ? value : new Promise(() => {}))));
   }
   const running = entries.map(([name, member]) => {
     if (typeof member === 'function') return { name, ...live.race(member) };
