@@ -188,13 +188,13 @@ export class LiveRun {
     if (outer !== undefined) {
       throw new InvalidError(
         'call-in-call',
-        `ctx.${name} was called within the closure of ${outer}, which is recorded as a whole. Call it from the function itself.`,
+        `Call ${name} was made within the closure of call ${outer}, which is recorded as a whole. Make it in the function itself.`,
       );
     }
     if (this.end !== undefined || this.next !== undefined) {
       throw new InvalidError(
         'function-ended',
-        `ctx.${name} was called after the function had ended: await every call before it returns.`,
+        `Call ${name} was made after the function had ended: await every call before it returns.`,
       );
     }
     if (this.asked.length >= FUNCTION_CALLS_MAX_COUNT) {
