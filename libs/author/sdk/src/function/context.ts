@@ -88,7 +88,10 @@ export function functionContext(
     }) as Promise<never>;
   const { state, seed } = live.chapter;
   let drawn = 0;
-  const draw = (): string => sha256Digest.sha256(`${seed}:${drawn++}`);
+  const draw = (): string => {
+    live.hasDrawn = true;
+    return sha256Digest.sha256(`${seed}:${drawn++}`);
+  };
   return {
     workflow,
     session,
@@ -137,7 +140,10 @@ export function functionContext(
       return new Promise(() => {});
     },
     version: (name, current) => live.version(name, current),
-    now: () => new Date(live.nowMs),
+    now: () => {
+      live.hasDrawn = true;
+      return new Date(live.nowMs);
+    },
     random: () => Number.parseInt(draw().slice(0, 13), 16) / 2 ** 52,
     uuid: () => draw().replace(/^(.{8})(.{4})(.{3})(.{3})(.{12}).*$/, '$1-$2-4$3-8$4-$5'),
   };

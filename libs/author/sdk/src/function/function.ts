@@ -181,7 +181,12 @@ class FunctionSteps {
     const [only, ...others] = live.fresh;
     if (only === undefined || live.end !== undefined) return ending(context, live, input);
     const { perform, isRollback } = only;
-    const isAlone = others.length === 0 && live.pendingCount === 1 && live.fragments.length === 0;
+    // What a call may ask for by the chapter's time and chance is begun in a checkpoint that records them.
+    const isAlone =
+      others.length === 0 &&
+      live.pendingCount === 1 &&
+      live.fragments.length === 0 &&
+      !(input.state !== undefined && live.hasDrawn);
     if (isAlone && perform !== undefined && isRollback !== true) return this.#decided(context, input, only);
     const turn = await live.begun(context.signal, () => {
       const lastAction = `began ${live.begins.map(({ name }) => name).join(', ')}`.slice(0, ACTION_MAX_CHARS);
