@@ -1,6 +1,6 @@
 /** Owns what a function can do: each method asks the live run for a call, and resolves with its outcome. It records nothing itself. */
 
-import { toJson } from '@tidemark/codec';
+import { SECRET_MASK, toJson } from '@tidemark/codec';
 import { InvalidError, type Json, type WorkflowId } from '@tidemark/core';
 import {
   type FragmentDraft,
@@ -98,13 +98,17 @@ export function functionContext(
     user,
     run: (name, body) =>
       call(name, 'run', (_, { signal }) => LiveRun.performing(name, () => body(signal)), { mayDrop: true }),
-    effect: (effect, request) =>
-      call(
-        effect.operation,
-        ['effect', toJson(request, `request of ${effect.operation}`)],
-        (ctx) => ctx.effect(effect, request),
-        { takesRecorded: effect.onChanged === 'send-recorded' },
-      ),
+    effect: (effect, request) => {
+      const { operation } = effect;
+      // A short secret could be guessed by its digest.
+      const asked = effect.hasSecrets
+        ? effect.parseRequest(request, () => SECRET_MASK)
+        : toJson(request, `request of ${operation}`);
+      return call(operation, ['effect', asked], (ctx) => ctx.effect(effect, request), {
+        takesRecorded: effect.onChanged === 'send-recorded',
+        secretOf: effect.hasSecrets && hasSecrets(effect.response) ? operation : undefined,
+      });
+    },
     model: (options) =>
       call(options.name ?? 'model', askedOf(options), (ctx) => ctx.model(options), { takesRecorded: true }),
     tool: (made, answers = {}) => {

@@ -47,6 +47,8 @@ export interface CallKind {
   readonly takesRecorded?: boolean | undefined;
   /** It registers what a rollback calls, so its step has a compensation. */
   readonly isRollback?: true | undefined;
+  /** The effect whose response, with secret fields in it, is the call's value. */
+  readonly secretOf?: string | undefined;
   /** Where the function asked for it, if that isn't where it becomes a call. */
   readonly stack?: Error | undefined;
 }
