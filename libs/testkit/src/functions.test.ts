@@ -198,8 +198,8 @@ describe('a function', () => {
       const { workflow } = await world.client.fork('base', { at, effects: 'replay', by: 'ann' });
       return world.client.run(workflow).result();
     };
-    expect(await forked(3)).toEqual(base);
-    for (const at of [1, 2]) {
+    expect(await forked(4)).toEqual(base);
+    for (const at of [1, 3]) {
       world.crash({ after: 'CheckpointCommitted', step: 'run' });
       expect(await forked(at)).toEqual({ ...base, drawn: expect.any(Number) });
     }
@@ -462,6 +462,25 @@ describe('a function', () => {
     });
     expect(outcome).toEqual({ version: 2, charged: [1, 1, 2, 2] });
     expect(new Set(notes.slice(0, 4)).size).toBe(4);
+  });
+
+  it('has the same time and chance in its first call, also where a crash comes before any checkpoint', async () => {
+    const noting = defineFunction({
+      name: 'noting',
+      version: 1,
+      input: z.object({}),
+      output: z.null(),
+      effects: [charge],
+      async run(ctx) {
+        await ctx.effect(charge, { cents: 3, note: `${ctx.uuid()} ${ctx.now().getTime()}` });
+        return null;
+      },
+    });
+    const { outcome } = await crashEverywhere({ workflows: [noting] }, async (each) => {
+      charged.clear();
+      return { result: await (await each.start(noting, {})).result(), charged: [...charged.values()] };
+    });
+    expect(outcome).toEqual({ result: null, charged: [3] });
   });
 
   it('is resumed although it awaited what nobody records before its calls', async () => {

@@ -1,6 +1,6 @@
 /** Owns what a function can do: each method asks the live run for a call, and resolves with its outcome. It records nothing itself. */
 
-import { toJson } from '@tidemark/codec';
+import { SECRET_MASK, toJson } from '@tidemark/codec';
 import { InvalidError, type Json, type WorkflowId } from '@tidemark/core';
 import {
   type FragmentDraft,
@@ -88,20 +88,27 @@ export function functionContext(
     }) as Promise<never>;
   const { state, seed } = live.chapter;
   let drawn = 0;
-  const draw = (): string => sha256Digest.sha256(`${seed}:${drawn++}`);
+  const draw = (): string => {
+    live.hasDrawn = true;
+    return sha256Digest.sha256(`${seed}:${drawn++}`);
+  };
   return {
     workflow,
     session,
     user,
     run: (name, body) =>
       call(name, 'run', (_, { signal }) => LiveRun.performing(name, () => body(signal)), { mayDrop: true }),
-    effect: (effect, request) =>
-      call(
-        effect.operation,
-        ['effect', toJson(request, `request of ${effect.operation}`)],
-        (ctx) => ctx.effect(effect, request),
-        { takesRecorded: effect.onChanged === 'send-recorded' },
-      ),
+    effect: (effect, request) => {
+      const { operation } = effect;
+      // A short secret could be guessed by its digest.
+      const asked = effect.hasSecrets
+        ? effect.parseRequest(request, () => SECRET_MASK)
+        : toJson(request, `request of ${operation}`);
+      return call(operation, ['effect', asked], (ctx) => ctx.effect(effect, request), {
+        takesRecorded: effect.onChanged === 'send-recorded',
+        secretOf: effect.hasSecrets && hasSecrets(effect.response) ? operation : undefined,
+      });
+    },
     model: (options) =>
       call(options.name ?? 'model', askedOf(options), (ctx) => ctx.model(options), { takesRecorded: true }),
     tool: (made, answers = {}) => {
@@ -137,7 +144,10 @@ export function functionContext(
       return new Promise(() => {});
     },
     version: (name, current) => live.version(name, current),
-    now: () => new Date(live.nowMs),
+    now: () => {
+      live.hasDrawn = true;
+      return new Date(live.nowMs);
+    },
     random: () => Number.parseInt(draw().slice(0, 13), 16) / 2 ** 52,
     uuid: () => draw().replace(/^(.{8})(.{4})(.{3})(.{3})(.{12}).*$/, '$1-$2-4$3-8$4-$5'),
   };

@@ -35,6 +35,7 @@ import {
   fromCheckpoint,
   type Recorded,
   type Result,
+  sealResponse,
   toCheckpoint,
 } from './outcome.ts';
 import { causeOf } from './waits.ts';
@@ -110,9 +111,12 @@ export function defineFunction<
     if (effect === undefined) throw new FatalError(`${operation} is not in effects of ${spec.name} any more.`);
     await effect.call(request, context);
   };
+  const { parseOutput } = workflow.steps.get('run')!;
   const any: StepDefinition = {
     ...workflow.steps.get('run')!,
     ...{ name: ANY_STEP, mayAdd: new Set([ANY_STEP]) },
+    // The secret fields of a response are sealed as in its effect's own record.
+    parseOutput: (output, seal) => sealResponse(parseOutput(output), workflow.effects, seal),
     run: (context, input) => made.perform(context, input as unknown as TaskInput),
   };
   const steps = new Map([
@@ -181,7 +185,12 @@ class FunctionSteps {
     const [only, ...others] = live.fresh;
     if (only === undefined || live.end !== undefined) return ending(context, live, input);
     const { perform, isRollback } = only;
-    const isAlone = others.length === 0 && live.pendingCount === 1 && live.fragments.length === 0;
+    // What a call may ask for by the chapter's time and chance is begun in a checkpoint that records them.
+    const isAlone =
+      others.length === 0 &&
+      live.pendingCount === 1 &&
+      live.fragments.length === 0 &&
+      !(input.state !== undefined && live.hasDrawn);
     if (isAlone && perform !== undefined && isRollback !== true) return this.#decided(context, input, only);
     const turn = await live.begun(context.signal, () => {
       const lastAction = `began ${live.begins.map(({ name }) => name).join(', ')}`.slice(0, ACTION_MAX_CHARS);
@@ -219,7 +228,8 @@ class FunctionSteps {
         : { error: { code: 'child-failed', message: came.failed } };
     }
     try {
-      return { value: toJson((await call.perform!(context)) ?? null, `result of call ${call.name}`) };
+      const value = toJson((await call.perform!(context)) ?? null, `result of call ${call.name}`);
+      return { value, secretOf: call.secretOf };
     } catch (error) {
       if (isOfTheEngine(error) || isInDoubt(error)) throw error;
       const { aborted, reason } = context.signal;

@@ -50,6 +50,8 @@ export interface CallKind {
   readonly takesRecorded?: boolean | undefined;
   /** It registers what a rollback calls, so its step has a compensation. */
   readonly isRollback?: true | undefined;
+  /** The effect whose response, with secret fields in it, is the call's value. */
+  readonly secretOf?: string | undefined;
   /** Where the function asked for it, if that isn't where it becomes a call. */
   readonly stack?: Error | undefined;
 }
@@ -108,6 +110,8 @@ export class LiveRun {
   /** Time of the newest decision, in milliseconds since the Unix epoch. */
   nowMs: number;
   isReplaying = false;
+  /** The function has taken the time or chance of its chapter. */
+  hasDrawn = false;
   /** Lines for the execution log since the newest outcome. */
   notes: { readonly action: string; readonly detail: unknown }[] = [];
   /** What the function told later model calls since the newest outcome. */

@@ -341,6 +341,7 @@ export interface StepContext {
 
 /** What a checkpoint keeps for its definition, and the output of its step. */
 export interface Journaled {
+  readonly step: string;
   readonly journal: Json;
   readonly output: Json;
 }
