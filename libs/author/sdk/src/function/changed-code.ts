@@ -68,7 +68,8 @@ export function changedRequest(call: Asked, recorded: CallId): { readonly code: 
   };
 }
 
-const spell = ({ name, place }: CallId): string => (place === 0 ? name : `${name} (${place + 1})`);
+const spell = ({ name, place, member }: CallId): string =>
+  `${name}${place === 0 ? '' : ` (${place + 1})`}${member === undefined ? '' : ` in ${member}`}`;
 
 /** The user's line below the calls of this folder; undefined: the stack names none. */
 function lineOf(stack: Error | undefined): string | undefined {
