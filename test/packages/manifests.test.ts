@@ -115,15 +115,6 @@ describe.for(all)('$manifest.name', ({ published, reached, manifest, sources }) 
     expect(reached.files.filter((file) => /\.test\.|-fixture|fixtures\/|bench|spawned-/.test(file))).toEqual([]);
   });
 
-  it('imports only doors that are published', () => {
-    for (const [file, text] of sources) {
-      for (const [, name = '', door = ''] of text.matchAll(
-        /^(?:import|export|\}) .*from '(@tidemark\/[\w-]+)(\/[\w-/]+)?'/gm,
-      ))
-        expect(Object.keys(made(name).manifest.exports), `${file}: ${name}${door}`).toContain(`.${door}`);
-    }
-  });
-
   it('reads no file that only the repository has', () => {
     for (const [file, text] of sources) {
       for (const [, named] of text.matchAll(/new URL\(\s*['"`]([^'"`]+)['"`],\s*import\.meta\.url/g)) {
