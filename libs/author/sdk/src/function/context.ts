@@ -21,6 +21,9 @@ import { type CallKind, LiveRun, ROLLBACK } from './live-run.ts';
 import { digestOf } from './outcome.ts';
 import { type Waits, waitsOf } from './waits.ts';
 
+/** All closures ask for the same: code can't be compared. */
+const CLOSURE_DIGEST = digestOf('run');
+
 /** What a function receives. */
 export interface FunctionContext<Signals extends Schemas, Approvals extends Schemas> extends Waits<Signals, Approvals> {
   readonly workflow: WorkflowId;
@@ -75,12 +78,12 @@ export function functionContext(
   const call = (
     name: string,
     asks: Json,
-    perform: (ctx: AnyContext, context: StepContext) => unknown,
+    perform: (ctx: AnyContext) => unknown,
     more: Partial<CallKind> = {},
   ): Promise<never> =>
     live.ask(name, digestOf(asks), {
       waits: undefined,
-      perform: async (context) => perform(typedContext(context, rules), context),
+      perform: async (context) => perform(typedContext(context, rules)),
       mayDrop: false,
       ...more,
     }) as Promise<never>;
@@ -92,7 +95,11 @@ export function functionContext(
     session,
     user,
     run: (name, body) =>
-      call(name, 'run', (_, { signal }) => LiveRun.performing(name, () => body(signal)), { mayDrop: true }),
+      live.ask(name, CLOSURE_DIGEST, {
+        waits: undefined,
+        perform: async ({ signal }) => LiveRun.performing(name, () => body(signal)),
+        mayDrop: true,
+      }) as Promise<never>,
     effect: (effect, request) =>
       call(
         effect.operation,
