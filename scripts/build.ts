@@ -4,6 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageName } from './boundaries/imports.ts';
@@ -61,7 +62,7 @@ function checkTypes({ folder }: Published, manifest: BuiltManifest, built: strin
   for (const file of files.filter((name) => name.startsWith('dist'))) {
     for (const specifier of namedInTypes(path.join(built, file))) {
       const name = packageName(specifier);
-      if (/^(\.|node:)/.test(specifier) || declared.has(name)) continue;
+      if (specifier.startsWith('.') || isBuiltin(specifier) || declared.has(name)) continue;
       throw new Error(`${folder}: the types in ${file} name ${name}, which its package.json doesn't: declare it there`);
     }
   }

@@ -14,6 +14,7 @@ const definitions = {
   'chaos-fan': workload.fan,
   'chaos-long': workload.long,
   'chaos-trip': workload.trip,
+  'chaos-script': workload.script,
 } as const;
 
 export class Driver {

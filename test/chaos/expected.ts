@@ -21,6 +21,7 @@ export type Start =
       readonly definition: 'chaos-transfer';
       readonly input: { payments: Payment[]; flakyAt: number; pauseMs: number };
     }
+  | { readonly definition: 'chaos-script'; readonly input: { payments: Payment[]; pauseMs: number } }
   | { readonly definition: 'chaos-fan'; readonly input: { branches: Payment[]; pauseMs: number } }
   | { readonly definition: 'chaos-long'; readonly input: { stepsMs: number[]; amount: number } }
   | { readonly definition: 'chaos-trip'; readonly input: { amounts: number[]; pauseMs: number } };
@@ -84,6 +85,11 @@ function expectedOfCompleted(
       const cents = payments.reduce((sum, { amount }) => sum + amount * 100, 0);
       return { output: { total: receipts(named) + fees, cents }, actions: named.map(actionOf) };
     }
+    case 'chaos-script': {
+      const { payments } = start.input;
+      const named = payments.map(({ by, amount }, n) => ({ by, amount, action: `${workflow}/pay-${n}` }));
+      return { output: { total: receipts(named) + payments.length }, actions: named.map(actionOf) };
+    }
     case 'chaos-fan': {
       const named = start.input.branches.map(({ by, amount }, n) => ({
         by,
@@ -119,6 +125,7 @@ const MIX = {
   'chaos-fan': 15,
   'chaos-long': 25,
   'chaos-trip': 15,
+  'chaos-script': 30,
 } as const;
 const PAYMENT_MIX = { deposit: 40, wire: 35, stamp: 20, cash: 5 } as const;
 
@@ -147,6 +154,8 @@ export function randomStart(random: Random): Start {
         definition,
         input: { payments: payments(3, 8), flakyAt: random.between(0, 9), pauseMs: random.between(100, 600) },
       };
+    case 'chaos-script':
+      return { definition, input: { payments: payments(2, 8), pauseMs: random.between(100, 600) } };
     case 'chaos-fan':
       return { definition, input: { branches: payments(2, 6), pauseMs: random.between(300, 1_800) } };
     case 'chaos-long':

@@ -3,7 +3,7 @@
  * (see expected.ts, which computes both without running anything). In a worker `TIDEMARK_CHAOS_LEDGER` names the ledger's port.
  */
 
-import { defineEffect, defineWorkflow, done, FatalError, notDone, task } from '@tidemark/sdk';
+import { defineEffect, defineFunction, defineWorkflow, done, FatalError, notDone, task } from '@tidemark/sdk';
 import { z } from 'zod';
 import { type Receiver, UNDONE } from './ledger.ts';
 import { LedgerClient } from './ledger-client.ts';
@@ -257,6 +257,42 @@ export const trip = defineWorkflow({
     collapse: () => {
       throw new FatalError('the trip is off');
     },
+  },
+});
+
+/** A function: calls in turn and at once, races that either side may win, and a chapter for each half of the payments. */
+export const script = defineFunction({
+  name: 'chaos-script',
+  version: 1,
+  input: z.object({ payments: z.array(payment).min(2), pauseMs: z.int() }),
+  output: z.object({ total: z.int() }),
+  effects: [deposit, wire, stamp, cash],
+  async run(ctx, { payments: all, pauseMs }) {
+    const { from, total: before } = (ctx.state ?? { from: 0, total: 0 }) as {
+      readonly from: number;
+      readonly total: number;
+    };
+    const half = Math.ceil(all.length / 2);
+    let total = before;
+    const pay = async (n: number): Promise<number> => {
+      const { by, amount } = all[n]!;
+      return (await ctx.effect(payments[by], { action: `${ctx.workflow}/pay-${n}`, amount })).receipt;
+    };
+    if (from === 0) {
+      for (let n = 0; n < half; n++) {
+        const toil = () => ctx.run('toil', (signal) => work(pauseMs, signal));
+        await ctx.race({ toil, late: ctx.sleep(pauseMs) });
+        total += await pay(n);
+      }
+      return ctx.chapter({ from: half, total });
+    }
+    try {
+      const receipts = await ctx.all(all.slice(half).map((_, at) => () => pay(half + at)));
+      for (const receipt of receipts) total += receipt;
+    } finally {
+      total += await ctx.run('fee', () => all.length);
+    }
+    return { total };
   },
 });
 

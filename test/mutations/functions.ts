@@ -9,7 +9,7 @@ const FUNCTION = 'libs/author/sdk/src/function/function.ts';
 export const FUNCTION_MUTATIONS: Mutations = {
   'function-asks-unchecked': {
     file: LIVE_RUN,
-    edits: [['if (call === undefined || call.asks !== id.asks) throw', 'if (call === undefined) throw']],
+    edits: [['|| (call.asks !== id.asks && call.takesRecorded !== true)', '']],
     caughtBy: FUNCTIONS_TEST,
     test: 'whose code changed under a live run asks a person: a request was changed',
     breaks: 'No call of a function gets the outcome of another request.',
@@ -67,6 +67,14 @@ export const FUNCTION_MUTATIONS: Mutations = {
     failsWith: 'crash',
     breaks: 'Chance is the same for each call of a function in one chapter.',
   },
+  'function-draws-what-is-unrecorded': {
+    file: FUNCTION,
+    edits: [['!(input.state !== undefined && live.hasDrawn)', 'live.pendingCount === 1']],
+    caughtBy: FUNCTIONS_TEST,
+    test: 'has the same time and chance in its first call, also where a crash comes before any checkpoint',
+    failsWith: 'crash',
+    breaks: 'Time and chance of a function are the same for its first call as well.',
+  },
   'any-step-adds-anything': {
     file: 'libs/engine/runtime/src/run/declare-tasks.ts',
     edits: [['&& !by.mayAdd.has(ANY_STEP)', '&& by.mayAdd.size === 0']],
@@ -79,7 +87,7 @@ export const FUNCTION_MUTATIONS: Mutations = {
     edits: [['Math.max(1, after - shift + 1)', 'Math.max(1, after + 1)']],
     caughtBy: FUNCTIONS_TEST,
     test: 'continues in a fork with what its chapter has recorded',
-    failsWith: 'wait for look any more',
+    failsWith: 'waits for a person',
     breaks: 'A fork of a function resumes with the outcomes that it shares.',
   },
   'function-ends-early': {

@@ -20,6 +20,8 @@ export interface Guard extends Pick<Mutation, 'file' | 'edits'> {
 
 const HOLDER = 'libs/model/core/src/fold-holder.ts';
 const USES = 'libs/engine/runtime/src/effects/effect-uses.ts';
+const LIVE_RUN = 'libs/author/sdk/src/function/live-run.ts';
+const FUNCTION = 'libs/author/sdk/src/function/function.ts';
 const FORGED: readonly FaultKind[] = ['misbehave'];
 const MONEY: readonly Workload[] = ['pay', 'spread'];
 
@@ -27,7 +29,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   epoch: {
     file: HOLDER,
     edits: [["if (envelope.epoch < lease.epoch) return 'stale-epoch';", '']],
-    seed: 84,
+    seed: 23,
     faults: FORGED,
   },
   holder: {
@@ -50,7 +52,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     edits: [
       ["if (control.parent !== head.checkpoint || control.sequence !== head.sequence + 1) return 'wrong-parent';", ''],
     ],
-    seed: 1,
+    seed: 15,
     faults: FORGED,
   },
   generation: {
@@ -61,13 +63,13 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         '',
       ],
     ],
-    seed: 2,
+    seed: 3,
     faults: FORGED,
   },
   'dedupe-by-id': {
     file: 'libs/model/core/src/fold-inbox.ts',
     edits: [["if (stream.inbox.includes(envelope.id)) return 'duplicate';", '']],
-    seed: 3,
+    seed: 6,
     faults: ['signal', 'misbehave'],
   },
   reservation: {
@@ -129,7 +131,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'clock-check': {
     file: HOLDER,
     edits: [["if (envelope.atMs < head.atMs - CLOCK_REGRESSION_MAX_MS) return 'clock-regression';", '']],
-    seed: 11,
+    seed: 42,
     faults: FORGED,
   },
   'call-window': {
@@ -163,7 +165,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'projector-offset': {
     file: 'libs/testkit/src/engine/simulated-store.ts',
     edits: [['if (this.partitions.get(partition)?.next !== from) {', 'if (from < 0) {']],
-    seed: 10,
+    seed: 5,
     faults: ['drop', 'pause', 'slow'],
   },
   'one-snapshot-claim': {
@@ -180,7 +182,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
          });`,
       ],
     ],
-    seed: 60,
+    seed: 125,
     faults: ['signal', 'slow', 'crash'],
   },
   'start-accepted': {
@@ -211,7 +213,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'undo-when-decided': {
     file: HOLDER,
     edits: [["if (effects.some((effect) => isOpen(effect) && effect.key !== key)) return 'not-intended';", '']],
-    seed: 1,
+    seed: 16,
     faults: FORGED,
     workloads: ['await', 'gather'],
   },
@@ -288,5 +290,85 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     edits: [['trusted: askedMs - standing.sinceMs >= markerAgeMs', 'trusted: askedMs >= 0']],
     seed: 6,
     faults: ['flush'],
+  },
+  'function-own-outcome': {
+    file: LIVE_RUN,
+    edits: [
+      [
+        'return this.#calls.get(keyOf(id));',
+        'return [...this.#calls.values()].find(({ name, isBegun }) => name === id.name && isBegun) ?? this.#calls.get(keyOf(id));',
+      ],
+    ],
+    seed: 1,
+    faults: ['crash'],
+    workloads: ['script'],
+  },
+  'function-loser-dropped': {
+    file: LIVE_RUN,
+    edits: [
+      [
+        '      this.#calls.delete(keyOf(call));\n      if (!this.#fresh.delete(call)) this.#dropped.add(keyOf(call));',
+        '',
+      ],
+    ],
+    seed: 1,
+    faults: ['crash'],
+    workloads: ['script'],
+  },
+  'wait-once': {
+    file: 'libs/model/core/src/frontier.ts',
+    edits: [['const [task] = waiting.splice(at, 1);', 'const task = waiting[at];']],
+    seed: 1,
+    faults: ['crash'],
+    workloads: ['script'],
+  },
+  'function-call-once': {
+    file: LIVE_RUN,
+    edits: [
+      [
+        'for (const begun of begins) this.#begun(await this.#expected(begun, known));',
+        'for (const begun of begins) await this.#expected(begun, known);',
+      ],
+    ],
+    seed: 1,
+    faults: ['crash'],
+    workloads: ['script'],
+  },
+  'function-divergence': {
+    file: LIVE_RUN,
+    edits: [
+      ['if (call === undefined || (call.asks !== id.asks && call.takesRecorded !== true))', 'if (call === undefined)'],
+    ],
+    seed: 1,
+    faults: ['crash'],
+    workloads: ['stray'],
+  },
+  'function-drops-no-call': {
+    file: LIVE_RUN,
+    edits: [['if (!call.mayDrop && call.isBegun) continue;', '']],
+    seed: 1,
+    faults: ['crash'],
+    workloads: ['script'],
+  },
+  'drops-no-call': {
+    file: HOLDER,
+    edits: [["if (!mayDrop(pending)) return 'not-intended';", '']],
+    seed: 72,
+    faults: FORGED,
+    workloads: ['gather'],
+  },
+  'dropped-signal-returns': {
+    file: HOLDER,
+    edits: [["if (cause?.kind === 'signal') freed.push({ name: cause.name, event: cause.event });", '']],
+    seed: 16,
+    faults: ['slow'],
+    workloads: ['script'],
+  },
+  'cancelled-is-told': {
+    file: FUNCTION,
+    edits: [['unwinds: true }', 'unwinds: false }']],
+    seed: 1,
+    faults: ['crash'],
+    workloads: ['retreat'],
   },
 };

@@ -33,17 +33,22 @@ describe('a simulated fleet', () => {
     expect(digests.size).toBe(3);
   });
 
-  it.each(WORKLOADS)('runs %s without faults to the output that it promises', { timeout: TIMEOUT_MS }, async (name) => {
-    const result = await simulate({ seed: 1, faults: [], workloads: [name] });
-    expect(result.violations).toEqual([]);
-    // Its tasks fail side by side, and a person is asked about what is open then.
-    if (name !== 'scatter') expect(result.parkedCount).toBe(0);
-    expect(result.workflowCount).toBeGreaterThan(1);
-  });
+  it.each([...WORKLOADS, 'script', 'retreat'] as const)(
+    'runs %s without faults to the output that it promises',
+    { timeout: TIMEOUT_MS },
+    async (name) => {
+      const result = await simulate({ seed: 1, faults: [], workloads: [name] });
+      expect(result.violations).toEqual([]);
+      // Its tasks fail side by side, and a person is asked about what is open then.
+      if (name !== 'scatter') expect(result.parkedCount).toBe(0);
+      expect(result.workflowCount).toBeGreaterThan(1);
+    },
+  );
 
   it.each([
     ['goes on with fresh histories', 'turns'],
     ['gives each of the calls that overlap its own outcome', 'overlap'],
+    ['asks a person about a function that depends on what nobody recorded', 'stray'],
   ] as const)('%s under every kind of fault', { timeout: TIMEOUT_MS }, async (_, workload) => {
     for (let seed = 1; seed <= 12; seed++) {
       expect({ seed, of: (await simulate({ seed, workloads: [workload] })).violations }).toEqual({ seed, of: [] });

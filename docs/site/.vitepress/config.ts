@@ -66,7 +66,7 @@ export default defineConfig({
         items: pages({
           tutorial: 'First workflow in ten minutes',
           concepts: 'Concepts',
-          patterns: 'Patterns',
+          functions: 'A function or an agent',
           guarantees: 'Guarantees',
           comparison: 'Compared with others',
           benchmarks: 'Benchmarks',

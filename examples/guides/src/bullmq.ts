@@ -1,6 +1,6 @@
-/** Owns the guide on moving from BullMQ: the same as a workflow. */
+/** Owns the guide on moving from BullMQ: the same as a function. */
 
-import { defineEffect, defineWorkflow, task } from '@tidemark/sdk';
+import { defineEffect, defineFunction } from '@tidemark/sdk';
 import { z } from 'zod';
 import { ask } from './outside.ts';
 
@@ -17,26 +17,17 @@ const ship = defineEffect({
   call: async ({ order }, { key }) => ({ id: await ask(`ship ${order}`, key) }),
 });
 
-export const fulfil = defineWorkflow({
+export const fulfil = defineFunction({
   name: 'fulfil',
   version: 1,
   input: request,
+  output: z.object({ charge: z.string() }),
   priority: 2,
   limits: () => [{ key: 'fulfil', concurrency: 10 }],
-  belief: z.object({ charge: z.string().optional() }),
-  output: z.object({ charge: z.string() }),
-  tasks: { charge: z.object({}), ship: z.object({ charge: z.string() }) },
-  flow: { charge: ['ship'], ship: [] },
   effects: [charge, ship],
-  begin: () => ({ belief: {}, next: [task('charge', {})] }),
-  steps: {
-    charge: async (ctx) => {
-      const { id } = await ctx.effect(charge, ctx.input);
-      return { belief: () => ({ charge: id }), next: [task('ship', { charge: id })] };
-    },
-    ship: async (ctx, { charge }) => {
-      await ctx.effect(ship, ctx.input);
-      return { done: { charge } };
-    },
+  async run(ctx, order) {
+    const { id } = await ctx.effect(charge, order);
+    await ctx.effect(ship, order);
+    return { charge: id };
   },
 });

@@ -13,6 +13,8 @@ import { fulfil } from './bullmq.ts';
 import { ticket } from './langgraph.ts';
 import { ticketGraph } from './langgraph-before.ts';
 import { lookOutside, refuse } from './outside.ts';
+import { refundItems } from './refund-items.ts';
+import { refundItemsSteps } from './refund-items-steps.ts';
 import { bookTrip } from './saga.ts';
 import { bookInOneGo } from './saga-before.ts';
 import { remind } from './script.ts';
@@ -22,7 +24,9 @@ import { labelAtOnce } from './spot-before.ts';
 
 let world: TestWorld;
 beforeAll(async () => {
-  world = await testWorld({ workflows: [label, labelAtOnce, refundOrder, bookTrip, remind, fulfil, ticket] });
+  world = await testWorld({
+    workflows: [label, labelAtOnce, refundOrder, refundItems, refundItemsSteps, bookTrip, remind, fulfil, ticket],
+  });
 });
 afterAll(() => world.close());
 beforeEach(() => void lookOutside());
@@ -42,8 +46,8 @@ describe('spot instances', () => {
     expect(lookOutside()).toHaveLength(8);
   });
 
-  it('a task for each loses at most what was under way', async () => {
-    world.crash({ after: 'CheckpointCommitted', step: 'label' });
+  it('a call for each loses at most what was under way', async () => {
+    world.crash({ after: 'CheckpointCommitted', step: 'call' });
     const run = await world.start(label, { tickets });
     expect(await run.result()).toEqual({ labels });
     expect(lookOutside().length).toBeLessThanOrEqual(7);
@@ -57,7 +61,7 @@ describe('human approval', () => {
     expect(await refunded).toMatch(/^refund-/);
   });
 
-  it('so can the frontier, which asks somebody else after two days', async () => {
+  it('so can a function, which asks somebody else after two days', async () => {
     const run = await world.start(refundOrder, { order: 'o2', cents: 9_900 });
     expect(await asked(run.id)).toMatchObject({ assignee: 'group:support' });
     world.advance('3d');
@@ -77,6 +81,28 @@ describe('human approval', () => {
   });
 });
 
+describe.each([refundItems, refundItemsSteps])('the same refund, $name', (refund) => {
+  it('credits each item of a small order once', async () => {
+    world.crash({ after: 'call', operation: 'payments.credit' });
+    const run = await world.start(refund, { order: 'o4000' });
+    expect((await run.result()).credits).toHaveLength(2);
+    expect(lookOutside().toSorted()).toEqual(['credit o4000/laces 2000', 'credit o4000/shoes 2000']);
+  });
+
+  it('asks about a large one, and takes two days without an answer for a no', async () => {
+    const [yes, late] = [
+      await world.start(refund, { order: 'o60000' }),
+      await world.start(refund, { order: 'o80000' }),
+    ];
+    await asked(late.id);
+    const { task } = await asked(yes.id);
+    await world.client.approve(yes.id, task, { approved: true, by: 'ana', value: { note: 'fine' } });
+    expect((await yes.result()).credits).toHaveLength(2);
+    world.advance('3d');
+    expect(await late.result()).toEqual({ credits: [] });
+  });
+});
+
 describe('sagas', () => {
   it('a catch block undoes while its process lives', async () => {
     refuse('car rome');
@@ -84,7 +110,7 @@ describe('sagas', () => {
     expect(lookOutside()).toEqual(['flight rome', 'hotel rome', 'cancel hotel-2', 'cancel flight-1']);
   });
 
-  it('a workflow undoes whoever dies', async () => {
+  it('a function undoes whoever dies', async () => {
     refuse('car oslo');
     world.crash({ after: 'EffectResolved', operation: 'hotel.book~undo' });
     const run = await world.start(bookTrip, { trip: 'oslo' });
@@ -107,7 +133,7 @@ describe('a plain script', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('as a workflow writes to nobody twice', async () => {
+  it('as a function writes to nobody twice', async () => {
     world.crash({ after: 'call', operation: 'mail.send' });
     const run = await world.start(remind, { customers: ['ana', 'bo', 'cy'] });
     expect(await run.result()).toEqual({ sentCount: 3 });

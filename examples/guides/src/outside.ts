@@ -29,6 +29,12 @@ export async function complete(prompt: string): Promise<string> {
   return /refund|charged/i.test(prompt) ? 'billing' : 'other';
 }
 
+/** Stands for a shop: the number of the order is what it cost. */
+export async function orderOf(order: string): Promise<{ cents: number; items: { item: string; cents: number }[] }> {
+  const cents = Number(order.replace(/\D/g, ''));
+  return { cents, items: ['shoes', 'laces'].map((item) => ({ item: `${order}/${item}`, cents: cents / 2 })) };
+}
+
 export const refuse = (what: string): void => void refused.add(what);
 
 /** All that was asked since the last look, in order. */

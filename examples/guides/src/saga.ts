@@ -1,6 +1,6 @@
 /** Owns the guide on sagas: three bookings that are there together, or undone. */
 
-import { defineEffect, defineWorkflow, task } from '@tidemark/sdk';
+import { defineEffect, defineFunction } from '@tidemark/sdk';
 import { z } from 'zod';
 import { ask } from './outside.ts';
 
@@ -16,29 +16,16 @@ const bookable = (what: string) =>
   });
 const [flight, hotel, car] = [bookable('flight'), bookable('hotel'), bookable('car')];
 
-export const bookTrip = defineWorkflow({
+export const bookTrip = defineFunction({
   name: 'book-trip',
   version: 1,
   input: z.object({ trip: z.string() }),
-  belief: z.object({ ids: z.array(z.string()) }),
   output: z.object({ ids: z.array(z.string()) }),
-  tasks: { fly: z.object({}), sleep: z.object({}), drive: z.object({}) },
-  flow: { fly: ['sleep'], sleep: ['drive'], drive: [] },
   effects: [flight, hotel, car],
   onFailure: 'compensate',
-  begin: () => ({ belief: { ids: [] }, next: [task('fly', {})] }),
-  steps: {
-    fly: async (ctx) => {
-      const { id } = await ctx.effect(flight, ctx.input);
-      return { belief: ({ ids }) => ({ ids: [...ids, id] }), next: [task('sleep', {})] };
-    },
-    sleep: async (ctx) => {
-      const { id } = await ctx.effect(hotel, ctx.input);
-      return { belief: ({ ids }) => ({ ids: [...ids, id] }), next: [task('drive', {})] };
-    },
-    drive: async (ctx) => {
-      const { id } = await ctx.effect(car, ctx.input);
-      return { done: { ids: [...ctx.belief.ids, id] } };
-    },
+  async run(ctx, trip) {
+    const ids: string[] = [];
+    for (const booking of [flight, hotel, car]) ids.push((await ctx.effect(booking, trip)).id);
+    return { ids };
   },
 });

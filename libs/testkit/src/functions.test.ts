@@ -72,6 +72,25 @@ describe('a function', () => {
     expect(world.calls(charge)).toHaveLength(3);
   });
 
+  it("has the world's time", async () => {
+    const dated = defineFunction({
+      name: 'dated',
+      version: 1,
+      input: z.object({}),
+      output: z.number(),
+      async run(ctx) {
+        const before = ctx.now().getTime();
+        await ctx.sleep('2d');
+        return ctx.now().getTime() - before;
+      },
+    });
+    world = await testWorld({ workflows: [dated] });
+    const run = await world.start(dated, {});
+    await waitsFor(run.id, 'timer');
+    world.advance('3d');
+    expect(await run.result()).toBeGreaterThan(2 * 86_400_000);
+  });
+
   it('takes the time-out where it comes first', async () => {
     world = await testWorld({ workflows: [order] });
     const run = await world.start(order, { items: [1] });
@@ -179,8 +198,8 @@ describe('a function', () => {
       const { workflow } = await world.client.fork('base', { at, effects: 'replay', by: 'ann' });
       return world.client.run(workflow).result();
     };
-    expect(await forked(3)).toEqual(base);
-    for (const at of [1, 2]) {
+    expect(await forked(4)).toEqual(base);
+    for (const at of [1, 3]) {
       world.crash({ after: 'CheckpointCommitted', step: 'run' });
       expect(await forked(at)).toEqual({ ...base, drawn: expect.any(Number) });
     }
@@ -258,7 +277,7 @@ describe('a function', () => {
     const hurried = await world.start(hasty, {});
     await expect(hurried.result()).rejects.toThrow('slow. Await each of them');
     const within = await world.start(nested, {});
-    await expect(within.result()).rejects.toThrow('within the closure of outer');
+    await expect(within.result()).rejects.toThrow('within the closure of call outer');
   });
 
   it('records who lost a race of calls before it ends', async () => {
@@ -443,6 +462,25 @@ describe('a function', () => {
     });
     expect(outcome).toEqual({ version: 2, charged: [1, 1, 2, 2] });
     expect(new Set(notes.slice(0, 4)).size).toBe(4);
+  });
+
+  it('has the same time and chance in its first call, also where a crash comes before any checkpoint', async () => {
+    const noting = defineFunction({
+      name: 'noting',
+      version: 1,
+      input: z.object({}),
+      output: z.null(),
+      effects: [charge],
+      async run(ctx) {
+        await ctx.effect(charge, { cents: 3, note: `${ctx.uuid()} ${ctx.now().getTime()}` });
+        return null;
+      },
+    });
+    const { outcome } = await crashEverywhere({ workflows: [noting] }, async (each) => {
+      charged.clear();
+      return { result: await (await each.start(noting, {})).result(), charged: [...charged.values()] };
+    });
+    expect(outcome).toEqual({ result: null, charged: [3] });
   });
 
   it('is resumed although it awaited what nobody records before its calls', async () => {

@@ -53,7 +53,7 @@ describe('the quick start', { timeout: TIMEOUT_MS }, () => {
     const compile = `${start.checks.compile} --skipLibCheck false --pretty false`;
     expect(await user.run(compile, { inside })).toBe('');
     // Control: an input of the wrong shape is told.
-    const wrong = start.file.text.replace("task('count', { file })", "task('count', { file: 1 })");
+    const wrong = start.file.text.replace('return { words }', "return { words: 'many' }");
     await writeFile(path.join(user.path, inside, start.file.name), wrong);
     await expect(user.run(compile, { inside })).rejects.toThrow(/error TS/);
     await writeFile(path.join(user.path, inside, start.file.name), start.file.text);
@@ -77,17 +77,17 @@ describe('the quick start', { timeout: TIMEOUT_MS }, () => {
 
   it('goes on after kill -9', async () => {
     const hold = 'if (process.env.HOLD === file) await new Promise((resolve) => setTimeout(resolve, 3_600_000));';
-    const slow = start.file.text.replace('const words = await', `${hold}\n      const words = await`);
+    const slow = start.file.text.replace('words += await', `${hold}\n      words += await`);
     await writeFile(path.join(user.path, inside, 'slow.ts'), slow);
     const input = `'{"files":["${start.file.name}","package.json"]}'`;
     const command = `npx tidemark run count-words --workflows slow.ts --id killed --input ${input}`;
     const first = user.start(command, { inside, env: { HOLD: 'package.json' } });
-    await first.says(/#1 count/);
+    await first.says(/#1 .*count/);
     await first.end('SIGKILL');
-    expect(first.said).not.toContain('#2 count');
+    expect(first.said).not.toContain('#2 ');
     const shown = JSON.parse(await user.run(`${command} --json`, { inside })) as object;
-    // A checkpoint for each file and one for the end: what was done before the kill was not done again.
-    expect(shown).toMatchObject({ status: 'completed', sequence_number: 3, created: false });
+    // A checkpoint for each file: what was done before the kill was not done again.
+    expect(shown).toMatchObject({ status: 'completed', sequence_number: 2, created: false });
   });
 
   it('tells a failure by the line of the source', async () => {

@@ -49,6 +49,8 @@ const context = (belief: Json = { notes: [] }): StepContext => ({
   claim: {},
   sequence: ZERO.sequence,
   attempt: 1,
+  clockMs: () => 0,
+  chance: () => '',
   hasCalled: false,
   cancelled: undefined,
   mayRetry: () => true,

@@ -100,7 +100,7 @@ export { WorkflowKeys } from './encryption/workflow-keys.ts';
 export type { Forked, ForkOptions } from './forks/fork.ts';
 export { DISCARDED_MAX_COUNT } from './forks/limits.ts';
 export type { ResetDone, ResetOptions } from './forks/reset.ts';
-export type { ResetEffects } from './forks/reset-plan.ts';
+export type { Becomes, ResetChild, ResetEffects } from './forks/reset-plan.ts';
 export { continuedAs, continuesFrom, lastOf, supersedes } from './history/chain.ts';
 export { readsOf } from './history/lineage.ts';
 export { type PastScope, type PhaseHandover, phaseHandovers, scopesAfter } from './history/memory-scopes.ts';

@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { DEFAULT_TENANT, type Json, workflowId } from '@tidemark/core';
 import { openFileKeys } from '@tidemark/keys-file';
 import { forget } from '@tidemark/runtime';
-import { defineEffect, defineWorkflow, FatalError, NotDoneError, secret, task } from '@tidemark/sdk';
+import { defineEffect, defineFunction, defineWorkflow, FatalError, NotDoneError, secret, task } from '@tidemark/sdk';
+import { eventually } from '@tidemark/testkit/eventually';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { FolderFixture } from './folder-fixture.ts';
@@ -60,6 +61,21 @@ const paying = defineWorkflow({
       if (input.falls) throw new FatalError('the gangway is gone');
       return { done: { receipt: belief.receipts[0]!, cents: belief.paid } };
     },
+  },
+});
+
+const payingPlainly = defineFunction({
+  name: 'paying-plainly',
+  version: 1,
+  input: z.object({ card: secret(z.string().max(20)) }),
+  output: z.object({ receipt: secret(z.string()), ok: z.boolean() }),
+  effects: [charge],
+  signals: { go: z.json() },
+  async run(ctx, { card }) {
+    const paid = await ctx.effect(charge, { card, cents: 700 });
+    await ctx.signal('go');
+    await ctx.run('after', () => null);
+    return paid;
   },
 });
 
@@ -138,6 +154,27 @@ describe('secret fields', () => {
     const reader = await open({});
     expect(await reader.client.run('w').result()).toEqual({ receipt: '[secret]', cents: 700 });
     expect(await reader.client.reveal('w', belief)).toEqual({ card: '[secret]', paid: 0, receipts: [] });
+  });
+
+  it('are given to a function again after a wait, and stored for nobody else', async () => {
+    const host = await open();
+    await host.startWorker({ definitions: [payingPlainly], concurrency: 4 });
+    const run = await host.client.start(payingPlainly, { card: CARD }, { id: 'f' });
+    const [made] = await eventually(async () => {
+      const page = await run.checkpoints(1);
+      expect(page).toHaveLength(1);
+      return page;
+    });
+    expect(made!.payload).toContain('"response of charge":{"receipt":"secret:');
+    await host.client.signal('f', 'go');
+    expect(await run.result()).toEqual({ receipt: RECEIPT, ok: true });
+    expect(calls).toEqual([`charge ${CARD} 700`]);
+    const { workflow } = await host.client.fork('f', { at: 1, effects: 'replay', by: 'ana' });
+    await host.client.signal(workflow, 'go');
+    expect(await host.client.run(workflow).result()).toEqual({ receipt: RECEIPT, ok: true });
+    await at.close(host);
+    expect(await at.filesWith(CARD)).toEqual([]);
+    expect(await at.filesWith(RECEIPT)).toEqual([]);
   });
 
   it('are not read with the key of histories, nor with another', async () => {

@@ -130,7 +130,7 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
 
 function hear(stream: NaiveStream, event: Envelope<'SignalReceived'>): Outcome {
   if (event.control.replaces !== undefined) return amend(stream, event, event.control.replaces);
-  stream.signals.push({ name: event.control.name, event: event.id });
+  stream.signals.push(signalOf(event));
   handOutSignals(stream);
   if (stream.signals.length > SIGNALS) {
     stream.signals.pop();
@@ -161,11 +161,22 @@ const unread = (stream: NaiveStream, signal: string): NaiveTask | undefined =>
     : undefined;
 
 function amend(stream: NaiveStream, event: Envelope<'SignalReceived'>, replaces: string): Outcome {
-  const stored = stream.signals.find((one) => one.event === replaces) ?? unread(stream, replaces)?.cause;
+  const at = stream.signals.findIndex((one) => one.event === replaces);
+  const stored = stream.signals[at] ?? unread(stream, replaces)?.cause;
   if (stored === null || stored === undefined || stored.name !== event.control.name) return 'not-asked';
-  stored.event = event.id;
+  if (at >= 0) stream.signals[at] = signalOf(event);
+  else stored.event = event.id;
   return null;
 }
+
+const signalOf = ({
+  id,
+  control: { name, sizeBytes },
+}: Envelope<'SignalReceived'>): NaiveStream['signals'][number] => ({
+  name,
+  event: id,
+  ...(sizeBytes !== undefined && { sizeBytes }),
+});
 
 function discard(stream: NaiveStream, signal: string): Outcome {
   const task = unread(stream, signal);

@@ -88,7 +88,7 @@ export interface NaiveStream extends NaiveSpend {
   budgetFrom: number;
   /** Pending tasks, in order of creation. */
   tasks: NaiveTask[];
-  signals: { name: string; event: string }[];
+  signals: { name: string; event: string; sizeBytes?: number | undefined }[];
   inbox: string[];
   lastAction: string;
   unreadable: { offset: number; type: string; v: number } | null;

@@ -84,9 +84,11 @@ export const TWISTS = {
     changed(event, {}, { supersedes: event.control.sequence + (pick % 2) }),
   ),
   drops: onCheckpoint((event, { stream, pick }) => {
-    const pending = stream?.tasks ?? [];
+    const tasks = stream?.tasks ?? [];
+    const called = tasks.filter(({ effects }) => effects.length > 0);
+    const pending = pick % 2 === 0 && called.length > 0 ? called : tasks;
     const { id = '9.9' } = pending[pick % Math.max(1, pending.length)] ?? {};
-    return changed(event, {}, { drops: pick % 2 === 0 ? [id, id] : [id] });
+    return changed(event, {}, { drops: pick % 3 === 0 ? [id, id] : [id] });
   }),
   question: (event) => ('question' in event.control ? changed(event, {}, { question: 'another' }) : event),
   token: (event) => ('token' in event.control ? changed(event, {}, { token: 'another' }) : event),

@@ -29,7 +29,7 @@ import { LogView } from './log-view.ts';
 import { Network } from './network.ts';
 import { type ArchivePlan, objectsView } from './objects-view.ts';
 import { Outside } from './outside.ts';
-import { answerQuestions, carryConfirmations, type Speaker } from './people.ts';
+import { answerQuestions, attendFunctions, carryConfirmations, type Speaker } from './people.ts';
 import { type Role, SimulatedProcess } from './process.ts';
 import type { SeededRandom } from './random.ts';
 import { SimulatedRedis } from './redis.ts';
@@ -38,19 +38,7 @@ import { Scheduler } from './scheduler.ts';
 import { FleetStore, storeView } from './store.ts';
 import { Transcript } from './transcript.ts';
 import { Witness } from './witness.ts';
-import { definitionsFor, type Input, type Workload } from './workloads.ts';
-
-/** One workflow that the client starts. */
-export interface Start {
-  readonly id: string;
-  readonly workload: Workload;
-  readonly input: Input;
-  readonly atMs: number;
-  /** The client received the start. */
-  isAcknowledged: boolean;
-  /** What the client received of its end. */
-  result: { readonly output: unknown } | { readonly error: string } | undefined;
-}
+import { definitionsFor, type Start } from './workloads.ts';
 
 export interface FleetOptions {
   readonly random: SeededRandom;
@@ -317,7 +305,9 @@ export class Fleet {
   }
 
   async #beginSender(_slot: Slot, process: SimulatedProcess, ports: Ports): Promise<void> {
-    carryConfirmations(this.#speaker(process, ports));
+    const speaker = this.#speaker(process, ports);
+    carryConfirmations(speaker);
+    attendFunctions(speaker, this.options.starts);
   }
 
   #speaker(process: SimulatedProcess, ports: Ports): Speaker {

@@ -11,12 +11,12 @@ import { SimulatedStore } from '../engine/simulated-store.ts';
 import { checkChain, checkEffects, checkFencing, checkPositions } from '../naive/checkers.ts';
 import { naivePartitionView, partitionView } from '../naive/view.ts';
 import type { Begun } from './effects.ts';
-import type { Start } from './fleet.ts';
+import { FUNCTIONS } from './functions.ts';
 import { DYING } from './judge-deaths.ts';
 import type { LedgerEntry } from './outside.ts';
 import { dumpOf, type SeenCheckpoint } from './store.ts';
 import type { Acknowledged, History, Witness } from './witness.ts';
-import { COMPENSATED, expectedOutput } from './workloads.ts';
+import { COMPENSATED, expectedOutput, type Start } from './workloads.ts';
 
 /** What the log says of one workflow at the end. */
 export interface Ending {
@@ -141,15 +141,16 @@ const NOTHING = new Uint8Array();
 /** I4: at most one application of each irreversible key; calls that the log calls done were done. */
 export function checkLedger(
   ledger: ReadonlyMap<string, LedgerEntry>,
-  effects: ReadonlyMap<string, { readonly status: string; readonly kind: string }>,
+  effects: ReadonlyMap<string, { readonly status: string; readonly kind: string; readonly operation?: string }>,
 ): string[] {
   const violations: string[] = [];
   for (const [key, { receiver, appliedCount }] of ledger) {
     if (appliedCount > 1) violations.push(`I4: ${key} was applied ${appliedCount} times (receiver ${receiver})`);
     if (!effects.has(key)) violations.push(`I4: ${key} was applied and never intended`);
   }
-  for (const [key, { status, kind }] of effects) {
-    if (kind === 'pure') continue;
+  for (const [key, { status, kind, operation }] of effects) {
+    // What a function registered for a rollback is judged with functions: one that was cancelled first has nothing to call.
+    if (kind === 'pure' || operation === 'step.onRollback~undo') continue;
     if (status === 'done' && !ledger.has(key)) {
       violations.push(`I4: ${key} is done in the log, and was never applied`);
     }
@@ -194,6 +195,7 @@ export function checkEndings(starts: readonly Start[], endings: Endings): string
 function mayAsk({ workload, input: { receivers } }: Start, { hadSilence }: Ending, code: string): boolean {
   // Judged with the deaths.
   if (DYING.has(code)) return true;
+  if (workload === 'stray' && (code === 'function-changed' || code === 'request-changed')) return true;
   if (workload === 'fickle') return code === 'request-changed' || (code === 'caller-silent' && hadSilence === true);
   if (!CALLING.has(workload)) return false;
   switch (code) {
@@ -214,15 +216,21 @@ function mayAsk({ workload, input: { receivers } }: Start, { hadSilence }: Endin
   }
 }
 
-const CALLING: ReadonlySet<string> = new Set(['pay', 'spread', 'await', 'gather', 'unroll', 'scatter', 'overlap']);
+const CALLING: ReadonlySet<string> = new Set([
+  ...['pay', 'spread', 'await', 'gather', 'unroll', 'scatter', 'overlap'],
+  ...FUNCTIONS,
+]);
 
 function checkEnding(start: Start, ending: Ending): string[] {
   const { id, workload } = start;
-  const { status, code, asked, isRejected } = ending;
+  const { status, code, asked, isRejected, chain } = ending;
   const needless = asked.filter((question) => !mayAsk(start, ending, question));
   const violations = needless.map(
     (question) => `progress: ${id} (${workload}) asked a person without need: ${question}`,
   );
+  // One that is cancelled before it has done anything has nothing to compensate.
+  const isCancelled = workload === 'retreat' && status === 'failed' && code === 'cancelled';
+  if (isCancelled && chain.size === 0) return violations;
   const mustFail = workload === 'fickle' && !(status === 'completed' && ending.hadRefusal === true);
   const isRight =
     status === 'failed'

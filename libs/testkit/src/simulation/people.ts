@@ -1,7 +1,7 @@
 /**
- * Owns callers from outside: a person who answers the questions of parked workflows by the ledger, and the sender who carries receivers'
- * confirmations until they count. Both use a client of their own, may repeat themselves, and may die at any moment. Must not know of
- * faults.
+ * Owns callers from outside: a person who answers the questions of parked workflows by the ledger, a sender who carries receivers'
+ * confirmations until they count, and what functions wait for: signals, answers, a cancellation. All use a client of their own, may repeat
+ * themselves, and may die at any moment. Must not know of faults.
  */
 
 import { ConflictError, InvalidError, type Resolution, TidemarkError, UnavailableError } from '@tidemark/core';
@@ -9,10 +9,11 @@ import type { WorkflowSummary } from '@tidemark/ports';
 import type { Client, Ports } from '@tidemark/runtime';
 import { closed, type NaiveEffect, outcomeIsOpen } from '../naive/stream.ts';
 import type { Message } from './acceptance.ts';
+import { FUNCTIONS, PAID, PAID_COUNT } from './functions.ts';
 import type { Outside } from './outside.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { Witness } from './witness.ts';
-import { COMPENSATED } from './workloads.ts';
+import { COMPENSATED, type Start } from './workloads.ts';
 
 export interface Speaker {
   readonly process: SimulatedProcess;
@@ -96,7 +97,7 @@ async function truth(
   code: string,
   key: string | null,
 ): Promise<Truth> {
-  if (code === 'request-changed') return { resolution: 'fail' };
+  if (code === 'request-changed' || code === 'function-changed') return { resolution: 'fail' };
   const effect = (): NaiveEffect | undefined =>
     witness
       .stream(workflow)
@@ -166,4 +167,63 @@ function isSettled({ witness }: Speaker, { key, workflow }: Message, error: unkn
   return (
     isEarly(error) && (status === 'done' || stream === undefined || closed(stream) || stream.status === 'compensating')
   );
+}
+
+/** Time between two acts of those whom functions wait for, in milliseconds: from often to seldom, so that some come first and some last. */
+const ACT_MS = { min: 0, max: 700 };
+
+interface Started {
+  readonly id: string;
+  readonly workload: string;
+  readonly atMs: number;
+}
+
+/** Sends each function its signals in turn, cancels those that are to be, and answers what they ask. */
+export function attendFunctions(speaker: Speaker, starts: readonly Started[]): void {
+  const attended = starts.filter(({ workload }) => FUNCTIONS.some((name) => name === workload));
+  for (const start of attended) void attend(speaker, start);
+  if (attended.length > 0) void approveAll(speaker);
+}
+
+async function attend({ process, client, onError }: Speaker, { id, workload, atMs }: Started): Promise<void> {
+  const acts =
+    workload === 'retreat'
+      ? [() => client.cancel(id, { by: process.name, why: 'it must end' })]
+      : Array.from({ length: workload === 'script' ? PAID_COUNT : 0 }, (_, at) => async () => {
+          const signals = () => client.signal(id, PAID, { paid: at + 1 }, { key: `${PAID}-${at + 1}` });
+          await Promise.all(process.random.chance(TWICE) ? [signals(), signals()] : [signals()]);
+        });
+  await process.sleep(atMs);
+  for (const act of acts) {
+    for (let isDone = false; !isDone; ) {
+      await process.sleep(process.random.between(ACT_MS.min, ACT_MS.max));
+      try {
+        await act();
+        isDone = true;
+      } catch (error) {
+        if (error instanceof ConflictError) return;
+        const isEarly = error instanceof InvalidError && error.code === 'workflow-unknown';
+        if (!isEarly) onError(`act for ${id}`, error);
+      }
+    }
+  }
+}
+
+/** Answers with the title of the question. */
+async function approveAll({ process, client, onError }: Speaker): Promise<void> {
+  for (;;) {
+    await process.sleep(process.random.between(POLL_MS.min, POLL_MS.max));
+    try {
+      const { approvals } = await client.approvals();
+      for (const { workflow, task, definition, title } of approvals) {
+        if (definition !== 'script') continue;
+        const answer = { approved: true, by: process.name, value: title };
+        await client.approve(workflow, task, answer).catch((error: unknown) => {
+          if (!isOvertaken(error)) throw error;
+        });
+      }
+    } catch (error) {
+      onError('approvals', error);
+    }
+  }
 }

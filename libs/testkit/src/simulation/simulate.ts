@@ -7,15 +7,17 @@ import { type Envelope, nthOf } from '@tidemark/core';
 import { Archive, Restorer, TieredLog } from '@tidemark/runtime';
 import { SimulatedClock } from '../engine/simulated-ports.ts';
 import { FAULT_KINDS, type FaultKind, Faults } from './faults.ts';
-import { Fleet, type FleetOptions, type Start } from './fleet.ts';
+import { Fleet, type FleetOptions } from './fleet.ts';
+import { FUNCTIONS } from './functions.ts';
 import { checkDurability, checkEndings, checkHistory, checkLedger, checkRows, endingsOf } from './judge.ts';
 import { checkArchive, checkSegments } from './judge-archive.ts';
 import { checkDeaths, Suspects } from './judge-deaths.ts';
+import { checkFunctions } from './judge-functions.ts';
 import { checkSignals } from './judge-signals.ts';
 import { checkCompensated, checkUndoWorkflows } from './judge-undo.ts';
 import type { ArchivePlan } from './objects-view.ts';
 import { SeededRandom } from './random.ts';
-import { drawInput, WORKLOADS, type Workload } from './workloads.ts';
+import { drawInput, type Start, WORKLOADS, type Workload } from './workloads.ts';
 
 /** How long, in virtual milliseconds, everything may take to end once the faults are over, and rows to follow. */
 const PROGRESS_MAX_MS = 150_000;
@@ -57,7 +59,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const longs = random.chance(0.15);
   const kinds = options.faults ?? drawKinds(random, longs);
   const durationMs = kinds.length === 0 ? 0 : random.between(1_500, 6_000);
-  const fleet = drawFleet(random, options.workloads ?? WORKLOADS, durationMs, {
+  const fleet = drawFleet(random, drawWorkload(options, random), durationMs, {
     archive: drawArchive(options),
     trustsSilence: drawTrust(options.seed, kinds),
   });
@@ -98,6 +100,19 @@ function drawKinds(random: SeededRandom, longs: boolean): readonly FaultKind[] {
   return longs ? [random.pick(LONG), ...drawn] : drawn;
 }
 
+/** Share of the runs with functions, and of their workflows that are. */
+const FUNCTIONAL = 0.5;
+
+/** Functions are drawn apart, so that seeds without them are the same as before there were any. */
+function drawWorkload({ seed, workloads }: SimulationOptions, random: SeededRandom): () => Workload {
+  const apart = new SeededRandom(`functions ${seed}`);
+  const share = workloads === undefined && apart.chance(FUNCTIONAL) ? FUNCTIONAL : 0;
+  return () => {
+    const workload = random.pick(workloads ?? WORKLOADS);
+    return apart.chance(share) ? apart.pick(FUNCTIONS) : workload;
+  };
+}
+
 /** Drawn apart, so that seeds without an archive are the same as before there was any. */
 function drawArchive({ seed, archives }: SimulationOptions): ArchivePlan | undefined {
   const random = new SeededRandom(`archive ${seed}`);
@@ -122,13 +137,13 @@ const drawTrust = (seed: number, kinds: readonly FaultKind[]): boolean =>
 
 function drawFleet(
   random: SeededRandom,
-  workloads: readonly Workload[],
+  nextWorkload: () => Workload,
   durationMs: number,
   apart: Pick<FleetOptions, 'archive' | 'trustsSilence'>,
 ): Fleet {
   const count = random.count(2, 5);
   const starts = Array.from({ length: count }, (_, at): Start => {
-    const workload = random.pick(workloads);
+    const workload = nextWorkload();
     return {
       id: `w${at + 1}`,
       workload,
@@ -238,6 +253,7 @@ async function judged(seed: number, fleet: Fleet): Promise<SimulationResult> {
     ...checkUndoWorkflows(witness.histories.values()),
     ...checkEndings(options.starts, endings),
     ...checkSignals(witness.histories.values()),
+    ...checkFunctions(witness.histories.values(), outside.ledger),
     ...(await checkArchive(witness.log, fleet.objects, witness.histories)),
     ...(await restoreRows(fleet)),
     ...(await checkRows(store, witness.histories)),

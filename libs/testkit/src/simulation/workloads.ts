@@ -13,11 +13,13 @@ import {
   type TaskRequest,
 } from '@tidemark/runtime';
 import type { ReceiverKind } from './acceptance.ts';
-import { effectOf, effectsOf, PATIENT, type StepHost } from './effects.ts';
+import { effectOf, effectsOf, type Input, PATIENT, type StepHost } from './effects.ts';
+import { expectedOfFunction, FUNCTIONS, type FunctionWorkload, functionsFor } from './functions.ts';
 import { answerTo } from './outside.ts';
 import type { SeededRandom } from './random.ts';
 
-export type Workload =
+export type Workload = StepWorkload | FunctionWorkload;
+type StepWorkload =
   | 'chain'
   | 'fan'
   | 'staged'
@@ -46,15 +48,7 @@ export const WORKLOADS: readonly Workload[] = [
   'scatter',
 ];
 /** Workflows that fail permanently, and are compensated. */
-export const COMPENSATED: ReadonlySet<string> = new Set<Workload>(['unroll', 'scatter']);
-
-export interface Input {
-  readonly count: number;
-  readonly amount: number;
-  /** Receivers of the effects, in turn. */
-  readonly receivers: readonly ReceiverKind[];
-  readonly stepMs: number;
-}
+export const COMPENSATED: ReadonlySet<string> = new Set<Workload>(['unroll', 'scatter', 'retreat']);
 
 const STEP_BUDGET = 1_000;
 
@@ -119,7 +113,7 @@ const spread: Spec = {
   expected: (input) => ({ receipts: receiptsOf(input) }),
 };
 
-const SPECS: Readonly<Record<Workload, Spec>> = {
+const SPECS: Readonly<Record<StepWorkload, Spec>> = {
   chain: {
     begin: () => [{ step: 'link', input: { at: 1 } }],
     steps: {
@@ -313,10 +307,14 @@ async function pay(context: StepContext, input: Json, host: StepHost): Promise<S
 }
 
 /** All definitions, as a process runs them. */
-export const definitionsFor = (host: StepHost): readonly Definition[] =>
-  (Object.keys(SPECS) as Workload[]).map((name) => definitionOf(name, SPECS[name], host));
+export const definitionsFor = (host: StepHost): readonly Definition[] => [
+  ...(Object.keys(SPECS) as StepWorkload[]).map((name) => definitionOf(name, SPECS[name], host)),
+  ...functionsFor(host),
+];
 
-function definitionOf(name: Workload, spec: Spec, host: StepHost): Definition {
+const isFunction = (workload: Workload): workload is FunctionWorkload => FUNCTIONS.some((name) => name === workload);
+
+function definitionOf(name: StepWorkload, spec: Spec, host: StepHost): Definition {
   const names = Object.keys(spec.steps);
   return {
     name,
@@ -359,7 +357,8 @@ function stepOf(
 }
 
 /** The output that a workflow must have when it has completed. */
-export const expectedOutput = (workload: Workload, input: Input): Json => SPECS[workload].expected(input);
+export const expectedOutput = (workload: Workload, input: Input): Json =>
+  isFunction(workload) ? expectedOfFunction() : SPECS[workload].expected(input);
 
 const AT_ONCE: readonly (readonly ReceiverKind[])[] = [
   ['probed'],
@@ -378,9 +377,23 @@ export const drawInput = (workload: Workload, random: SeededRandom): Input => ({
   count: workload === 'staged' ? random.count(8, 24) : random.count(2, 5),
   amount: random.count(1, 50),
   receivers: random.pick(
-    workload === 'await' || workload === 'gather' || (COMPENSATED.has(workload) && random.chance(0.3))
+    workload === 'await' ||
+      workload === 'gather' ||
+      ((COMPENSATED.has(workload) || workload === 'script') && random.chance(0.3))
       ? LATER
       : AT_ONCE,
   ),
   stepMs: random.pick([0, 5, 60, 300]),
 });
+
+/** One workflow that the client starts. */
+export interface Start {
+  readonly id: string;
+  readonly workload: Workload;
+  readonly input: Input;
+  readonly atMs: number;
+  /** The client received the start. */
+  isAcknowledged: boolean;
+  /** What the client received of its end. */
+  result: { readonly output: unknown } | { readonly error: string } | undefined;
+}

@@ -1,6 +1,6 @@
 /** Owns what a function can do: each method asks the live run for a call, and resolves with its outcome. It records nothing itself. */
 
-import { toJson } from '@tidemark/codec';
+import { SECRET_MASK, toJson } from '@tidemark/codec';
 import { InvalidError, type Json, type WorkflowId } from '@tidemark/core';
 import {
   type FragmentDraft,
@@ -20,9 +20,6 @@ import { answeredBy, type ToolOutcome } from '../tool.ts';
 import { type CallKind, LiveRun, ROLLBACK } from './live-run.ts';
 import { digestOf } from './outcome.ts';
 import { type Waits, waitsOf } from './waits.ts';
-
-/** All closures ask for the same: code can't be compared. */
-const CLOSURE_DIGEST = digestOf('run');
 
 /** What a function receives. */
 export interface FunctionContext<Signals extends Schemas, Approvals extends Schemas> extends Waits<Signals, Approvals> {
@@ -46,7 +43,9 @@ export interface FunctionContext<Signals extends Schemas, Approvals extends Sche
   onRollback<Request extends Schema>(effect: Effect<Request>, request: NoInfer<Given<Request>>): Promise<void>;
   recall(question: string, options?: RecallOptions): Promise<RecalledMemories>;
   /** Begins all of them, and resolves with their results in the order given. */
-  all<T>(calls: readonly (() => T)[]): Promise<Awaited<T>[]>;
+  all<const Calls extends readonly (() => unknown)[]>(
+    calls: Calls,
+  ): Promise<{ -readonly [At in keyof Calls]: Awaited<ReturnType<Calls[At]>> }>;
   /**
    * Ends the chapter: the function is called anew with this state, and nothing of what was recorded before is given to it again. Await
    * every other call before it.
@@ -78,35 +77,38 @@ export function functionContext(
   const call = (
     name: string,
     asks: Json,
-    perform: (ctx: AnyContext) => unknown,
+    perform: (ctx: AnyContext, context: StepContext) => unknown,
     more: Partial<CallKind> = {},
   ): Promise<never> =>
     live.ask(name, digestOf(asks), {
       waits: undefined,
-      perform: async (context) => perform(typedContext(context, rules)),
+      perform: async (context) => perform(typedContext(context, rules), context),
       mayDrop: false,
       ...more,
     }) as Promise<never>;
   const { state, seed } = live.chapter;
   let drawn = 0;
-  const draw = (): string => sha256Digest.sha256(`${seed}:${drawn++}`);
+  const draw = (): string => {
+    live.hasDrawn = true;
+    return sha256Digest.sha256(`${seed}:${drawn++}`);
+  };
   return {
     workflow,
     session,
     user,
     run: (name, body) =>
-      live.ask(name, CLOSURE_DIGEST, {
-        waits: undefined,
-        perform: async ({ signal }) => LiveRun.performing(name, () => body(signal)),
-        mayDrop: true,
-      }) as Promise<never>,
-    effect: (effect, request) =>
-      call(
-        effect.operation,
-        ['effect', toJson(request, `request of ${effect.operation}`)],
-        (ctx) => ctx.effect(effect, request),
-        { takesRecorded: effect.onChanged === 'send-recorded' },
-      ),
+      call(name, 'run', (_, { signal }) => LiveRun.performing(name, () => body(signal)), { mayDrop: true }),
+    effect: (effect, request) => {
+      const { operation } = effect;
+      // A short secret could be guessed by its digest.
+      const asked = effect.hasSecrets
+        ? effect.parseRequest(request, () => SECRET_MASK)
+        : toJson(request, `request of ${operation}`);
+      return call(operation, ['effect', asked], (ctx) => ctx.effect(effect, request), {
+        takesRecorded: effect.onChanged === 'send-recorded',
+        secretOf: effect.hasSecrets && hasSecrets(effect.response) ? operation : undefined,
+      });
+    },
     model: (options) =>
       call(options.name ?? 'model', askedOf(options), (ctx) => ctx.model(options), { takesRecorded: true }),
     tool: (made, answers = {}) => {
@@ -142,7 +144,10 @@ export function functionContext(
       return new Promise(() => {});
     },
     version: (name, current) => live.version(name, current),
-    now: () => new Date(live.nowMs),
+    now: () => {
+      live.hasDrawn = true;
+      return new Date(live.nowMs);
+    },
     random: () => Number.parseInt(draw().slice(0, 13), 16) / 2 ** 52,
     uuid: () => draw().replace(/^(.{8})(.{4})(.{3})(.{3})(.{12}).*$/, '$1-$2-4$3-8$4-$5'),
   };

@@ -5,15 +5,7 @@
  */
 
 import { toJson } from '@tidemark/codec';
-import {
-  canonicalJson,
-  FencedError,
-  InvalidError,
-  type Json,
-  messageOf,
-  type Sequence,
-  TidemarkError,
-} from '@tidemark/core';
+import { canonicalJson, FencedError, type Json, messageOf, type Sequence, TidemarkError } from '@tidemark/core';
 import {
   ANY_STEP,
   EffectError,
@@ -41,9 +33,9 @@ import {
   type Chapter,
   type Failure,
   fromCheckpoint,
-  newChapter,
   type Recorded,
   type Result,
+  sealResponse,
   toCheckpoint,
 } from './outcome.ts';
 import { causeOf } from './waits.ts';
@@ -99,7 +91,7 @@ export function defineFunction<
     tasks: { run: z.json() },
     flow: { run: [] },
     children: Object.fromEntries(children.map((child) => [child.name, child])),
-    begin: () => ({ belief: null, next: [runTask(newChapter(1, 0, null))] }),
+    begin: () => ({ belief: null, next: [runTask({ chapter: 1, since: 0, state: null })] }),
     steps: { run: () => ({}) },
   } as never) as unknown as Workflow;
   const body = run as (ctx: unknown, input: Json) => Promise<unknown>;
@@ -112,19 +104,25 @@ export function defineFunction<
     parseSignal: new Map(Array.from(workflow.signals ?? [], ([name, { parse }]) => [name, parse])),
   });
   const compensate: StepDefinition['compensate'] = async ({ output }, context) => {
-    const { operation, request } = output as unknown as { operation: string; request: Json };
+    const { operation, request } = output as unknown as { readonly operation?: string; readonly request: Json };
+    // The run was cancelled before it was registered.
+    if (operation === undefined) return;
     const effect = workflow.effects.find((each) => each.operation === operation);
     if (effect === undefined) throw new FatalError(`${operation} is not in effects of ${spec.name} any more.`);
     await effect.call(request, context);
   };
+  const { parseOutput } = workflow.steps.get('run')!;
   const any: StepDefinition = {
     ...workflow.steps.get('run')!,
     ...{ name: ANY_STEP, mayAdd: new Set([ANY_STEP]) },
+    // The secret fields of a response are sealed as in its effect's own record.
+    parseOutput: (output, seal) => sealResponse(parseOutput(output), workflow.effects, seal),
     run: (context, input) => made.perform(context, input as unknown as TaskInput),
   };
   const steps = new Map([
     [ANY_STEP, any],
-    [ROLLBACK, { ...any, name: ROLLBACK, compensate }],
+    // Without effects there is nothing to register, and a cancel needs no compensation.
+    [ROLLBACK, { ...any, name: ROLLBACK, ...(spec.effects !== undefined && { compensate }) }],
   ]);
   return { ...workflow, flow: {}, steps, unwinds: true } as unknown as DefinedFunction<Input, Output>;
 }
@@ -172,7 +170,8 @@ class FunctionSteps {
   async #begin(context: StepContext, input: TaskInput): Promise<LiveRun> {
     const journal = await journalOf(context, input);
     // The first task of a chapter runs alone, and its first checkpoint has what the task has.
-    const live = new LiveRun(journal[0]?.opens ?? (input as Chapter));
+    const opened = { seed: context.chance(), beganAtMs: context.clockMs(), ...input };
+    const live = new LiveRun(journal[0]?.opens ?? (opened as Chapter));
     const progress = (of: Progress): void => context.progress(of);
     const ctx = functionContext(live, context, this.#rules, progress);
     await live.begin(() => this.#body(ctx, context.input), journal);
@@ -183,30 +182,36 @@ class FunctionSteps {
   async perform(context: StepContext, input: TaskInput): Promise<StepResult> {
     const live = await this.#liveOf(context, input);
     const { place } = input;
-    if (place !== undefined) return this.#decided(context, input, callOf(live, { name: context.step, place }));
+    if (place !== undefined) return this.#decided(context, input, await live.awaited({ name: context.step, place }));
     await live.moved(context.signal, context.cancelled === undefined ? Number.POSITIVE_INFINITY : CANCELLED_WAIT_MS);
-    if (live.next !== undefined) return { ...recorded(live, input), ...chapterOf(context, live, live.next.state) };
+    if (live.next !== undefined) return chapterOf(context, live, live.next.state, recorded(live, input));
     const [only, ...others] = live.fresh;
     if (only === undefined || live.end !== undefined) return ending(context, live, input);
     const { perform, isRollback } = only;
-    const isAlone = others.length === 0 && live.pendingCount === 1 && live.fragments.length === 0;
+    // What a call may ask for by the chapter's time and chance is begun in a checkpoint that records them.
+    const isAlone =
+      others.length === 0 &&
+      live.pendingCount === 1 &&
+      live.fragments.length === 0 &&
+      !(input.state !== undefined && live.hasDrawn);
     if (isAlone && perform !== undefined && isRollback !== true) return this.#decided(context, input, only);
-    const { made, settled } = await live.begun(context.signal, () => {
+    const turn = await live.begun(context.signal, () => {
       const lastAction = `began ${live.begins.map(({ name }) => name).join(', ')}`.slice(0, ACTION_MAX_CHARS);
       return { ...recorded(live, input), next: tasksOf(live), lastAction };
     });
-    return noted(context, live, { ...made, settled });
+    if (turn === undefined) return this.perform(context, input);
+    return noted(context, live, { ...turn.made, settled: turn.settled });
   }
 
   async #decided(context: StepContext, input: TaskInput, asked: Call): Promise<StepResult> {
-    const result = await this.#resultOf(context, asked);
-    const live = await this.#liveOf(context, input);
-    const call = callOf(live, asked);
-    const atMs = Date.now();
-    const { made, settled } = await live.decide(call, result, atMs, context.signal, () =>
-      checkpointOf(context, live, input, { call, result, atMs }),
-    );
-    return noted(context, live, { ...made, settled });
+    const outcome = { result: await this.#resultOf(context, asked), atMs: context.clockMs() };
+    for (;;) {
+      const live = await this.#liveOf(context, input);
+      const turn = await live.decide(asked, outcome, context.signal, (call) =>
+        checkpointOf(context, live, input, { call, ...outcome }),
+      );
+      if (turn !== undefined) return noted(context, live, { ...turn.made, settled: turn.settled });
+    }
   }
 
   async #resultOf(context: StepContext, call: Call): Promise<Result> {
@@ -226,7 +231,8 @@ class FunctionSteps {
         : { error: { code: 'child-failed', message: came.failed } };
     }
     try {
-      return { value: toJson((await call.perform!(context)) ?? null, `result of ctx.${call.name}`) };
+      const value = toJson((await call.perform!(context)) ?? null, `result of call ${call.name}`);
+      return { value, secretOf: call.secretOf };
     } catch (error) {
       if (isOfTheEngine(error) || isInDoubt(error)) throw error;
       const { aborted, reason } = context.signal;
@@ -249,8 +255,8 @@ const idOf = ({ name, place, asks }: CallId): CallId => ({ name, place, asks });
 
 /** Of a call: its name is the task's. `since`: see `Chapter`. */
 type TaskInput = Pick<Chapter, 'chapter' | 'since'> & {
-  /** Set, with the rest of the chapter, in the first task of one. */
-  readonly seed?: string;
+  /** Set in the first task of a chapter. */
+  readonly state?: Json;
   /** Absent: the task calls the function, or carries on with it. */
   readonly place?: number;
 };
@@ -264,12 +270,6 @@ const tasksOf = ({ begins, chapter: { chapter, since } }: LiveRun): TaskRequest[
   }));
 
 const runTask = (input: TaskInput): TaskRequest => ({ step: 'run', input });
-
-function callOf(live: LiveRun, id: Pick<CallId, 'name' | 'place'>): Call {
-  const call = live.find(id);
-  if (call !== undefined) return call;
-  throw new InvalidError('call-unknown', `The function doesn't wait for ${id.name} any more.`, { call: id.name });
-}
 
 function noted(context: StepContext, { notes, decidedCount }: LiveRun, result: StepResult): StepResult {
   for (const { action, detail } of notes) context.log(action, detail);
@@ -288,17 +288,17 @@ interface Decided extends Pick<Recorded, 'atMs'> {
 }
 
 /** What the checkpoint says; `decided`: of the call whose outcome it has. */
-function recorded(live: LiveRun, { seed }: TaskInput, decided?: Decided): StepResult {
+function recorded(live: LiveRun, { state }: TaskInput, decided?: Decided): StepResult {
   const { chapter, belief, drops, fragments } = live;
   return {
     ...toCheckpoint({
       chapter: chapter.chapter,
       call: decided === undefined ? null : idOf(decided.call),
       result: decided?.result ?? null,
-      atMs: decided?.atMs ?? Date.now(),
+      atMs: decided?.atMs ?? live.nowMs,
       begins: live.begins.map(idOf),
       ...(Object.keys(live.versions).length > 0 && { versions: live.versions }),
-      ...(seed !== undefined && { opens: chapter }),
+      ...(state !== undefined && { opens: chapter }),
     }),
     ...(belief !== undefined && { belief: () => belief }),
     ...(drops !== undefined && { drops }),
@@ -311,7 +311,7 @@ function checkpointOf(context: StepContext, live: LiveRun, input: TaskInput, dec
   const { call, result } = decided;
   const lastAction = 'error' in result ? `${call.name} failed (${result.error.code})` : call.name;
   const committed = { ...recorded(live, input, decided), lastAction };
-  if (next !== undefined) return { ...committed, ...chapterOf(context, live, next.state) };
+  if (next !== undefined) return chapterOf(context, live, next.state, committed);
   if (end !== undefined && 'output' in end) {
     const { underWay } = live;
     if (underWay.length === 0) return { ...committed, done: end.output };
@@ -326,28 +326,38 @@ function checkpointOf(context: StepContext, live: LiveRun, input: TaskInput, dec
   return { ...committed, next: [...tasksOf(live), ...(isAlone ? [runTask({ chapter, since })] : [])] };
 }
 
-/** A chapter begins with its state, and no call goes from one to the next. Belief is that state where the function sets none. */
-function chapterOf({ sequence }: StepContext, live: LiveRun, state: Json): StepResult {
+/**
+ * A chapter begins with its state, and no call goes from one to the next: what lost a race is recorded before. Belief is that state where the
+ * function sets none.
+ */
+function chapterOf({ sequence }: StepContext, live: LiveRun, state: Json, committed: StepResult): StepResult {
+  if (live.awaitsLosers) return { ...committed, next: tasksOf(live) };
   if (live.pendingCount > 0)
     throw new FatalError('ctx.chapter was called while other calls were under way: await them first.');
   live.isVoid = true;
   const { belief, chapter: before } = live;
   const isOwn = (held: Json): boolean => canonicalJson(held) !== canonicalJson(before.state);
   return {
+    ...committed,
     belief: (held) => belief ?? (isOwn(held) ? held : state),
-    next: [runTask(newChapter(before.chapter + 1, sequence, state))],
+    next: [runTask({ chapter: before.chapter + 1, since: sequence, state })],
   };
 }
 
 function ending(context: StepContext, live: LiveRun, input: TaskInput): StepResult {
   const { end, underWay } = live;
-  if (end === undefined) return context.cancelled === undefined ? { next: [runTask(input)] } : {};
+  // It is cancelled, and awaits what nobody records.
+  if (end === undefined) return {};
   // Another attempt calls the function anew.
   if ('error' in end) live.isVoid = true;
   if ('output' in end && underWay.length > 0) {
     const names = underWay.map(({ name }) => name).join(', ');
-    throw new FatalError(
-      `The function returned while calls that it had begun were under way: ${names}. Await each of them; use ctx.race where only the first counts.`,
+    live.isVoid = true;
+    throw new ParkError(
+      'function-ended-early',
+      `The function returned while calls that it had begun were under way: ${names}. Await each of them (use ctx.race where only the first counts), and answer with retry.`,
+      null,
+      null,
     );
   }
   if ('output' in end) {

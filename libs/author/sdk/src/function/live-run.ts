@@ -50,6 +50,8 @@ export interface CallKind {
   readonly takesRecorded?: boolean | undefined;
   /** It registers what a rollback calls, so its step has a compensation. */
   readonly isRollback?: true | undefined;
+  /** The effect whose response, with secret fields in it, is the call's value. */
+  readonly secretOf?: string | undefined;
   /** Where the function asked for it, if that isn't where it becomes a call. */
   readonly stack?: Error | undefined;
 }
@@ -108,6 +110,8 @@ export class LiveRun {
   /** Time of the newest decision, in milliseconds since the Unix epoch. */
   nowMs: number;
   isReplaying = false;
+  /** The function has taken the time or chance of its chapter. */
+  hasDrawn = false;
   /** Lines for the execution log since the newest outcome. */
   notes: { readonly action: string; readonly detail: unknown }[] = [];
   /** What the function told later model calls since the newest outcome. */
@@ -188,13 +192,13 @@ export class LiveRun {
     if (outer !== undefined) {
       throw new InvalidError(
         'call-in-call',
-        `ctx.${name} was called within the closure of ${outer}, which is recorded as a whole. Call it from the function itself.`,
+        `Call ${name} was made within the closure of call ${outer}, which is recorded as a whole. Make it in the function itself.`,
       );
     }
     if (this.end !== undefined || this.next !== undefined) {
       throw new InvalidError(
         'function-ended',
-        `ctx.${name} was called after the function had ended: await every call before it returns.`,
+        `Call ${name} was made after the function had ended: await every call before it returns.`,
       );
     }
     if (this.asked.length >= FUNCTION_CALLS_MAX_COUNT) {
@@ -221,9 +225,9 @@ export class LiveRun {
   }
 
   /** Runs a member of a race. */
-  race<T>(body: () => PromiseLike<T>): { readonly branch: Branch; readonly promise: PromiseLike<T> } {
+  race<T>(body: () => PromiseLike<T>): { readonly branch: Branch; readonly promise: Promise<T> } {
     const branch: Branch = { within: branches.getStore(), hasLost: false };
-    return { branch, promise: branches.run(branch, body) };
+    return { branch, promise: branches.run(branch, async () => body()) };
   }
 
   /** Another member came first. What has called something is still recorded; the rest is dropped. */
@@ -245,6 +249,18 @@ export class LiveRun {
 
   find(id: CallPlace): Call | undefined {
     return this.#calls.get(keyOf(id));
+  }
+
+  /** Waits for the turn under way where the function doesn't wait for the call any more: its checkpoint is about to drop that. */
+  async awaited(id: Pick<CallId, 'name' | 'place'>): Promise<Call> {
+    if (this.find(id) === undefined) await this.#turn;
+    return this.#get(id);
+  }
+
+  #get(id: Pick<CallId, 'name' | 'place'>): Call {
+    const call = this.find(id);
+    if (call !== undefined) return call;
+    throw new InvalidError('call-unknown', `The function doesn't wait for ${id.name} any more.`, { call: id.name });
   }
 
   /** Calls that no checkpoint has, in the order in which they were asked for. */
@@ -281,6 +297,11 @@ export class LiveRun {
 
   get pendingCount(): number {
     return this.#calls.size;
+  }
+
+  /** Whether all that is pending has lost a race. */
+  get awaitsLosers(): boolean {
+    return this.#calls.size > 0 && [...this.#calls.values()].every((call) => call.hasLost);
   }
 
   get decidedCount(): number {
@@ -322,21 +343,32 @@ export class LiveRun {
     this.#fresh.delete(call);
   }
 
-  /** Decides the call in its turn, lets the function go on, and returns what its checkpoint is to have. `settled` ends the turn. */
-  decide<T>(call: Call, result: Result, atMs: number, signal: AbortSignal, made: () => T): Promise<Turn<T>> {
-    return this.#inTurn(signal, async () => {
-      await this.#give(call, result, atMs);
-      return made();
+  /**
+   * Decides the call in its turn, lets the function go on, and returns what its checkpoint is to have. `settled` ends the turn. Undefined: the
+   * live run is void by then. Throws `InvalidError` (`call-unknown`) for a call that the function doesn't wait for by then.
+   */
+  decide<T>(
+    id: Pick<CallId, 'name' | 'place'>,
+    { result, atMs }: { readonly result: Result; readonly atMs: number },
+    signal: AbortSignal,
+    made: (call: Call) => T,
+  ): Promise<Turn<T> | undefined> {
+    return this.#inTurn(signal, () => {
+      const call = this.#get(id);
+      return async () => {
+        await this.#give(call, result, atMs);
+        return made(call);
+      };
     });
   }
 
   /** The same for a checkpoint that decides nothing, and begins what the function asks for. */
-  begun<T>(signal: AbortSignal, made: () => T): Promise<Turn<T>> {
-    return this.#inTurn(signal, async () => made());
+  begun<T>(signal: AbortSignal, made: () => T): Promise<Turn<T> | undefined> {
+    return this.#inTurn(signal, () => async () => made());
   }
 
-  /** F3. */
-  async #inTurn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<Turn<T>> {
+  /** F3. `prepare` gives nothing to the function yet. */
+  async #inTurn<T>(signal: AbortSignal, prepare: () => () => Promise<T>): Promise<Turn<T> | undefined> {
     const before = this.#turn;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#turn = before.then(() => promise);
@@ -344,16 +376,27 @@ export class LiveRun {
     const settled = (isStaged: boolean): void => {
       if (isSettled) return;
       isSettled = true;
-      // A chapter is over with its last checkpoint.
-      if (!isStaged || this.next !== undefined) this.isVoid = true;
+      if (!isStaged) this.isVoid = true;
       this.notes = [];
       this.fragments = [];
       this.versions = {};
       resolve();
     };
+    await before;
+    // The checkpoint of the turn before was refused: what the function made of its outcome never was.
+    if (this.isVoid) {
+      resolve();
+      return undefined;
+    }
+    let work: () => Promise<T>;
     try {
-      await before;
       signal.throwIfAborted();
+      work = prepare();
+    } catch (error) {
+      resolve();
+      throw error;
+    }
+    try {
       const made = await work();
       for (const each of this.begins) this.#begun(each);
       this.#dropped = new Set();

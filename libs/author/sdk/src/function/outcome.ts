@@ -1,8 +1,7 @@
 /** Owns what a checkpoint of a function says: which call was decided, how, and what the function asked for next. */
 
-import { randomUUID } from 'node:crypto';
 import { canonicalJson, type Json } from '@tidemark/core';
-import { type Journaled, type StepResult, sha256Digest } from '@tidemark/runtime';
+import { type EffectDefinition, type Journaled, type Seal, type StepResult, sha256Digest } from '@tidemark/runtime';
 
 /** Digits of the digest of what a call asks for. */
 const ASKS_DIGITS = 16;
@@ -23,7 +22,8 @@ export interface Failure {
   readonly message: string;
 }
 
-export type Result = { readonly value: Json } | { readonly error: Failure };
+/** `secretOf`: the effect whose response, with secret fields in it, is the value. */
+export type Result = { readonly value: Json; readonly secretOf?: string | undefined } | { readonly error: Failure };
 
 /** Where a chapter begins. `seed`: what chance in it derives from; `beganAtMs`: milliseconds since the Unix epoch. */
 export interface Chapter {
@@ -35,13 +35,6 @@ export interface Chapter {
   readonly beganAtMs: number;
   readonly state: Json;
 }
-
-/** A new one, with what only its record makes the same for every call of the function. */
-export const newChapter = (chapter: number, since: number, state: Json): Chapter => ({
-  ...{ chapter, since, state },
-  seed: randomUUID(),
-  beganAtMs: Date.now(),
-});
 
 /** What a checkpoint says: which call was decided, how, and what the function asked for after it. */
 export interface Recorded {
@@ -58,16 +51,38 @@ export interface Recorded {
   readonly opens?: Chapter;
 }
 
+/** How the output is to be read. */
+interface Marks {
+  readonly isFailed?: true;
+  readonly secretOf?: string;
+}
+
 /** The record within a checkpoint, whose output is the value or the failure alone: that is for people. */
 export function toCheckpoint({ result, ...rest }: Recorded): Pick<StepResult, 'output' | 'journal'> {
   const journal = rest as unknown as { readonly [name: string]: Json };
   if (result === null) return { journal };
-  if ('value' in result) return { output: result.value, journal };
-  return { output: result.error, journal: { ...journal, isFailed: true } };
+  if ('error' in result) return { output: result.error, journal: { ...journal, isFailed: true } };
+  const { value, secretOf } = result;
+  if (secretOf === undefined) return { output: value, journal };
+  return { output: { [responseOf(secretOf)]: value }, journal: { ...journal, secretOf } };
+}
+
+/** By this name a response with secret fields stands in the output, so that whoever stores it finds them. */
+const responseOf = (operation: string): string => `response of ${operation}`;
+
+/** The output, with the secret fields of a response sealed. */
+export function sealResponse(output: Json, effects: readonly EffectDefinition[], seal: Seal | undefined): Json {
+  if (typeof output !== 'object' || output === null) return output;
+  const effect = effects.find(({ operation }) => Object.hasOwn(output, responseOf(operation)));
+  if (effect === undefined) return output;
+  const name = responseOf(effect.operation);
+  return { [name]: effect.parseResponse((output as { readonly [name: string]: Json })[name], seal) };
 }
 
 export function fromCheckpoint({ journal, output }: Journaled): Recorded {
-  const { isFailed, ...rest } = journal as unknown as Omit<Recorded, 'result'> & { readonly isFailed?: true };
+  const { isFailed, secretOf, ...rest } = journal as unknown as Omit<Recorded, 'result'> & Marks;
   if (rest.call === null) return { ...rest, result: null };
-  return { ...rest, result: isFailed ? { error: output as unknown as Failure } : { value: output } };
+  if (isFailed) return { ...rest, result: { error: output as unknown as Failure } };
+  const value = secretOf === undefined ? output : (output as { [name: string]: Json })[responseOf(secretOf)]!;
+  return { ...rest, result: { value } };
 }

@@ -309,6 +309,9 @@ export interface StepContext {
    * result counts.
    */
   readonly signal: AbortSignal;
+  /** The worker's clock in milliseconds, and 32 hexadecimal digits by chance. Neither is recorded. */
+  clockMs(): number;
+  chance(): string;
   /** Runs a closure whose result is journaled: a later attempt at this step gets the recorded value. Kind `pure`. */
   run(name: string, body: (signal: AbortSignal) => unknown, options?: RunOptions): Promise<Json>;
   /** The time in milliseconds, a number from 0 to below 1, a UUID: recorded as the result of a closure is. */
@@ -338,6 +341,7 @@ export interface StepContext {
 
 /** What a checkpoint keeps for its definition, and the output of its step. */
 export interface Journaled {
+  readonly step: string;
   readonly journal: Json;
   readonly output: Json;
 }

@@ -20,6 +20,7 @@ import type {
   StepResult,
   Upcaster,
 } from '../definition/index.ts';
+import { ANY_STEP } from '../definition/index.ts';
 import { originOf } from '../history/index.ts';
 import { type FieldKeys, overridden, type Ports, type SecretPorts } from '../kernel/index.ts';
 import { compensatedBy } from '../lease/index.ts';
@@ -159,7 +160,10 @@ function sealedPlain(definition: Definition, vault: Vault): Definition {
     parseOutput,
     begin: (input, at) => definition.begin(open(input, 'input'), at),
     steps: new Map(
-      Array.from(definition.steps, ([name, step]) => [name, sealedStep(step, vault, effectOf, parseOutput)]),
+      Array.from(definition.steps, ([name, step]) => [
+        name,
+        sealedStep(step, vault, (context) => openedContext(context, definition, vault, effectOf), parseOutput),
+      ]),
     ),
     effects: definition.effects.map(effectOf),
     upcasters: new Map(Array.from(definition.upcasters, ([from, upcaster]) => [from, openedUpcaster(upcaster, vault)])),
@@ -181,7 +185,7 @@ const sealedCompensated = (of: CompensatedDefinition, vault: Vault): Compensated
 function sealedStep(
   step: StepDefinition,
   vault: Vault,
-  effectOf: (effect: EffectDefinition) => EffectDefinition,
+  opened: (context: StepContext) => StepContext,
   parseDone: Parse,
 ): StepDefinition {
   const { open, sealing } = vault;
@@ -191,7 +195,7 @@ function sealedStep(
     parseInput: sealing(step.parseInput, `task ${step.name}`),
     parseOutput: own.parseOutput,
     async run(context, input) {
-      const result = await step.run(openedContext(context, vault, effectOf), open(input, `task ${step.name}`));
+      const result = await step.run(opened(context), open(input, `task ${step.name}`));
       return sealedResult(result ?? {}, own, vault);
     },
     compensate: openedUndo(step, vault),
@@ -218,18 +222,24 @@ interface Parsers {
   readonly parseDone: Parse;
 }
 
-const openedContext = (
+function openedContext(
   context: StepContext,
+  { steps }: Definition,
   { open }: Vault,
   effectOf: (effect: EffectDefinition) => EffectDefinition,
-): StepContext =>
-  overridden<StepContext>(context, {
+): StepContext {
+  const openedOutput = (step: string, output: Json): Json =>
+    open(output, `step output ${steps.has(step) ? step : ANY_STEP}`);
+  return overridden<StepContext>(context, {
     input: open(context.input, 'input'),
     belief: open(context.belief, 'belief'),
     effect: async (effect, request, options) =>
       open(await context.effect(effectOf(effect), request, options), `response ${effect.operation}`),
-    outputs: async (step) => (await context.outputs(step)).map((output) => open(output, `step output ${step}`)),
+    outputs: async (step) => (await context.outputs(step)).map((output) => openedOutput(step, output)),
+    journal: async (after) =>
+      (await context.journal(after)).map((each) => ({ ...each, output: openedOutput(each.step, each.output) })),
   });
+}
 
 const openedUpcaster = ({ input, belief, task }: Upcaster, { open }: Vault): Upcaster => ({
   input: input && ((value) => input(open(value, 'input'))),

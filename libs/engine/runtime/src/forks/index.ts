@@ -2,4 +2,4 @@
 
 export { drawUpFork, type Forked, type ForkOptions, isSameFork } from './fork.ts';
 export { type ResetDone, type ResetOptions, Resets } from './reset.ts';
-export type { ResetEffects } from './reset-plan.ts';
+export type { Becomes, ResetChild, ResetEffects } from './reset-plan.ts';

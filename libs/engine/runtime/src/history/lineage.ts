@@ -157,7 +157,7 @@ export async function journalOf(
   const found: Journaled[] = [];
   for await (const { row } of committed(pageOf, workflow, fork, after)) {
     const { journal, output } = decodePayload('CheckpointCommitted', row.payload);
-    if (journal !== undefined) found.push({ journal, output });
+    if (journal !== undefined) found.push({ step: row.step ?? '', journal, output });
   }
   return found;
 }

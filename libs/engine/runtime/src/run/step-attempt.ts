@@ -221,6 +221,14 @@ class Attempt implements StepContext {
     return verdictOf(current, error, policyOf(error, step), this.#dependencies.ports.clock.nowMs()).isRetried;
   }
 
+  clockMs(): number {
+    return this.#dependencies.ports.clock.nowMs();
+  }
+
+  chance(): string {
+    return Buffer.from(this.#dependencies.ports.prng.bytes(16)).toString('hex');
+  }
+
   get signal(): AbortSignal {
     return this.#ends.stepSignal;
   }
