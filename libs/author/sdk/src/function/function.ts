@@ -88,7 +88,8 @@ export function defineFunction<
     tools,
     parallel,
     belief: z.json(),
-    tasks: { run: z.json() },
+    // The function makes them itself: nothing is left to check.
+    tasks: { run: z.unknown() },
     flow: { run: [] },
     children: Object.fromEntries(children.map((child) => [child.name, child])),
     begin: () => ({ belief: null, next: [runTask({ chapter: 1, since: 0, state: null })] }),
