@@ -89,7 +89,8 @@ export function defineFunction<
     tools,
     parallel,
     belief: z.json(),
-    tasks: { run: z.json() },
+    // The function makes them itself: nothing is left to check.
+    tasks: { run: z.unknown() },
     flow: { run: [] },
     children: Object.fromEntries(children.map((child) => [child.name, child])),
     begin: () => ({ belief: null, next: [runTask({ chapter: 1, since: 0, state: null })] }),
@@ -145,7 +146,7 @@ class FunctionSteps {
   readonly #body: (ctx: unknown, input: Json) => Promise<unknown>;
   readonly #rules: ContextRules;
   /** By claim. */
-  readonly #live = new WeakMap<object, Promise<LiveRun>>();
+  readonly #live = new WeakMap<object, LiveRun | Promise<LiveRun>>();
 
   constructor(body: (ctx: unknown, input: Json) => Promise<unknown>, rules: ContextRules) {
     this.#body = body;
@@ -155,14 +156,17 @@ class FunctionSteps {
   /** The function as far as it has come; called anew where this worker has just claimed the workflow. */
   async #liveOf(context: StepContext, input: TaskInput): Promise<LiveRun> {
     const known = this.#live.get(context.claim);
-    if (known !== undefined) {
-      const live = await known.catch(() => undefined);
-      if (live !== undefined && !live.isVoid) return live;
+    if (known instanceof LiveRun) {
+      if (!known.isVoid) return known;
+    } else if (known !== undefined) {
+      await known.catch(() => undefined);
       if (this.#live.get(context.claim) !== known) return this.#liveOf(context, input);
     }
     const begun = this.#begin(context, input);
     this.#live.set(context.claim, begun);
-    return begun;
+    const live = await begun;
+    this.#live.set(context.claim, live);
+    return live;
   }
 
   async #begin(context: StepContext, input: TaskInput): Promise<LiveRun> {
