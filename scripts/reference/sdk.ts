@@ -79,8 +79,17 @@ const SECTIONS: readonly (readonly [title: string, about: string, names: readonl
   ],
   [
     'Functions',
-    'An ordinary async function that survives its process: new, and not all there yet, as [decision 0081](decisions/0081-functions.md) says.',
-    ['defineFunction', 'FunctionSpec', 'DefinedFunction', 'FunctionContext', 'Waiting', 'Answered', 'CallFailedError'],
+    'Ordinary async functions that survive their process: see [a function or an agent](functions.md).',
+    [
+      'defineFunction',
+      'FunctionSpec',
+      'DefinedFunction',
+      'FunctionContext',
+      'Waiting',
+      'Answered',
+      'CallFailedError',
+      'CancelledError',
+    ],
   ],
   [
     'Context and models',
@@ -192,7 +201,7 @@ export async function sdkPage(root: URL): Promise<string> {
   return `# The SDK
 
 Every export of \`@tidemark/sdk\` with its declaration and comment; \`npm run docs\` makes the page from the declarations. The [tutorial](tutorial.md) and the pages linked below show how they work together.
-Other packages: \`@tidemark/effects\` ([effects](effects.md)), \`@tidemark/client\` ([API](api.md)), \`@tidemark/ai\` ([models](context.md)), \`@tidemark/testkit\` (\`testWorld\`, in the [tutorial](tutorial.md#7-die-at-the-worst-moment)).
+Other packages: \`@tidemark/effects\` ([effects](effects.md)), \`@tidemark/client\` ([API](api.md)), \`@tidemark/ai\` ([models](context.md)), \`@tidemark/testkit\` (\`testWorld\`, in the [tutorial](tutorial.md#7-die-everywhere)).
 
 | | |
 | --- | --- |

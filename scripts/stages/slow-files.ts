@@ -187,7 +187,7 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     seconds: 20,
     why: 'Every fault of every family of providers, over real HTTP, with six failures each.',
   },
-  'test/simulation/guards.test.ts': { seconds: 9, why: 'A process for each of 31 guards.' },
+  'test/simulation/guards.test.ts': { seconds: 9, why: 'A process for each of 42 guards.' },
   'test/simulation/search.test.ts': { seconds: 37, why: 'Five hundred seeds of the simulated fleet.' },
   'test/simulation/simulation.test.ts': {
     seconds: 13,

@@ -52,7 +52,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     edits: [
       ["if (control.parent !== head.checkpoint || control.sequence !== head.sequence + 1) return 'wrong-parent';", ''],
     ],
-    seed: 11,
+    seed: 15,
     faults: FORGED,
   },
   generation: {
@@ -131,7 +131,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'clock-check': {
     file: HOLDER,
     edits: [["if (envelope.atMs < head.atMs - CLOCK_REGRESSION_MAX_MS) return 'clock-regression';", '']],
-    seed: 24,
+    seed: 42,
     faults: FORGED,
   },
   'call-window': {
@@ -182,7 +182,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
          });`,
       ],
     ],
-    seed: 48,
+    seed: 125,
     faults: ['signal', 'slow', 'crash'],
   },
   'start-accepted': {

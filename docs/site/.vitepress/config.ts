@@ -67,7 +67,6 @@ export default defineConfig({
           tutorial: 'First workflow in ten minutes',
           concepts: 'Concepts',
           functions: 'A function or an agent',
-          patterns: 'Patterns',
           guarantees: 'Guarantees',
           comparison: 'Compared with others',
           benchmarks: 'Benchmarks',

@@ -46,8 +46,8 @@ describe('spot instances', () => {
     expect(lookOutside()).toHaveLength(8);
   });
 
-  it('a task for each loses at most what was under way', async () => {
-    world.crash({ after: 'CheckpointCommitted', step: 'label' });
+  it('a call for each loses at most what was under way', async () => {
+    world.crash({ after: 'CheckpointCommitted', step: 'call' });
     const run = await world.start(label, { tickets });
     expect(await run.result()).toEqual({ labels });
     expect(lookOutside().length).toBeLessThanOrEqual(7);

@@ -1,7 +1,8 @@
 /** Owns what both refund agents use: the model, their tools and effects, and the child that restocks a line. */
 
+import type { Model, ModelPrompt, ModelToolCall } from '@tidemark/runtime';
 import { defineEffect, defineFunction, done, notDone, tool } from '@tidemark/sdk';
-import { testModel } from '@tidemark/testkit';
+import { tokenizerFor } from '@tidemark/tokenizer';
 import { z } from 'zod';
 import { ask, doneUnder } from './outside.ts';
 
@@ -62,14 +63,32 @@ export const restock = defineFunction({
   run: (ctx, { line }) => ctx.effect(restocked, { line }),
 });
 
-/** Looks the order up, tags the ticket and asks for the refund at once, and then says what came of it. */
-export const model = testModel(({ messages }) => {
+const plan = ({ messages }: ModelPrompt): { readonly text: string; readonly toolCalls: readonly ModelToolCall[] } => {
   const results = messages.filter(({ role }) => role === 'tool');
-  const call = (id: string, name: string, input: object) => ({ id, name, input: input as never });
-  if (results.length === 0) return { toolCalls: [call('1', 'lookup', { order: 'o1' })] };
-  if (results.length === 1) {
-    const refund = call('3', 'refund', { order: 'o1', cents: 9_900 });
-    return { toolCalls: [call('2', 'tag', { ticket: 't1', label: 'refund' }), refund] };
-  }
-  return `Done: ${JSON.stringify(results.at(-1)!.content)}`;
-});
+  const call = (id: string, name: string, input: Record<string, string | number>) => ({ id, name, input });
+  if (results.length === 0) return { text: '', toolCalls: [call('1', 'lookup', { order: 'o1' })] };
+  if (results.length > 1) return { text: `Done: ${JSON.stringify(results.at(-1)!.content)}`, toolCalls: [] };
+  const refund = call('3', 'refund', { order: 'o1', cents: 9_900 });
+  return { text: '', toolCalls: [call('2', 'tag', { ticket: 't1', label: 'refund' }), refund] };
+};
+
+/** Stands for a model: looks the order up, tags the ticket and asks for the refund at once, and then says what came of it. */
+export const model: Model = {
+  provider: 'rule',
+  modelId: 'refunds-1',
+  tokenizer: tokenizerFor(),
+  maxOutputTokens: 1_000,
+  timeoutMs: 10_000,
+  retry: { attempts: 1, firstDelayMs: 0, factor: 1, maxDelayMs: 0, jitter: 0, nonRetryable: [] },
+  costMicros: () => 0,
+  answer: async (prompt) => {
+    const { text, toolCalls } = plan(prompt);
+    return {
+      text,
+      toolCalls,
+      finishReason: toolCalls.length > 0 ? 'tool-calls' : 'stop',
+      usage: { inputTokens: 100, outputTokens: 10, cachedInputTokens: 0, reasoningTokens: 0 },
+      detail: null,
+    };
+  },
+};

@@ -1,4 +1,4 @@
-/** What docs/patterns.md shows of tests: a worker that dies where the test says, and another that resumes. */
+/** What a user's test of a crash looks like: a worker that dies where the test says, and another that resumes. */
 
 import { testWorld } from '@tidemark/testkit';
 import { expect, it } from 'vitest';

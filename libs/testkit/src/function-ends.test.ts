@@ -147,6 +147,54 @@ describe('a race', () => {
     expect(world.calls(tidy)).toHaveLength(1);
   });
 
+  it('of children, and of two waits for one signal, knows which came', async () => {
+    const child = defineFunction({
+      ...plain,
+      name: 'child',
+      input: z.object({ waits: z.boolean() }),
+      signals: { go: z.json() },
+      run: async (ctx, { waits }) => (waits ? ctx.signal('go') : 'quick'),
+    });
+    const parent = defineFunction({
+      ...plain,
+      name: 'parent',
+      children: [child],
+      signals: { go: z.int() },
+      async run(ctx) {
+        const first = await ctx.race({
+          slow: ctx.child(child, { waits: true }),
+          quick: ctx.child(child, { waits: false }),
+        });
+        const second = await ctx.race({ one: ctx.signal('go'), other: ctx.signal('go'), late: ctx.sleep('2d') });
+        return [first.name, second.name, await ctx.signal('go')];
+      },
+    });
+    world = await testWorld({ workflows: [parent, child] });
+    const run = await world.start(parent, {});
+    await waiting(run.id, 'timer');
+    await world.client.signal(run.id, 'go', 1);
+    await world.client.signal(run.id, 'go', 2);
+    expect(await run.result()).toEqual(['quick', expect.stringMatching(/^(one|other)$/), 2]);
+  });
+
+  it('has a member that throws at once', async () => {
+    const rash = defineFunction({
+      ...plain,
+      name: 'rash',
+      async run(ctx) {
+        const asked = ctx.race({
+          bad: () => {
+            throw new Error('at once');
+          },
+          late: ctx.sleep('2d'),
+        });
+        return asked.catch(({ message }: Error) => message);
+      },
+    });
+    world = await testWorld({ workflows: [rash] });
+    expect(await (await world.start(rash, {})).result()).toBe('at once');
+  });
+
   it('of nobody is refused', async () => {
     const empty = defineFunction({ ...plain, name: 'empty', run: async (ctx) => (await ctx.race({})) as never });
     world = await testWorld({ workflows: [empty] });

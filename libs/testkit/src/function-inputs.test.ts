@@ -156,7 +156,7 @@ describe('a function', () => {
       run: async (ctx) => (await ctx.run('order', () => ({ lines: [{ cents: 1n }] }))) as never,
     });
     world = await testWorld({ workflows: [wrong] });
-    await expect((await world.start(wrong, {})).result()).rejects.toThrow('result of ctx.order at lines[0].cents');
+    await expect((await world.start(wrong, {})).result()).rejects.toThrow('result of call order at lines[0].cents');
   });
 
   it('that calls after its end is told to await', async () => {

@@ -277,7 +277,7 @@ describe('a function', () => {
     const hurried = await world.start(hasty, {});
     await expect(hurried.result()).rejects.toThrow('slow. Await each of them');
     const within = await world.start(nested, {});
-    await expect(within.result()).rejects.toThrow('within the closure of outer');
+    await expect(within.result()).rejects.toThrow('within the closure of call outer');
   });
 
   it('records who lost a race of calls before it ends', async () => {

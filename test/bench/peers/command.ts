@@ -1,7 +1,7 @@
 /** Owns the options of `npm run bench -- peers`. */
 
 import { parseArgs } from 'node:util';
-import type { Report } from '../report.ts';
+import { median, type Report } from '../report.ts';
 import { quickSizes } from './measure.ts';
 import { measurePeers, type PeerPart, type PeersOptions, peerParts } from './peers.ts';
 
@@ -50,6 +50,8 @@ export async function peersCommand(args: readonly string[], report: Report): Pro
     );
     return 64;
   }
-  const { failures } = await measurePeers(report, options);
+  const { failures, loopNs } = await measurePeers(report, options);
+  report.add('machine.loop_ns', median(loopNs), 'ns');
+  report.add('machine.loop_spread', Math.max(...loopNs) / Math.min(...loopNs), 'ratio');
   return failures.size === 0 ? 0 : 1;
 }

@@ -6,6 +6,8 @@ export const contenderNames = [
   'tidemark',
   'tidemark-plain',
   'tidemark-embedded',
+  'tidemark-functions',
+  'tidemark-embedded-functions',
   'restate',
   'dbos',
   'temporal',

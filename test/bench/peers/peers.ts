@@ -15,9 +15,9 @@ import { emptyFindings, type Findings, fullSizes, Measurement, type Sizes } from
 import { peers } from './others.ts';
 import { writePage } from './page.ts';
 import { type Notes, openNotes } from './process.ts';
-import { cluster, embedded, plainCluster } from './tidemark.ts';
+import { cluster, embedded, embeddedFunctions, functions, plainCluster } from './tidemark.ts';
 
-const all: readonly Contender[] = [cluster, plainCluster, embedded, ...peers];
+const all: readonly Contender[] = [cluster, plainCluster, embedded, functions, embeddedFunctions, ...peers];
 
 /** A single look at how quick the machine is may meet a moment that says little of the minutes after it. */
 const LOOP_LOOKS = 5;
@@ -40,6 +40,8 @@ export interface Measured {
   readonly summaries: readonly Summary[];
   /** Who did not come through, and why. */
   readonly failures: ReadonlyMap<ContenderName, string>;
+  /** What the bare loop took a turn, at each system of each pass. */
+  readonly loopNs: readonly number[];
 }
 
 export function chosen(only: string | undefined): readonly Contender[] {
@@ -84,13 +86,11 @@ export async function measurePeers(report: Report, options: PeersOptions = {}): 
     notes.close();
   }
   const summaries = contenders.map(({ name }) => summaryOf(name, found.get(name)!));
-  report.add('machine.loop_ns', median(loopNs!), 'ns');
-  report.add('machine.loop_spread', Math.max(...loopNs!) / Math.min(...loopNs!), 'ratio');
   const entrants = contenders.map((traits, at) => ({ traits, summary: summaries[at]! }));
   printFigures(entrants, sizes.counts, report);
   const load = { least: Math.min(...loads!), most: Math.max(...loads!) };
   if (options.write) await writePage({ contenders, summaries, failures, loopNs: loopNs!, load, dataIn, passes, sizes });
-  return { summaries, failures };
+  return { summaries, failures, loopNs: loopNs! };
 }
 
 interface Plan {

@@ -2,14 +2,14 @@
 
 import { type Host, openEmbedded } from '@tidemark/host';
 import { runSteps } from './tidemark-runs.ts';
-import { peersSteps } from './tidemark-workflow.ts';
+import { peersCalls, peersSteps } from './tidemark-workflow.ts';
 import { required, serve } from './workspace/child.ts';
 import { ADDRESS_VARIABLE, CONCURRENCY, STANDBY_VARIABLE } from './workspace/protocol.ts';
 
 async function open(): Promise<Host> {
   const onError = (where: string, error: unknown): void => void process.stderr.write(`${where}: ${error}\n`);
   const host = await openEmbedded({ folder: required(ADDRESS_VARIABLE) }, { onError });
-  await host.startWorker({ definitions: [peersSteps], concurrency: CONCURRENCY, onError });
+  await host.startWorker({ definitions: [peersSteps, peersCalls], concurrency: CONCURRENCY, onError });
   return host;
 }
 

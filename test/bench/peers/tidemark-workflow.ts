@@ -1,6 +1,9 @@
-/** Owns the workflow by which Tidemark is measured beside its peers: the text of a step is in its belief, and the next one's is made from it. */
+/**
+ * Owns the workflow by which Tidemark is measured beside its peers: the text of a step is in its belief, and the next one's is made from it;
+ * and the function that does the same.
+ */
 
-import { defineWorkflow, task } from '@tidemark/sdk';
+import { defineFunction, defineWorkflow, task } from '@tidemark/sdk';
 import { z } from 'zod';
 import { doStep } from './workspace/step.ts';
 
@@ -29,5 +32,20 @@ export const peersSteps = defineWorkflow({
       if (n < ctx.input.steps) return { belief, next: [task('step', { n: n + 1 })] };
       return { belief, done: { payload } };
     },
+  },
+});
+
+export const peersCalls = defineFunction({
+  name: 'bench-peers-calls',
+  version: 1,
+  input: given,
+  output: z.object({ payload: z.string() }),
+  async run(ctx, input) {
+    let payload = '';
+    for (let n = 1; n <= input.steps; n++) {
+      const previous = payload;
+      payload = await ctx.run('step', () => doStep(input, n, previous));
+    }
+    return { payload };
   },
 });

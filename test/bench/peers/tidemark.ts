@@ -16,7 +16,13 @@ import {
 import type { Contender, Dependencies, System, Worker } from './contender.ts';
 import { type Child, startChild } from './process.ts';
 import { databaseBytes, folderBytes } from './usage.ts';
-import { ADDRESS_VARIABLE, CONCURRENCY, NOTES_VARIABLE, STANDBY_VARIABLE } from './workspace/protocol.ts';
+import {
+  ADDRESS_VARIABLE,
+  CONCURRENCY,
+  FUNCTION_VARIABLE,
+  NOTES_VARIABLE,
+  STANDBY_VARIABLE,
+} from './workspace/protocol.ts';
 
 type NativeKind = 'kafka' | 'redis' | 'postgres';
 
@@ -44,7 +50,7 @@ export const cluster: Contender = {
     'one coordinator and one worker on one Kafka broker (acks=all), Redis and Postgres (fsync on); 1,024 partitions; payloads encrypted with a key in a file; defaults otherwise, but for the flags of Node that the services have by default',
   takeOver:
     'a second worker stands by; the coordinator notices the closed connection by itself and another worker claims the workflow',
-  open: (given) => openClusterSystem(given, true),
+  open: (given) => openClusterSystem(given, { isEncrypted: true }),
 };
 
 /** Of the peers none encrypts. */
@@ -53,10 +59,21 @@ export const plainCluster: Contender = {
   name: 'tidemark-plain',
   title: 'Tidemark, cluster, not encrypted',
   settings: 'as the cluster, with `TIDEMARK_ENCRYPTION=off`',
-  open: (given) => openClusterSystem(given, false),
+  open: (given) => openClusterSystem(given, {}),
 };
 
-async function openClusterSystem({ dataIn, notesPort }: Dependencies, isEncrypted: boolean): Promise<System> {
+export const functions: Contender = {
+  ...plainCluster,
+  name: 'tidemark-functions',
+  title: 'Tidemark, functions on the cluster, not encrypted',
+  settings: 'the same cluster; a function, one `ctx.run` a step',
+  open: (given) => openClusterSystem(given, { isFunction: true }),
+};
+
+async function openClusterSystem(
+  { dataIn, notesPort }: Dependencies,
+  { isEncrypted = false, isFunction = false },
+): Promise<System> {
   const closings: (() => Promise<unknown>)[] = [];
   const close = (): Promise<void> => closeAll(closings);
   try {
@@ -80,6 +97,7 @@ async function openClusterSystem({ dataIn, notesPort }: Dependencies, isEncrypte
       TIDEMARK_CONCURRENCY: String(CONCURRENCY),
       TIDEMARK_WORKFLOWS: './test/bench/peers/tidemark-workflow.ts',
       [NOTES_VARIABLE]: String(notesPort),
+      ...ofFunction(isFunction),
     };
     const coordinator = await startService('coordinator', env, []);
     // Asked to end: with `TIDEMARK_SERVICE_FLAGS=--cpu-prof` they write their profiles then.
@@ -120,19 +138,31 @@ export const embedded: Contender = {
   settings: 'one process without servers: SQLite (WAL, synchronous=FULL) and PGlite; not encrypted, as by default',
   takeOver:
     'a process that is loaded opens the folder when the bench tells it that the other is dead (a supervisor does that)',
-  async open({ dataIn, notesPort }) {
-    const parent = await makeServerFolder('embedded', dataIn);
-    const folder = path.join(parent, 'data');
-    return openLibrary({
-      file: 'tidemark-embedded.ts',
-      env: { [ADDRESS_VARIABLE]: folder },
-      notesPort,
-      servers: {},
-      storedBytes: async () => (await folderBytes(path.join(folder, 'log'))) + (await rowsBytes(folder)),
-      closings: [() => removeServerFolder(parent)],
-    });
-  },
+  open: (given) => openEmbeddedSystem(given, {}),
 };
+
+export const embeddedFunctions: Contender = {
+  ...embedded,
+  name: 'tidemark-embedded-functions',
+  title: 'Tidemark, functions embedded',
+  settings: 'the same process; a function, one `ctx.run` a step',
+  open: (given) => openEmbeddedSystem(given, { isFunction: true }),
+};
+
+async function openEmbeddedSystem({ dataIn, notesPort }: Dependencies, { isFunction = false }): Promise<System> {
+  const parent = await makeServerFolder('embedded', dataIn);
+  const folder = path.join(parent, 'data');
+  return openLibrary({
+    file: 'tidemark-embedded.ts',
+    env: { [ADDRESS_VARIABLE]: folder, ...ofFunction(isFunction) },
+    notesPort,
+    servers: {},
+    storedBytes: async () => (await folderBytes(path.join(folder, 'log'))) + (await rowsBytes(folder)),
+    closings: [() => removeServerFolder(parent)],
+  });
+}
+
+const ofFunction = (isFunction: boolean) => ({ [FUNCTION_VARIABLE]: isFunction ? 'yes' : 'no' });
 
 /** The WAL of the rows, as Postgres's own, is recycled. */
 async function rowsBytes(folder: string): Promise<number> {

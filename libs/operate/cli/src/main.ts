@@ -2,6 +2,7 @@
 
 import { ConfigError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
+import { surviveUnawaitedCalls } from '@tidemark/host/unawaited-calls';
 import { reportFailure } from './failures.ts';
 import { runCli } from './program/program.ts';
 import { calledIn } from './session.ts';
@@ -28,6 +29,7 @@ process.on('exit', (code) => {
   );
   process.exitCode = EXIT.config;
 });
+surviveUnawaitedCalls((line) => stderr.write(`warning: ${line}\n`));
 const args = process.argv.slice(2);
 const terminal = new Terminal({ stdout, stderr, env, json: args.includes('--json') });
 const here = workingFolder();

@@ -5,6 +5,7 @@ import { check, type Health, systemClock } from '@tidemark/runtime';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
 import { type HealthEndpoint, openHealthEndpoint } from './health-endpoint.ts';
 import { logLine } from './log.ts';
+import { surviveUnawaitedCalls } from './unawaited-calls.ts';
 
 /** Time for which a service that others send requests to keeps answering after it is asked to end: nobody sends new ones then. */
 const LEAVE_NOTICE_MS = 2_000;
@@ -80,6 +81,7 @@ export async function runService(name: string, start: (life: ServiceLife) => Pro
     );
   };
   // Before the start: the first process of a container has no default for these.
+  surviveUnawaitedCalls((line) => logLine('warn', line, { code: 'call-not-awaited' }));
   process.once('SIGTERM', () => end('SIGTERM'));
   process.once('SIGINT', () => end('SIGINT'));
   try {

@@ -9,11 +9,29 @@ import type { ReceiverKind } from './acceptance.ts';
 import type { Outside } from './outside.ts';
 import type { SimulatedProcess } from './process.ts';
 
+/** What a workflow of the fleet is started with. */
+export interface Input {
+  readonly count: number;
+  readonly amount: number;
+  /** Receivers of the effects, in turn. */
+  readonly receivers: readonly ReceiverKind[];
+  readonly stepMs: number;
+}
+
 /** A step as it began, for the judge: everything that it builds on must still be there at the end. */
 export interface Begun {
   readonly workflow: string;
   readonly task: string;
   readonly durable: boolean;
+}
+
+/** A workflow's own. */
+export interface Input {
+  readonly count: number;
+  readonly amount: number;
+  /** Receivers of the effects, in turn. */
+  readonly receivers: readonly ReceiverKind[];
+  readonly stepMs: number;
 }
 
 export interface StepHost {

@@ -38,19 +38,7 @@ import { Scheduler } from './scheduler.ts';
 import { FleetStore, storeView } from './store.ts';
 import { Transcript } from './transcript.ts';
 import { Witness } from './witness.ts';
-import { definitionsFor, type Input, type Workload } from './workloads.ts';
-
-/** One workflow that the client starts. */
-export interface Start {
-  readonly id: string;
-  readonly workload: Workload;
-  readonly input: Input;
-  readonly atMs: number;
-  /** The client received the start. */
-  isAcknowledged: boolean;
-  /** What the client received of its end. */
-  result: { readonly output: unknown } | { readonly error: string } | undefined;
-}
+import { definitionsFor, type Start } from './workloads.ts';
 
 export interface FleetOptions {
   readonly random: SeededRandom;

@@ -7,8 +7,7 @@ import type { Json } from '@tidemark/core';
 import type { Definition } from '@tidemark/runtime';
 import { CallFailedError, defineFunction, type Effect, type FunctionSpec, type Workflow } from '@tidemark/sdk';
 import { z } from 'zod';
-import { effectOf, effectsOf, PATIENT, type StepHost } from './effects.ts';
-import type { Input } from './workloads.ts';
+import { effectOf, effectsOf, type Input, PATIENT, type StepHost } from './effects.ts';
 
 export type FunctionWorkload = 'script' | 'retreat' | 'stray';
 export const FUNCTIONS: readonly FunctionWorkload[] = ['script', 'retreat', 'stray'];
@@ -30,6 +29,9 @@ export const expectedOfFunction = (): Json => ({ wrong: [] });
 
 type Schema = typeof json;
 const json = z.json();
+
+/** An effect as the SDK takes it. */
+const payment = (...of: Parameters<typeof effectOf>): Effect => ({ ...effectOf(...of), request: json, response: json });
 type Run = FunctionSpec<Schema, Schema, { readonly paid: Schema }, { readonly sure: Schema }>['run'];
 type Context = Parameters<Run>[0];
 
@@ -99,7 +101,7 @@ class Calls {
   /** An effect whose answer has its request's name. */
   async pay(at: number, ref: string, isUndone = false): Promise<void> {
     const { amount, receivers = ['probed'] } = this.#input;
-    const effect = effectOf(receivers[at % receivers.length]!, this.#host, isUndone) as Effect;
+    const effect = payment(receivers[at % receivers.length]!, this.#host, isUndone);
     const answer = (await this.#ctx.effect(effect, { amount: (amount ?? 1) * at, ref })) as { readonly ref?: string };
     this.#check(ref, answer.ref, ref);
   }
@@ -138,20 +140,13 @@ async function runScript(ctx: Context, input: Input, host: StepHost, part: Workf
       const first = await ctx.race({ paid, late: ctx.sleep(stepMs * 3 + 1), call: () => calls.weigh(100 + at) });
       if (first.name === 'paid') hear(first.value);
     }
+    // The end, also that of a chapter, waits for a loser that has called.
+    await ctx.race({ pay: () => calls.pay(1, ref('raced')), late: ctx.sleep(stepMs + 1), weigh: () => calls.weigh(7) });
     hear(await ctx.signal(PAID));
     for (let at = 0; at < count; at++) {
       const drawn = await ctx.run('draw', () => host.process.random.int(3));
       if (drawn === 1) await calls.pay(at, ref(`drawn ${at}`));
-      if (drawn === 2) await Promise.all([ctx.sleep(stepMs + 1), calls.weigh(at)]);
-    }
-    if (chapter === CHAPTERS) {
-      // The end waits for a loser that has called; a chapter may not end before it.
-      await ctx.race({
-        pay: () => calls.pay(1, ref('raced')),
-        late: ctx.sleep(stepMs + 1),
-        weigh: () => calls.weigh(7),
-      });
-      return;
+      if (drawn === 2) await ctx.all([() => ctx.sleep(stepMs + 1), () => calls.weigh(at)]);
     }
     const asked = ctx.approval('sure', { title: ref('sure') });
     const [answer] = await Promise.all([asked, child(ctx, part, ref('child'), check)]);
@@ -177,7 +172,7 @@ async function child(ctx: Context, of: Workflow, ref: string, check: Check): Pro
 
 /** Somebody cancels it, at any moment, and nobody answers it. */
 async function runRetreat(ctx: Context, input: Input, host: StepHost): Promise<Json> {
-  await ctx.onRollback(effectOf('deduplicates', host) as Effect, { amount: 1, ref: `${ctx.workflow}/rollback` });
+  await ctx.onRollback(payment('deduplicates', host), { amount: 1, ref: `${ctx.workflow}/rollback` });
   const wrong = await wrongIn(async (check) => {
     const calls = new Calls(ctx, input, host, check);
     try {
@@ -195,7 +190,7 @@ async function runRetreat(ctx: Context, input: Input, host: StepHost): Promise<J
 /** Depends on what nobody records: a person must be asked as soon as it is called anew. */
 async function runStray(ctx: Context, input: Input, host: StepHost): Promise<Json> {
   const amount = host.process.random.count(1, 1_000_000);
-  const answer = await ctx.effect(effectOf('probed', host) as Effect, { amount });
+  const answer = await ctx.effect(payment('probed', host), { amount });
   await ctx.sleep(input.stepMs + 1);
   const { receipt } = answer as { readonly receipt: number };
   return { wrong: receipt === amount * 7 ? [] : [`${amount} got ${receipt}`] };

@@ -99,6 +99,10 @@ function follow(of: Followed, envelope: Envelope, payload: Uint8Array): void {
     case 'EffectIntended':
       of.called.add(envelope.control.task);
       return;
+    case 'StepFailed':
+      // No function of the simulation throws one of its own.
+      if (/^[A-Z]\w*Error$/.test(envelope.control.code)) of.violations.push(`fails with a ${envelope.control.code}`);
+      return;
     case 'SignalReceived':
       if (envelope.control.name === PAID) of.sent.push(paidIn(decodePayload('SignalReceived', payload).value)!);
       return;

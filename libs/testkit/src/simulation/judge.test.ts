@@ -4,7 +4,7 @@ import type { LogEntry, Offset, Partition } from '@tidemark/core';
 import { describe, expect, it } from 'vitest';
 import { entryOf, holderEvent, inboxEvent } from '../naive/events.ts';
 import { NaivePartition } from '../naive/fold.ts';
-import type { Start } from './fleet.ts';
+import type { Input } from './effects.ts';
 import { checkDurability, checkEndings, checkHistory, checkLedger, checkRows, type Ending } from './judge.ts';
 import { checkDeaths, Suspects } from './judge-deaths.ts';
 import { checkCompensated, checkUndoWorkflows } from './judge-undo.ts';
@@ -13,7 +13,7 @@ import { SeededRandom } from './random.ts';
 import { Scheduler } from './scheduler.ts';
 import { FleetStore } from './store.ts';
 import type { History } from './witness.ts';
-import { expectedOutput, type Input } from './workloads.ts';
+import { expectedOutput, type Start } from './workloads.ts';
 
 const P0 = 0 as Partition;
 const input: Input = { count: 3, amount: 1, receivers: ['probed'], stepMs: 0 };

@@ -11,13 +11,12 @@ import { SimulatedStore } from '../engine/simulated-store.ts';
 import { checkChain, checkEffects, checkFencing, checkPositions } from '../naive/checkers.ts';
 import { naivePartitionView, partitionView } from '../naive/view.ts';
 import type { Begun } from './effects.ts';
-import type { Start } from './fleet.ts';
 import { FUNCTIONS } from './functions.ts';
 import { DYING } from './judge-deaths.ts';
 import type { LedgerEntry } from './outside.ts';
 import { dumpOf, type SeenCheckpoint } from './store.ts';
 import type { Acknowledged, History, Witness } from './witness.ts';
-import { COMPENSATED, expectedOutput } from './workloads.ts';
+import { COMPENSATED, expectedOutput, type Start } from './workloads.ts';
 
 /** What the log says of one workflow at the end. */
 export interface Ending {
@@ -151,7 +150,7 @@ export function checkLedger(
   }
   for (const [key, { status, kind, operation }] of effects) {
     // What a function registered for a rollback is judged with functions: one that was cancelled first has nothing to call.
-    if (kind === 'pure' || operation === 'step.rollback~undo') continue;
+    if (kind === 'pure' || operation === 'step.onRollback~undo') continue;
     if (status === 'done' && !ledger.has(key)) {
       violations.push(`I4: ${key} is done in the log, and was never applied`);
     }

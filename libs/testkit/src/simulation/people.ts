@@ -9,12 +9,11 @@ import type { WorkflowSummary } from '@tidemark/ports';
 import type { Client, Ports } from '@tidemark/runtime';
 import { closed, type NaiveEffect, outcomeIsOpen } from '../naive/stream.ts';
 import type { Message } from './acceptance.ts';
-import type { Start } from './fleet.ts';
 import { FUNCTIONS, PAID, PAID_COUNT } from './functions.ts';
 import type { Outside } from './outside.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { Witness } from './witness.ts';
-import { COMPENSATED } from './workloads.ts';
+import { COMPENSATED, type Start } from './workloads.ts';
 
 export interface Speaker {
   readonly process: SimulatedProcess;
@@ -173,14 +172,20 @@ function isSettled({ witness }: Speaker, { key, workflow }: Message, error: unkn
 /** Time between two acts of those whom functions wait for, in milliseconds: from often to seldom, so that some come first and some last. */
 const ACT_MS = { min: 0, max: 700 };
 
+interface Started {
+  readonly id: string;
+  readonly workload: string;
+  readonly atMs: number;
+}
+
 /** Sends each function its signals in turn, cancels those that are to be, and answers what they ask. */
-export function attendFunctions(speaker: Speaker, starts: readonly Start[]): void {
+export function attendFunctions(speaker: Speaker, starts: readonly Started[]): void {
   const attended = starts.filter(({ workload }) => FUNCTIONS.some((name) => name === workload));
   for (const start of attended) void attend(speaker, start);
   if (attended.length > 0) void approveAll(speaker);
 }
 
-async function attend({ process, client, onError }: Speaker, { id, workload, atMs }: Start): Promise<void> {
+async function attend({ process, client, onError }: Speaker, { id, workload, atMs }: Started): Promise<void> {
   const acts =
     workload === 'retreat'
       ? [() => client.cancel(id, { by: process.name, why: 'it must end' })]

@@ -7,7 +7,7 @@ import { type Envelope, nthOf } from '@tidemark/core';
 import { Archive, Restorer, TieredLog } from '@tidemark/runtime';
 import { SimulatedClock } from '../engine/simulated-ports.ts';
 import { FAULT_KINDS, type FaultKind, Faults } from './faults.ts';
-import { Fleet, type FleetOptions, type Start } from './fleet.ts';
+import { Fleet, type FleetOptions } from './fleet.ts';
 import { FUNCTIONS } from './functions.ts';
 import { checkDurability, checkEndings, checkHistory, checkLedger, checkRows, endingsOf } from './judge.ts';
 import { checkArchive, checkSegments } from './judge-archive.ts';
@@ -17,7 +17,7 @@ import { checkSignals } from './judge-signals.ts';
 import { checkCompensated, checkUndoWorkflows } from './judge-undo.ts';
 import type { ArchivePlan } from './objects-view.ts';
 import { SeededRandom } from './random.ts';
-import { drawInput, WORKLOADS, type Workload } from './workloads.ts';
+import { drawInput, type Start, WORKLOADS, type Workload } from './workloads.ts';
 
 /** How long, in virtual milliseconds, everything may take to end once the faults are over, and rows to follow. */
 const PROGRESS_MAX_MS = 150_000;

@@ -13,7 +13,7 @@ import {
   type TaskRequest,
 } from '@tidemark/runtime';
 import type { ReceiverKind } from './acceptance.ts';
-import { effectOf, effectsOf, PATIENT, type StepHost } from './effects.ts';
+import { effectOf, effectsOf, type Input, PATIENT, type StepHost } from './effects.ts';
 import { expectedOfFunction, FUNCTIONS, type FunctionWorkload, functionsFor } from './functions.ts';
 import { answerTo } from './outside.ts';
 import type { SeededRandom } from './random.ts';
@@ -49,14 +49,6 @@ export const WORKLOADS: readonly Workload[] = [
 ];
 /** Workflows that fail permanently, and are compensated. */
 export const COMPENSATED: ReadonlySet<string> = new Set<Workload>(['unroll', 'scatter', 'retreat']);
-
-export interface Input {
-  readonly count: number;
-  readonly amount: number;
-  /** Receivers of the effects, in turn. */
-  readonly receivers: readonly ReceiverKind[];
-  readonly stepMs: number;
-}
 
 const STEP_BUDGET = 1_000;
 
@@ -393,3 +385,15 @@ export const drawInput = (workload: Workload, random: SeededRandom): Input => ({
   ),
   stepMs: random.pick([0, 5, 60, 300]),
 });
+
+/** One workflow that the client starts. */
+export interface Start {
+  readonly id: string;
+  readonly workload: Workload;
+  readonly input: Input;
+  readonly atMs: number;
+  /** The client received the start. */
+  isAcknowledged: boolean;
+  /** What the client received of its end. */
+  result: { readonly output: unknown } | { readonly error: string } | undefined;
+}

@@ -58,6 +58,8 @@ export const NOTES_VARIABLE = 'PEERS_NOTES_PORT';
 export const WORKER_PORT_VARIABLE = 'PEERS_WORKER_PORT';
 /** `yes`: the process is loaded, and begins to work only when it is told to take over. */
 export const STANDBY_VARIABLE = 'PEERS_STANDBY';
+/** `yes`: Tidemark runs functions. */
+export const FUNCTION_VARIABLE = 'PEERS_FUNCTION';
 
 /** Workflows that one worker runs at once, the same in every system. */
 export const CONCURRENCY = 1_000;

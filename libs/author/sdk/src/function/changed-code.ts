@@ -70,15 +70,19 @@ export function changedRequest(call: Asked, recorded: CallId): { readonly code: 
 
 const spell = ({ name, place }: CallId): string => (place === 0 ? name : `${name} (${place + 1})`);
 
-/** The user's line below the calls of this package; undefined: the stack names none. */
+/** The user's line below the calls of this folder; undefined: the stack names none. */
 function lineOf(stack: Error | undefined): string | undefined {
-  for (const frame of stack?.stack?.split('\n').slice(1) ?? []) {
-    const [, place = '', line] = /\(?((?:file:\/\/)?\/[^()]*?):(\d+):\d+\)?$/.exec(frame) ?? [];
-    if (line === undefined) continue;
-    const file = place.startsWith('file:') ? fileURLToPath(place) : place;
-    if (path.dirname(file) === import.meta.dirname) continue;
-    const shown = path.relative(process.cwd(), file);
-    return `${shown.startsWith('..') ? file : shown}:${line}`;
-  }
-  return undefined;
+  // As stacks name it here: of the source where source maps are on, else of what was built.
+  const own = placesIn(new Error())[0]?.file ?? '';
+  const place = placesIn(stack).find(({ file }) => path.dirname(file) !== path.dirname(own));
+  if (place === undefined) return undefined;
+  const shown = path.relative(process.cwd(), place.file);
+  return `${shown.startsWith('..') ? place.file : shown}:${place.line}`;
 }
+
+const placesIn = (error: Error | undefined): readonly { readonly file: string; readonly line: string }[] =>
+  (error?.stack?.split('\n').slice(1) ?? []).flatMap((frame) => {
+    const [, place = '', line] = /\(?((?:file:\/\/)?\/[^()]*?):(\d+):\d+\)?$/.exec(frame) ?? [];
+    if (line === undefined) return [];
+    return [{ file: place.startsWith('file:') ? fileURLToPath(place) : place, line }];
+  });

@@ -228,7 +228,7 @@ class FunctionSteps {
         : { error: { code: 'child-failed', message: came.failed } };
     }
     try {
-      const value = toJson((await call.perform!(context)) ?? null, `result of ctx.${call.name}`);
+      const value = toJson((await call.perform!(context)) ?? null, `result of call ${call.name}`);
       return { value, secretOf: call.secretOf };
     } catch (error) {
       if (isOfTheEngine(error) || isInDoubt(error)) throw error;
@@ -349,8 +349,12 @@ function ending(context: StepContext, live: LiveRun, input: TaskInput): StepResu
   if ('error' in end) live.isVoid = true;
   if ('output' in end && underWay.length > 0) {
     const names = underWay.map(({ name }) => name).join(', ');
-    throw new FatalError(
-      `The function returned while calls that it had begun were under way: ${names}. Await each of them; use ctx.race where only the first counts.`,
+    live.isVoid = true;
+    throw new ParkError(
+      'function-ended-early',
+      `The function returned while calls that it had begun were under way: ${names}. Await each of them (use ctx.race where only the first counts), and answer with retry.`,
+      null,
+      null,
     );
   }
   if ('output' in end) {

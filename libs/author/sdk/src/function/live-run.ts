@@ -35,6 +35,9 @@ const BEGINS_MAX_COUNT = 500;
 /** The name of a call that registers what a rollback calls. */
 export const ROLLBACK = 'onRollback';
 
+/** Outcomes after which a long replay lets the process turn to something else. */
+const TURN_COUNT = 64;
+
 /** How a call is made. */
 export interface CallKind {
   /** What runs it, within a task of its own; undefined for a wait. */
@@ -85,6 +88,13 @@ const hasLost = (branch: Branch | undefined): boolean =>
   branch !== undefined && (branch.hasLost || hasLost(branch.within));
 
 const never = (): Promise<never> => new Promise(() => {});
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Resolves once no promise has anything left to do, within this turn of the event loop: ticks that promises ask for come after all of them. */
+const promisesRest = async (): Promise<void> => {
+  await undefined;
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+};
 
 /** What a checkpoint is to have, and who must hear of its place in the log's order. */
 export interface Turn<T> {
@@ -182,13 +192,13 @@ export class LiveRun {
     if (outer !== undefined) {
       throw new InvalidError(
         'call-in-call',
-        `ctx.${name} was called within the closure of ${outer}, which is recorded as a whole. Call it from the function itself.`,
+        `Call ${name} was made within the closure of call ${outer}, which is recorded as a whole. Make it in the function itself.`,
       );
     }
     if (this.end !== undefined || this.next !== undefined) {
       throw new InvalidError(
         'function-ended',
-        `ctx.${name} was called after the function had ended: await every call before it returns.`,
+        `Call ${name} was made after the function had ended: await every call before it returns.`,
       );
     }
     if (this.asked.length >= FUNCTION_CALLS_MAX_COUNT) {
@@ -215,9 +225,9 @@ export class LiveRun {
   }
 
   /** Runs a member of a race. */
-  race<T>(body: () => PromiseLike<T>): { readonly branch: Branch; readonly promise: PromiseLike<T> } {
+  race<T>(body: () => PromiseLike<T>): { readonly branch: Branch; readonly promise: Promise<T> } {
     const branch: Branch = { within: branches.getStore(), hasLost: false };
-    return { branch, promise: branches.run(branch, body) };
+    return { branch, promise: branches.run(branch, async () => body()) };
   }
 
   /** Another member came first. What has called something is still recorded; the rest is dropped. */
@@ -436,7 +446,7 @@ export class LiveRun {
   /** Everything that waits for promises alone has happened. */
   async #quiet(): Promise<void> {
     do {
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      await (this.#decidedCount % TURN_COUNT === TURN_COUNT - 1 ? nextTurn() : promisesRest());
       const gathered = this.#gathered;
       this.#gathered = [];
       for (const work of gathered) work();

@@ -10,7 +10,7 @@ import type { ApprovalCause, ChildCause } from '../context.ts';
 import type { Frozen, Parsed, Schemas } from '../schema.ts';
 import { type ChildOptions, at as moment, timer } from '../wait.ts';
 import type { InputOf, OutputOf, Workflow } from '../workflow-spec.ts';
-import type { LiveRun } from './live-run.ts';
+import type { Branch, LiveRun } from './live-run.ts';
 import { digestOf } from './outcome.ts';
 
 /** Characters of a race's name, which its members' names make. */
@@ -124,29 +124,47 @@ async function askFor(
   return waits.length === 1 ? { index: 0, value: came } : (came as { index: number; value: unknown });
 }
 
-/** Waits that begin with the race are one call, so that one of them comes and no signal is taken by another. */
+/**
+ * Waits that begin with the race are one call, so that one of them comes and no signal is taken by another. But children, and a second wait
+ * for the same thing, are calls of their own: of one task nobody could tell which came.
+ */
 async function race(live: LiveRun, members: Readonly<Record<string, Racer<unknown>>>): Promise<Winner<never>> {
   const entries = Object.entries(members);
   if (entries.length === 0) throw new InvalidError('race-empty', 'ctx.race was given no members: nobody could win it.');
-  const isFree = (member: unknown): member is Gathered => member instanceof Gathered && !member.isTaken;
-  const free = entries.filter((entry): entry is [string, Gathered] => isFree(entry[1]));
-  const waits = free.map(([, wait]) => wait);
-  const names = free.map(([name]) => name).join(' or ');
-  const name = waits.length === 1 ? waits[0]!.name : names.slice(0, RACE_NAME_MAX_CHARS).toWellFormed();
-  const gathered = waits.length === 0 ? undefined : live.race(() => askFor(live, name, waits));
-  for (const [at, wait] of waits.entries()) {
-    // Only the one that came resolves.
-    wait.follow(
-      Promise.resolve(gathered!.promise).then(({ index, value }) => (index === at ? value : new Promise(() => {}))),
+  const waits = entries.flatMap(([name, member]) =>
+    member instanceof Gathered && !member.isTaken ? [{ name, wait: member }] : [],
+  );
+  const isApart = ({ wait: { wait } }: (typeof waits)[number], at: number): boolean =>
+    wait.kind === 'child' ||
+    (wait.kind !== 'timer' &&
+      wait.kind !== 'at' &&
+      waits.slice(0, at).some((other) => other.wait.wait.kind === wait.kind && other.wait.name === wait.name));
+  const branches = new Map<unknown, Branch>();
+  const begin = (group: typeof waits, name: string): void => {
+    const { branch, promise } = live.race(() =>
+      askFor(
+        live,
+        name,
+        group.map(({ wait }) => wait),
+      ),
     );
-  }
-  const running = entries.map(([name, member]) => {
-    if (typeof member === 'function') return { name, ...live.race(member) };
-    return { name, promise: member, branch: waits.includes(member as Gathered) ? gathered!.branch : undefined };
-  });
+    for (const [at, { wait }] of group.entries()) {
+      branches.set(wait, branch);
+      // Only the one that came resolves.
+      wait.follow(promise.then(({ index, value }) => (index === at ? value : new Promise(() => {}))));
+    }
+  };
+  const together = waits.filter((each, at) => !isApart(each, at));
+  if (together.length > 0) begin(together, raceName(together));
+  for (const each of waits.filter(isApart)) begin([each], each.wait.name);
+  const running = entries.map(([name, member]) =>
+    typeof member === 'function'
+      ? { name, ...live.race(member) }
+      : { name, promise: Promise.resolve(member), branch: branches.get(member) },
+  );
   const first = await Promise.race(
     running.map(({ name, promise, branch }) =>
-      Promise.resolve(promise).then(
+      promise.then(
         (value) => ({ branch, name, value }),
         (error: unknown) => ({ branch, name, error }),
       ),
@@ -156,6 +174,15 @@ async function race(live: LiveRun, members: Readonly<Record<string, Racer<unknow
   if ('error' in first) throw first.error;
   return { name: first.name, value: first.value } as never;
 }
+
+const raceName = (waits: readonly { readonly name: string; readonly wait: Gathered }[]): string =>
+  waits.length === 1
+    ? waits[0]!.wait.name
+    : waits
+        .map(({ name }) => name)
+        .join(' or ')
+        .slice(0, RACE_NAME_MAX_CHARS)
+        .toWellFormed();
 
 /** A time may be computed from now, and a question put in other words: what was recorded counts. */
 function askedOf(wait: WaitRequest): Json {
