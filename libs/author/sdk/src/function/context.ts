@@ -86,12 +86,6 @@ export function functionContext(
       mayDrop: false,
       ...more,
     }) as Promise<never>;
-  const { state, seed } = live.chapter;
-  let drawn = 0;
-  const draw = (): string => {
-    live.hasDrawn = true;
-    return sha256Digest.sha256(`${seed}:${drawn++}`);
-  };
   return {
     workflow,
     session,
@@ -132,7 +126,7 @@ export function functionContext(
     tell: (...fragments) => void live.fragments.push(...fragments.flat()),
     log: (action, detail) => void live.notes.push({ action, detail }),
     progress,
-    state,
+    state: live.chapter.state,
     get belief() {
       return live.belief ?? null;
     },
@@ -144,6 +138,18 @@ export function functionContext(
       return new Promise(() => {});
     },
     version: (name, current) => live.version(name, current),
+    ...drawnOf(live),
+  };
+}
+
+/** The chapter's time and chance, which are the same when the function is called anew. */
+function drawnOf(live: LiveRun): Pick<FunctionContext<Schemas, Schemas>, 'now' | 'random' | 'uuid'> {
+  let drawn = 0;
+  const draw = (): string => {
+    live.hasDrawn = true;
+    return sha256Digest.sha256(`${live.chapter.seed}:${drawn++}`);
+  };
+  return {
     now: () => {
       live.hasDrawn = true;
       return new Date(live.nowMs);
