@@ -118,6 +118,7 @@ describeBrowser('the console in a browser', () => {
     await page.getByText('Dear Ben of Harbour Road 7').waitFor();
     await page.goto(`${api.url}/workflows/letters-1?tab=state`);
     await page.getByRole('cell', { name: 'send', exact: true }).waitFor();
+    await page.getByText('There is none.').waitFor();
     expect(await page.getByRole('img', { name: 'Flow of steps' }).count()).toBe(0);
     await page.goto(`${api.url}/workflows/letters-1?tab=forks&with=letters-2`);
     await page.getByText('At checkpoint 3: after step write on the left, after step write on the right').waitFor();

@@ -54,7 +54,7 @@ export const FUNCTION_MUTATIONS: Mutations = {
   },
   'function-failure-is-a-value': {
     file: 'libs/author/sdk/src/function/outcome.ts',
-    edits: [['isFailed ? {', 'isFailed === null ? {']],
+    edits: [['if (isFailed) return', 'if (isFailed === null) return']],
     caughtBy: FUNCTIONS_TEST,
     test: 'throws the same failure after a crash',
     breaks: 'A call that failed throws in each call of the function.',

@@ -17,7 +17,7 @@ import type { ModelCallOptions, ModelReply } from '../model-call.ts';
 import type { Given, Parsed, Schema, Schemas } from '../schema.ts';
 import { hasSecrets } from '../secret.ts';
 import { answeredBy, type ToolOutcome } from '../tool.ts';
-import { type CallKind, LiveRun, ROLLBACK } from './live-run.ts';
+import { type CallKind, LiveRun, ROLLBACK, unawaited } from './live-run.ts';
 import { digestOf } from './outcome.ts';
 import { type Waits, waitsOf } from './waits.ts';
 
@@ -70,6 +70,39 @@ export function functionContext(
   rules: ContextRules,
   progress: (progress: Progress) => void,
 ): FunctionContext<Schemas, Schemas> {
+  return {
+    workflow,
+    session,
+    user,
+    ...callsOf(live, rules),
+    ...waitsOf(live),
+    tell: (...fragments) => {
+      live.refuseWithin('ctx.tell');
+      live.fragments.push(...fragments.flat());
+    },
+    log: (action, detail) => void live.notes.push({ action, detail }),
+    progress,
+    state: live.chapter.state,
+    get belief() {
+      return live.belief ?? null;
+    },
+    set belief(value) {
+      live.refuseWithin('ctx.belief');
+      live.belief = toJson(value, 'ctx.belief');
+    },
+    chapter: (next) => {
+      live.endChapter(toJson(next, 'state of ctx.chapter'));
+      return new Promise(() => {});
+    },
+    version: (name, current) => live.version(name, current),
+    ...drawnOf(live),
+  };
+}
+
+type Calls = Pick<FunctionContext<Schemas, Schemas>, 'run' | 'effect' | 'model' | 'tool' | 'onRollback' | 'recall'>;
+
+/** What a function calls: each call asks the live run for a task of its own. */
+function callsOf(live: LiveRun, rules: ContextRules): Calls {
   const call = (
     name: string,
     asks: Json,
@@ -82,17 +115,7 @@ export function functionContext(
       mayDrop: false,
       ...more,
     }) as Promise<never>;
-  const { state, seed } = live.chapter;
-  let drawn = 0;
-  const draw = (): string => {
-    live.refuseWithin('ctx.random or ctx.uuid');
-    live.hasDrawn = true;
-    return sha256Digest.sha256(`${seed}:${drawn++}`);
-  };
   return {
-    workflow,
-    session,
-    user,
     run: (name, body) =>
       call(name, 'run', (_, { signal }) => LiveRun.performing(name, () => body(signal)), {
         ...{ mayDrop: true, isClosure: true },
@@ -126,8 +149,10 @@ export function functionContext(
         const asked = structuredClone(made);
         return call(name, ['tool', asked.name, asked.input], (ctx) => ctx.tool(asked));
       }
-      return answeredBy(rules.tools, made, async (input) =>
-        toJson((await answer(input as never)) ?? null, `result of tool ${made.name}`),
+      return unawaited(
+        answeredBy(rules.tools, made, async (input) =>
+          toJson((await answer(input as never)) ?? null, `result of tool ${made.name}`),
+        ),
       );
     },
     onRollback: async (effect, request) => {
@@ -137,26 +162,22 @@ export function functionContext(
       });
     },
     recall: (question, options) => call('recall', ['recall', question], (ctx) => ctx.recall(question, options)),
-    ...waitsOf(live),
-    tell: (...fragments) => {
-      live.refuseWithin('ctx.tell');
-      live.fragments.push(...fragments.flat());
-    },
-    log: (action, detail) => void live.notes.push({ action, detail }),
-    progress,
-    state,
-    get belief() {
-      return live.belief ?? null;
-    },
-    set belief(value) {
-      live.refuseWithin('ctx.belief');
-      live.belief = toJson(value, 'ctx.belief');
-    },
-    chapter: (next) => {
-      live.endChapter(toJson(next, 'state of ctx.chapter'));
-      return new Promise(() => {});
-    },
-    version: (name, current) => live.version(name, current),
+  };
+}
+
+/** The chapter's time and chance, which are the same when the function is called anew. */
+function drawnOf(live: LiveRun): Pick<FunctionContext<Schemas, Schemas>, 'now' | 'random' | 'uuid'> {
+  // Members of `all` may draw in any order.
+  const drawn = new Map<string, number>();
+  const draw = (): string => {
+    live.refuseWithin('ctx.random or ctx.uuid');
+    live.hasDrawn = true;
+    const { member } = live;
+    const count = drawn.get(member) ?? 0;
+    drawn.set(member, count + 1);
+    return sha256Digest.sha256(`${live.chapter.seed}:${member}:${count}`);
+  };
+  return {
     now: () => {
       live.hasDrawn = true;
       return new Date(live.nowMs);

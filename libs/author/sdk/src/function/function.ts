@@ -5,7 +5,15 @@
  */
 
 import { toJson } from '@tidemark/codec';
-import { canonicalJson, FencedError, type Json, messageOf, type Sequence, TidemarkError } from '@tidemark/core';
+import {
+  canonicalJson,
+  FencedError,
+  InvalidError,
+  type Json,
+  messageOf,
+  type Sequence,
+  TidemarkError,
+} from '@tidemark/core';
 import {
   ANY_STEP,
   EffectError,
@@ -81,6 +89,10 @@ export function defineFunction<
   const Approvals extends Schemas = Record<never, never>,
 >(spec: FunctionSpec<Input, Output, Signals, Approvals>): DefinedFunction<Input, Output> {
   const { run, children = [], parallel = PARALLEL_DEFAULT_COUNT, ...own } = spec;
+  const names = children.map(({ name }) => name);
+  const twice = names.find((name, at) => names.indexOf(name) < at);
+  if (twice !== undefined)
+    throw new InvalidError('definition-invalid', `Function ${spec.name}: two of its children are named ${twice}.`);
   const tools = Object.fromEntries(
     Object.entries(own.tools ?? {}).map(([name, each]) => [name, answerable(name, each)]),
   );

@@ -98,6 +98,12 @@ const MOVED = 'moved';
 
 const never = (): Promise<never> => new Promise(() => {});
 
+/** A failure that nobody awaits yet must not end the worker's process. */
+export function unawaited<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
+}
+
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 /** Resolves once no promise has anything left to do, within this turn of the event loop: ticks that promises ask for come after all of them. */
 const promisesRest = async (): Promise<void> => {
@@ -251,9 +257,7 @@ export class LiveRun {
       this.asked.push({ name, place, ...own, asks });
       this.#moved();
     });
-    // One that nobody awaits must not end the worker's process.
-    asked.catch(() => {});
-    return asked;
+    return unawaited(asked);
   }
 
   /** Begins `all` or `race`; the result runs a member of it. */
@@ -296,6 +300,11 @@ export class LiveRun {
 
   find(id: CallPlace): Call | undefined {
     return this.#calls.get(keyOf(id));
+  }
+
+  /** The member of `all` or `race` that runs; empty: the function itself. */
+  get member(): string {
+    return branches.getStore()?.member ?? '';
   }
 
   /** Whether the call has lost a race, and no checkpoint says so yet. */

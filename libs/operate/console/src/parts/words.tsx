@@ -38,10 +38,10 @@ export function Ago({ at }: { readonly at: string }) {
   );
 }
 
-/** Words of the server, whose instants are shown in the reader's time. */
+/** Words of the server, whose instants are shown as how far they are: `at` doesn't go with that. */
 export function Words({ of }: { readonly of: string }) {
   return plain(of)
-    .split(/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/)
+    .split(/(?:\bat )?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/)
     .map((part, index) => (index % 2 === 0 ? part : <Ago key={index} at={part} />));
 }
 

@@ -16,6 +16,8 @@ export function StateTab({ view }: { readonly view: WorkflowView }) {
       <Card title="Belief" note={`after checkpoint ${view.sequence_number}`}>
         {belief === undefined ? (
           <p className="dim">You may not see its content.</p>
+        ) : belief === null ? (
+          <p className="dim">There is none.</p>
         ) : (
           <JsonTree value={belief} label="Belief" />
         )}
