@@ -6,7 +6,34 @@ const FUNCTIONS_TEST = 'libs/testkit/src/functions.test.ts';
 const LIVE_RUN = 'libs/author/sdk/src/function/live-run.ts';
 const FUNCTION = 'libs/author/sdk/src/function/function.ts';
 
+const INPUTS_TEST = 'libs/testkit/src/function-inputs.test.ts';
+
 export const FUNCTION_MUTATIONS: Mutations = {
+  'function-effect-unnamed': {
+    file: FUNCTION,
+    edits: [['only.isClosure === true', 'only.perform !== undefined']],
+    caughtBy: INPUTS_TEST,
+    test: 'calls an effect once, although a crash changes what it asks for beside it',
+    breaks: 'What a function calls outside has a task that a checkpoint names, so a crash calls nothing twice.',
+  },
+  'function-result-shared': {
+    file: LIVE_RUN,
+    edits: [['resolve(structuredClone(result.value))', 'resolve(result.value)']],
+    caughtBy: INPUTS_TEST,
+    test: 'is given results of its own: what it does to them is not recorded',
+    failsWith: 'function-changed',
+    breaks: 'What a function does to a result is not recorded as the result.',
+  },
+  'function-members-mixed': {
+    file: LIVE_RUN,
+    edits: [
+      ['const own = branch === undefined ? {} : { member: branch.member };', 'const own = {};'],
+      ["branch?.member ?? ''", "''"],
+    ],
+    caughtBy: INPUTS_TEST,
+    test: 'gives each member of all its own outcome, in whatever order they call',
+    breaks: 'Members of all never exchange outcomes.',
+  },
   'function-asks-unchecked': {
     file: LIVE_RUN,
     edits: [['|| (call.asks !== id.asks && call.takesRecorded !== true)', '']],
@@ -31,7 +58,7 @@ export const FUNCTION_MUTATIONS: Mutations = {
   },
   'function-resumed-in-haste': {
     file: LIVE_RUN,
-    edits: [['const REPLAY_WAIT_MS = 60_000;', 'const REPLAY_WAIT_MS = 0;']],
+    edits: [['const REPLAY_WAIT_MS = 60_000;', 'const REPLAY_WAIT_MS = 1;']],
     caughtBy: FUNCTIONS_TEST,
     test: 'is resumed although it awaited what nobody records before its calls',
     failsWith: 'function-changed',
@@ -47,7 +74,7 @@ export const FUNCTION_MUTATIONS: Mutations = {
   },
   'function-call-in-call': {
     file: LIVE_RUN,
-    edits: [['if (outer !== undefined) {', 'if (outer === this.asked.join()) {']],
+    edits: [['if (outer === undefined) return;', 'if (outer !== null) return;']],
     caughtBy: FUNCTIONS_TEST,
     test: 'is told of a call that it did not await, and of one within a closure',
     breaks: 'A call within a recorded closure is refused.',
@@ -66,14 +93,6 @@ export const FUNCTION_MUTATIONS: Mutations = {
     test: 'has the same time, chance and versions at every crash, and others in the next chapter',
     failsWith: 'crash',
     breaks: 'Chance is the same for each call of a function in one chapter.',
-  },
-  'function-draws-what-is-unrecorded': {
-    file: FUNCTION,
-    edits: [['!(input.state !== undefined && live.hasDrawn)', 'live.pendingCount === 1']],
-    caughtBy: FUNCTIONS_TEST,
-    test: 'has the same time and chance in its first call, also where a crash comes before any checkpoint',
-    failsWith: 'crash',
-    breaks: 'Time and chance of a function are the same for its first call as well.',
   },
   'any-step-adds-anything': {
     file: 'libs/engine/runtime/src/run/declare-tasks.ts',

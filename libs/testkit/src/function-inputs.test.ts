@@ -212,6 +212,7 @@ describe('a function', () => {
 
   it('calls an effect once, although a crash changes what it asks for beside it', async () => {
     const keys = new Set<string>();
+    let isCached = false;
     const pay = defineEffect({
       operation: 'pay',
       kind: 'irreversible',
@@ -219,11 +220,12 @@ describe('a function', () => {
       response: z.json(),
       call: async (_, { key }) => {
         keys.add(key);
+        // The other member is ready before it returns.
+        while (!isCached) await new Promise((resolve) => setTimeout(resolve, 5));
         return null;
       },
       probe: async (key) => (keys.has(key) ? done(null) : notDone()),
     });
-    let isCached = false;
     const paying = defineFunction({
       ...plain,
       name: 'paying',

@@ -171,7 +171,6 @@ function drawnOf(live: LiveRun): Pick<FunctionContext<Schemas, Schemas>, 'now' |
   const drawn = new Map<string, number>();
   const draw = (): string => {
     live.refuseWithin('ctx.random or ctx.uuid');
-    live.hasDrawn = true;
     const { member } = live;
     const count = drawn.get(member) ?? 0;
     drawn.set(member, count + 1);
@@ -179,7 +178,6 @@ function drawnOf(live: LiveRun): Pick<FunctionContext<Schemas, Schemas>, 'now' |
   };
   return {
     now: () => {
-      live.hasDrawn = true;
       return new Date(live.nowMs);
     },
     random: () => Number.parseInt(draw().slice(0, 13), 16) / 2 ** 52,

@@ -206,10 +206,8 @@ class FunctionSteps {
     const [only, ...others] = live.fresh;
     if (only === undefined || live.end !== undefined) return ending(context, live, input);
     // A closure alone is made in this task. What calls something outside has a task that a checkpoint names: a crash finds it there.
-    // What asks by the chapter's time and chance is begun in a checkpoint that records them.
     const isAlone = others.length === 0 && live.pendingCount === 1 && live.fragments.length === 0;
-    const drawsFirst = input.state !== undefined && live.hasDrawn;
-    if (isAlone && !drawsFirst && only.isClosure === true) return this.#decided(context, input, only);
+    if (isAlone && only.isClosure === true) return this.#decided(context, input, only);
     const turn = await live.begun(context.signal, () => {
       const lastAction = `began ${live.begins.map(({ name }) => name).join(', ')}`.slice(0, ACTION_MAX_CHARS);
       return { ...recorded(live, input), next: tasksOf(live), lastAction };

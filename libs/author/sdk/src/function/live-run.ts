@@ -125,8 +125,6 @@ export class LiveRun {
   /** Time of the newest decision, in milliseconds since the Unix epoch. */
   nowMs: number;
   isReplaying = false;
-  /** The function has taken the time or chance of its chapter. */
-  hasDrawn = false;
   /** Lines for the execution log since the newest outcome. */
   notes: { readonly action: string; readonly detail: unknown }[] = [];
   /** What the function told later model calls since the newest outcome. */
