@@ -35,8 +35,7 @@ const NAMES: Readonly<Record<string, string>> = { '@tidemark/cli': 'tidemark' };
 /** Packages of which only some entry points are for users: the rest of the testkit needs servers and this repository's own test runner. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   '@tidemark/testkit': ['.', './eventually'],
-  // The testkit's world is made of what its internals are.
-  '@tidemark/runtime': ['.', './internals', './names'],
+  '@tidemark/runtime': ['.', './names'],
 };
 /** Its own build makes files of it, which contain its imports. */
 export const CONSOLE_FOLDER = 'libs/operate/console';

@@ -26,7 +26,7 @@ export const FUNCTION_ENDS_MUTATIONS: Mutations = {
     file: RUNNER,
     edits: [['this.#running.size === 0 && !this.#isWaitingToUnwind()', 'this.#running.size === 0']],
     caughtBy: ENDS_TEST,
-    test: 'tries its clean-up again, and asks a person about one that fails',
+    test: 'tries its clean-up again',
     breaks: 'A clean-up that failed is tried again.',
   },
 };

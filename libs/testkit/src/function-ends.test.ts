@@ -5,6 +5,7 @@ import {
   defineEffect,
   defineFunction,
   done,
+  type FunctionContext,
   notDone,
   type TaskId,
   type WorkflowId,
@@ -44,6 +45,7 @@ const statusOf = async (run: string, of = world): Promise<string | undefined> =>
   (await of.client.run(run).summary())?.status;
 const kindsOf = async (run: string, of = world): Promise<readonly string[]> =>
   (await of.tasksOf(run as WorkflowId)).flatMap(({ when }) => when.map(({ kind }) => kind));
+type Ctx = FunctionContext<Record<never, never>, Record<never, never>>;
 const waiting = async (run: string, kind: string): Promise<TaskId> => {
   const find = async () =>
     (await world.tasksOf(run as WorkflowId)).find(({ when }) => when.some((one) => one.kind === kind))?.id;
@@ -177,6 +179,31 @@ describe('a race', () => {
     expect(await run.result()).toEqual(['quick', expect.stringMatching(/^(one|other)$/), 2]);
   });
 
+  it('is lost by a wait that is raced again, as a reminder does', async () => {
+    const reminding = defineFunction({
+      ...plain,
+      name: 'reminding',
+      signals: { go: z.int() },
+      async run(ctx) {
+        const go = ctx.signal('go');
+        for (let reminders = 0; ; reminders++) {
+          const first = await ctx.race({ go, remind: ctx.sleep('1h') });
+          if (first.name === 'go') return [reminders, first.value];
+        }
+      },
+    });
+    world = await testWorld({ workflows: [reminding] });
+    const run = await world.start(reminding, {});
+    for (const sequence of [0, 1, 2]) {
+      await expect.poll(async () => (await world.client.run(run.id).summary())?.sequence).toBeGreaterThan(sequence);
+      await waiting(run.id, 'timer');
+      world.advance('61m');
+    }
+    await expect.poll(async () => (await world.client.run(run.id).summary())?.sequence).toBeGreaterThan(3);
+    await world.client.signal(run.id, 'go', 7);
+    expect(await run.result()).toEqual([3, 7]);
+  });
+
   it('has a member that throws at once', async () => {
     const rash = defineFunction({
       ...plain,
@@ -188,7 +215,10 @@ describe('a race', () => {
           },
           late: ctx.sleep('2d'),
         });
-        return asked.catch(({ message }: Error) => message);
+        return asked.then(
+          ({ name }) => name,
+          ({ message }: Error) => message,
+        );
       },
     });
     world = await testWorld({ workflows: [rash] });
@@ -269,7 +299,7 @@ describe('a cancelled function', () => {
     expect(await run.result()).toEqual(['CancelledError', 'CancelledError', 'CancelledError']);
   });
 
-  it('tries its clean-up again, and asks a person about one that fails', async () => {
+  it('tries its clean-up again', async () => {
     let failures = 0;
     const failing = defineFunction({
       ...plain,
@@ -294,6 +324,50 @@ describe('a cancelled function', () => {
     await world.client.cancel(run.id, { by: 'ann', why: 'enough' });
     await expect(world.fastForward(run.result())).rejects.toThrow('cancelled');
     expect(failures).toBe(3);
+  });
+
+  it('is ended by a clean-up that fails, a loop of waits, or code that has changed, and says why', async () => {
+    let isChanged = false;
+    const define = (name: string, end: (ctx: Ctx) => Promise<unknown>) =>
+      defineFunction({
+        ...plain,
+        name,
+        retry: { attempts: 1 },
+        signals: { go: z.json() },
+        async run(ctx) {
+          await ctx.run(isChanged ? 'other' : 'first', () => null);
+          return (await end(ctx as never)) as never;
+        },
+      });
+    const broken = define('broken', async (ctx) => {
+      try {
+        await ctx.signal('go' as never);
+      } finally {
+        await ctx.run('clean', () => Promise.reject(new Error('no disk')));
+      }
+    });
+    const stubborn = define('stubborn', async (ctx) => {
+      for (;;) await Promise.resolve(ctx.signal('go' as never)).catch(() => null);
+    });
+    const again = define('again', (ctx) =>
+      Promise.resolve(ctx.signal('go' as never)).catch(() => ctx.chapter('once more')),
+    );
+    const changed = define('changed', (ctx) => Promise.resolve(ctx.signal('go' as never)));
+    world = await testWorld({ workflows: [broken, stubborn, again, changed] });
+    for (const [of, why] of [
+      [broken, 'no disk'],
+      [stubborn, 'although it is cancelled'],
+      [again, 'cancelled'],
+      [changed, 'now it asks for other'],
+    ] as const) {
+      isChanged = false;
+      const run = await world.start(of, {});
+      await waiting(run.id, 'signal');
+      isChanged = of === changed;
+      if (isChanged) world.crash({ before: 'CheckpointCommitted' });
+      await world.client.cancel(run.id, { by: 'ann', why: 'enough' });
+      await expect(world.fastForward(run.result())).rejects.toThrow(why);
+    }
   });
 
   it('is ended although it awaits for ever what nobody records', async () => {

@@ -2,7 +2,7 @@
 
 import { decodePayload, type Payloads } from '@tidemark/codec';
 import type { Sequence } from '@tidemark/core';
-import { defineEffect, defineFunction, type WorkflowId } from '@tidemark/sdk';
+import { defineEffect, defineFunction, done, notDone, type WorkflowId } from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type TestWorld, testWorld } from './test-world.ts';
@@ -146,6 +146,177 @@ describe('a function', () => {
     expect(await warningsOf(run.id, 1)).toEqual([
       expect.stringMatching(/echo asks for something else .* at libs\/testkit\/src\/function-inputs\.test\.ts:\d+/),
     ]);
+  });
+
+  it('gives each member of all its own outcome, in whatever order they call', async () => {
+    let isLate = false;
+    const members = defineFunction({
+      ...plain,
+      name: 'members',
+      signals: { go: z.json() },
+      effects: [],
+      async run(ctx) {
+        const saved = await ctx.all(
+          ['a', 'b'].map((item, at) => async () => {
+            const pauses = isLate ? 20 - 20 * at : 20 * at;
+            await new Promise((resolve) => setTimeout(resolve, pauses));
+            const request = { item };
+            const outcome = ctx.run('save', () => `${item}: ${request.item}`);
+            request.item = 'changed';
+            return [item, await outcome];
+          }),
+        );
+        await ctx.signal('go');
+        return saved;
+      },
+    });
+    world = await testWorld({ workflows: [members] });
+    const run = await world.start(members, {});
+    await waits(run.id, 1);
+    isLate = true;
+    await world.client.signal(run.id, 'go', null);
+    expect(await run.result()).toEqual([
+      ['a', 'a: changed'],
+      ['b', 'b: changed'],
+    ]);
+  });
+
+  it('sends the request that it had when it asked', async () => {
+    const sent: unknown[] = [];
+    const put = defineEffect({
+      operation: 'put',
+      kind: 'idempotent',
+      request: z.object({ what: z.int() }),
+      response: z.json(),
+      call: async ({ what }) => {
+        sent.push(what);
+        return null;
+      },
+    });
+    const changing = defineFunction({
+      ...plain,
+      name: 'changing',
+      effects: [put],
+      async run(ctx) {
+        const request = { what: 0 };
+        const calls = [];
+        for (request.what = 0; request.what < 3; request.what++) calls.push(ctx.effect(put, request));
+        await Promise.all(calls);
+        return null;
+      },
+    });
+    world = await testWorld({ workflows: [changing] });
+    await (await world.start(changing, {})).result();
+    expect(sent.toSorted()).toEqual([0, 1, 2]);
+  });
+
+  it('calls an effect once, although a crash changes what it asks for beside it', async () => {
+    const keys = new Set<string>();
+    const pay = defineEffect({
+      operation: 'pay',
+      kind: 'irreversible',
+      request: z.object({}),
+      response: z.json(),
+      call: async (_, { key }) => {
+        keys.add(key);
+        return null;
+      },
+      probe: async (key) => (keys.has(key) ? done(null) : notDone()),
+    });
+    let isCached = false;
+    const paying = defineFunction({
+      ...plain,
+      name: 'paying',
+      effects: [pay],
+      run: (ctx) =>
+        ctx.all([
+          () => ctx.effect(pay, {}),
+          async () => {
+            if (!isCached) await new Promise((resolve) => setTimeout(resolve, 20));
+            isCached = true;
+            return ctx.run('note', () => null);
+          },
+        ]),
+    });
+    world = await testWorld({ workflows: [paying] });
+    world.crash({ after: 'EffectResolved', operation: 'pay' });
+    await (await world.start(paying, {})).result();
+    expect(world.crashCount).toBe(1);
+    expect(keys.size).toBe(1);
+  });
+
+  it('is given results of its own: what it does to them is not recorded', async () => {
+    const queueing = defineFunction({
+      ...plain,
+      name: 'queueing',
+      signals: { go: z.json() },
+      async run(ctx) {
+        const queue = await ctx.run('queue', () => [1, 2, 3]);
+        let total = 0;
+        while (queue.length > 0) {
+          const next = queue.shift()!;
+          total += await ctx.run('add', () => next);
+        }
+        await ctx.signal('go');
+        return total;
+      },
+    });
+    world = await testWorld({ workflows: [queueing] });
+    const run = await world.start(queueing, {});
+    await waits(run.id, 1);
+    await world.client.signal(run.id, 'go', null);
+    expect(await run.result()).toBe(6);
+  });
+
+  it('may return although a member of all has failed, and refuses chance within a closure', async () => {
+    const partial = defineFunction({
+      ...plain,
+      name: 'partial',
+      retry: { attempts: 1 },
+      async run(ctx) {
+        try {
+          await ctx.all([
+            () => ctx.run('bad', () => Promise.reject(new Error('bad'))),
+            () => ctx.run('slow', () => new Promise((resolve) => setTimeout(resolve, 60_000))),
+          ]);
+        } catch (error) {
+          return (error as Error).message;
+        }
+        return null;
+      },
+    });
+    const drawing = defineFunction({
+      ...plain,
+      name: 'drawing',
+      retry: { attempts: 1 },
+      run: (ctx) => ctx.run('draw', () => ctx.uuid()),
+    });
+    world = await testWorld({ workflows: [partial, drawing] });
+    expect(await (await world.start(partial, {})).result()).toContain('bad');
+    await expect((await world.start(drawing, {})).result()).rejects.toThrow('within the closure of call draw');
+  });
+
+  it('is given what the policy on secrets stores', async () => {
+    const token = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`;
+    const lengths: number[] = [];
+    const masked = defineFunction({
+      ...plain,
+      name: 'masked',
+      onSecret: 'mask',
+      signals: { go: z.json() },
+      async run(ctx) {
+        const text = await ctx.run('read', () => `the key is ${token}`);
+        lengths.push(text.length);
+        await ctx.signal('go');
+        return null;
+      },
+    });
+    world = await testWorld({ workflows: [masked] });
+    const run = await world.start(masked, {});
+    await waits(run.id, 1);
+    await world.client.signal(run.id, 'go', null);
+    await run.result();
+    expect(new Set(lengths).size).toBe(1);
   });
 
   it('says which result is no JSON, by its path', async () => {

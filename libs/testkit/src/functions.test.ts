@@ -359,7 +359,7 @@ describe('a function', () => {
     const whole = calls;
     calls = changed;
     await world.client.signal(run.id, 'go', 1);
-    await expect(run.result()).rejects.toThrow(message);
+    await expect(world.fastForward(run.result())).rejects.toThrow(message);
     calls = whole;
     await world.client.decide(run.id, { resolution: 'retry', by: 'ann', why: 'it is as it was' });
     expect(await run.result()).toBeNull();

@@ -8,7 +8,6 @@ export { PROJECTION_GATHERING } from './coordinator/limits.ts';
 export { drawUpFork } from './forks/fork.ts';
 export { StreamContent } from './history/content.ts';
 export { Starter } from './inbox/starter.ts';
-export { SCHEDULE_SUFFIX } from './kernel/names.ts';
 export { inboxRecord } from './lease/inbox.ts';
 export { loggedReads, type Reads } from './projection/logged-store.ts';
 export { ProjectionBuilder } from './projection/projection.ts';

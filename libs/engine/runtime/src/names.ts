@@ -13,6 +13,7 @@ export {
   historyForgotten,
   OVERLAPS,
   PAUSED,
+  SCHEDULE_SUFFIX,
   TASKS_DROPPED,
 } from './kernel/names.ts';
 export { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from './shadow/shadow-limits.ts';

@@ -36,7 +36,7 @@ import type {
   WorkflowQuery,
   WorkflowSummary,
 } from '@tidemark/ports';
-import { SCHEDULE_SUFFIX } from '@tidemark/runtime/internals';
+import { SCHEDULE_SUFFIX } from '@tidemark/runtime/names';
 import { approvalsIn } from './simulated-approvals.ts';
 import { SimulatedHistory } from './simulated-history.ts';
 import { partitionFor, placementOf, refusalOf } from './simulated-placing.ts';

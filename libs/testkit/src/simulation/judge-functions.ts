@@ -12,6 +12,7 @@ import type { History } from './witness.ts';
 interface CallId {
   readonly name: string;
   readonly place: number;
+  readonly member?: string;
   readonly asks: string;
 }
 
@@ -134,8 +135,10 @@ function checkpoint(
   const recorded = journal as unknown as Recorded | undefined;
   if (recorded !== undefined) decide(of, recorded, output, task);
   for (const [at, { step }] of control.tasks.entries()) {
-    const { place } = tasks[at] as unknown as { readonly place?: number };
-    const call = recorded?.begins.find((begun) => begun.name === step && begun.place === place);
+    const { place, member } = tasks[at] as unknown as Partial<CallId>;
+    const call = recorded?.begins.find(
+      (begun) => begun.name === step && begun.place === place && begun.member === member,
+    );
     if (call !== undefined) begin(of, `${sequence}.${at}` as TaskId, call);
     else if (place !== undefined) of.violations.push(`begins ${step}#${place}, and its journal does not say so`);
   }
@@ -199,7 +202,8 @@ function checkEnd(of: Followed, ledger: readonly LedgerEntry[]): string[] {
   return violations;
 }
 
-const nameOf = ({ name, place }: CallId): string => `${name}#${place}`;
+const nameOf = ({ name, place, member }: CallId): string =>
+  `${name}#${place}${member === undefined ? '' : ` in ${member}`}`;
 
 const paidIn = (value: Json | undefined): number | undefined =>
   (value as { readonly paid?: number } | null | undefined)?.paid;

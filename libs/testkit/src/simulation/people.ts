@@ -13,7 +13,7 @@ import { FUNCTIONS, PAID, PAID_COUNT } from './functions.ts';
 import type { Outside } from './outside.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { Witness } from './witness.ts';
-import { COMPENSATED, type Start } from './workloads.ts';
+import { COMPENSATED } from './workloads.ts';
 
 export interface Speaker {
   readonly process: SimulatedProcess;

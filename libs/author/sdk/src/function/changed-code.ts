@@ -39,7 +39,7 @@ export function changedCode(live: Progressed, recorded: readonly CallId[], missi
           : 'has ended';
   return new ParkError(
     'function-changed',
-    `After ${at} recorded outcome${at === 1 ? '' : 's'} the function asked for ${spell(missing)} before, and now it ${now}${line === undefined ? '' : ` (${line})`}. Its code has changed, or it depends on something that nobody recorded (the time, chance, a file). Pin the run to the build that began it, guard the change with ctx.version, fork it from before the change, or begin anew.`,
+    `After ${at} recorded outcome${at === 1 ? '' : 's'} the function asked for ${spell(missing)} before, and now it ${now}${line === undefined ? '' : ` (${line})`}. Its code has changed, or it depends on something that nobody recorded: take ctx.now, ctx.random and ctx.uuid for time and chance, ctx.run for the rest. Bring the old code back and release the change as another version, guard the change with ctx.version, fork the run from before it, or begin anew.`,
     null,
     {
       missing: spell(missing),
@@ -68,7 +68,8 @@ export function changedRequest(call: Asked, recorded: CallId): { readonly code: 
   };
 }
 
-const spell = ({ name, place }: CallId): string => (place === 0 ? name : `${name} (${place + 1})`);
+const spell = ({ name, place, member }: CallId): string =>
+  `${name}${place === 0 ? '' : ` (${place + 1})`}${member === undefined ? '' : ` in ${member}`}`;
 
 /** The user's line below the calls of this folder; undefined: the stack names none. */
 function lineOf(stack: Error | undefined): string | undefined {

@@ -42,10 +42,6 @@ export interface FunctionContext<Signals extends Schemas, Approvals extends Sche
   /** Has this effect called if the run is rolled back: what was registered last comes first, with the compensations of effects. */
   onRollback<Request extends Schema>(effect: Effect<Request>, request: NoInfer<Given<Request>>): Promise<void>;
   recall(question: string, options?: RecallOptions): Promise<RecalledMemories>;
-  /** Begins all of them, and resolves with their results in the order given. */
-  all<const Calls extends readonly (() => unknown)[]>(
-    calls: Calls,
-  ): Promise<{ -readonly [At in keyof Calls]: Awaited<ReturnType<Calls[At]>> }>;
   /**
    * Ends the chapter: the function is called anew with this state, and nothing of what was recorded before is given to it again. Await
    * every other call before it.
@@ -91,25 +87,38 @@ export function functionContext(
     session,
     user,
     run: (name, body) =>
-      call(name, 'run', (_, { signal }) => LiveRun.performing(name, () => body(signal)), { mayDrop: true }),
+      call(name, 'run', (_, { signal }) => LiveRun.performing(name, () => body(signal)), {
+        ...{ mayDrop: true, isClosure: true },
+      }),
     effect: (effect, request) => {
       const { operation } = effect;
       // A short secret could be guessed by its digest.
       const asked = effect.hasSecrets
         ? effect.parseRequest(request, () => SECRET_MASK)
         : toJson(request, `request of ${operation}`);
-      return call(operation, ['effect', asked], (ctx) => ctx.effect(effect, request), {
+      // The function may change the object before the call is made.
+      const sent = structuredClone(effect.hasSecrets ? request : asked) as typeof request;
+      return call(operation, ['effect', asked], (ctx) => ctx.effect(effect, sent), {
         takesRecorded: effect.onChanged === 'send-recorded',
         secretOf: effect.hasSecrets && hasSecrets(effect.response) ? operation : undefined,
       });
     },
-    model: (options) =>
-      call(options.name ?? 'model', askedOf(options), (ctx) => ctx.model(options), { takesRecorded: true }),
+    model: ({ schema, ...options }) => {
+      const asked = structuredClone(toJson(options, 'what ctx.model is asked')) as typeof options;
+      // Of a schema, nothing is compared.
+      const asks = ['model', schema === undefined ? null : true, asked as Json];
+      return call(options.name ?? 'model', asks, (ctx) => ctx.model({ ...asked, schema } as never), {
+        takesRecorded: true,
+      });
+    },
     tool: (made, answers = {}) => {
       const answer = Object.hasOwn(answers, made.name) ? answers[made.name] : undefined;
       // A model may have made the name up.
       const name = Object.hasOwn(rules.tools, made.name) ? made.name : 'tool';
-      if (answer === undefined) return call(name, ['tool', made.name, made.input], (ctx) => ctx.tool(made));
+      if (answer === undefined) {
+        const asked = structuredClone(made);
+        return call(name, ['tool', asked.name, asked.input], (ctx) => ctx.tool(asked));
+      }
       return answeredBy(rules.tools, made, async (input) =>
         toJson((await answer(input as never)) ?? null, `result of tool ${made.name}`),
       );
@@ -121,9 +130,11 @@ export function functionContext(
       });
     },
     recall: (question, options) => call('recall', ['recall', question], (ctx) => ctx.recall(question, options)),
-    all: (calls) => Promise.all(calls.map((begin) => begin())) as never,
     ...waitsOf(live),
-    tell: (...fragments) => void live.fragments.push(...fragments.flat()),
+    tell: (...fragments) => {
+      live.refuseWithin('ctx.tell');
+      live.fragments.push(...fragments.flat());
+    },
     log: (action, detail) => void live.notes.push({ action, detail }),
     progress,
     state: live.chapter.state,
@@ -131,6 +142,7 @@ export function functionContext(
       return live.belief ?? null;
     },
     set belief(value) {
+      live.refuseWithin('ctx.belief');
       live.belief = toJson(value, 'ctx.belief');
     },
     chapter: (next) => {
@@ -146,6 +158,7 @@ export function functionContext(
 function drawnOf(live: LiveRun): Pick<FunctionContext<Schemas, Schemas>, 'now' | 'random' | 'uuid'> {
   let drawn = 0;
   const draw = (): string => {
+    live.refuseWithin('ctx.random or ctx.uuid');
     live.hasDrawn = true;
     return sha256Digest.sha256(`${live.chapter.seed}:${drawn++}`);
   };
@@ -157,11 +170,6 @@ function drawnOf(live: LiveRun): Pick<FunctionContext<Schemas, Schemas>, 'now' |
     random: () => Number.parseInt(draw().slice(0, 13), 16) / 2 ** 52,
     uuid: () => draw().replace(/^(.{8})(.{4})(.{3})(.{3})(.{12}).*$/, '$1-$2-4$3-8$4-$5'),
   };
-}
-
-/** What identifies a model call: functions and schemas do not. */
-function askedOf({ schema, ...options }: ModelCallOptions<Schema | undefined>): Json {
-  return ['model', schema === undefined ? null : true, toJson(options, 'what ctx.model is asked')];
 }
 
 /** The request, as it is recorded. Throws `InvalidError` (`effect-not-listed`, `rollback-secret`). */

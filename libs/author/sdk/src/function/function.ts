@@ -44,8 +44,9 @@ import { causeOf } from './waits.ts';
 const ACTION_MAX_CHARS = 200;
 /** Outcomes of one chapter at which the run's log warns. */
 const LONG_COUNT = 1_000;
-/** How long a cancelled function may await what nobody records, in milliseconds. */
-const CANCELLED_WAIT_MS = 2_000;
+/** How long a cancelled function may await what nobody records, in milliseconds; calls in a row that are refused to it. */
+const CANCELLED_WAIT_MS = 10_000;
+const CANCELLED_MAX_COUNT = 100;
 /** Calls of one function that are made at once, by default. */
 const PARALLEL_DEFAULT_COUNT = 64;
 
@@ -168,7 +169,7 @@ class FunctionSteps {
     const journal = await journalOf(context, input);
     // The first task of a chapter runs alone, and its first checkpoint has what the task has.
     const opened = { seed: context.chance(), beganAtMs: context.clockMs(), ...input };
-    const live = new LiveRun(journal[0]?.opens ?? (opened as Chapter));
+    const live = new LiveRun(journal[0]?.opens ?? (opened as Chapter), context);
     const progress = (of: Progress): void => context.progress(of);
     const ctx = functionContext(live, context, this.#rules, progress);
     await live.begin(() => this.#body(ctx, context.input), journal);
@@ -178,20 +179,21 @@ class FunctionSteps {
   /** Makes one call; or begins what the function asks for, or ends the workflow with what it returned. */
   async perform(context: StepContext, input: TaskInput): Promise<StepResult> {
     const live = await this.#liveOf(context, input);
-    const { place } = input;
-    if (place !== undefined) return this.#decided(context, input, await live.awaited({ name: context.step, place }));
+    const { place, member } = input;
+    if (place !== undefined) {
+      return this.#decided(context, input, await live.awaited({ name: context.step, place, member }));
+    }
     await live.moved(context.signal, context.cancelled === undefined ? Number.POSITIVE_INFINITY : CANCELLED_WAIT_MS);
-    if (live.next !== undefined) return chapterOf(context, live, live.next.state, recorded(live, input));
+    if (live.next !== undefined) {
+      return noted(context, live, chapterOf(context, live, live.next.state, recorded(live, input)));
+    }
     const [only, ...others] = live.fresh;
     if (only === undefined || live.end !== undefined) return ending(context, live, input);
-    const { perform, isRollback } = only;
-    // What a call may ask for by the chapter's time and chance is begun in a checkpoint that records them.
-    const isAlone =
-      others.length === 0 &&
-      live.pendingCount === 1 &&
-      live.fragments.length === 0 &&
-      !(input.state !== undefined && live.hasDrawn);
-    if (isAlone && perform !== undefined && isRollback !== true) return this.#decided(context, input, only);
+    // A closure alone is made in this task. What calls something outside has a task that a checkpoint names: a crash finds it there.
+    // What asks by the chapter's time and chance is begun in a checkpoint that records them.
+    const isAlone = others.length === 0 && live.pendingCount === 1 && live.fragments.length === 0;
+    const drawsFirst = input.state !== undefined && live.hasDrawn;
+    if (isAlone && !drawsFirst && only.isClosure === true) return this.#decided(context, input, only);
     const turn = await live.begun(context.signal, () => {
       const lastAction = `began ${live.begins.map(({ name }) => name).join(', ')}`.slice(0, ACTION_MAX_CHARS);
       return { ...recorded(live, input), next: tasksOf(live), lastAction };
@@ -201,9 +203,11 @@ class FunctionSteps {
   }
 
   async #decided(context: StepContext, input: TaskInput, asked: Call): Promise<StepResult> {
-    const outcome = { result: await this.#resultOf(context, asked), atMs: context.clockMs() };
+    const outcome = { result: await this.#resultOf(context, input, asked), atMs: context.clockMs() };
     for (;;) {
       const live = await this.#liveOf(context, input);
+      // Something that nobody records has won a race against it, so no checkpoint has dropped it.
+      if (input.place === undefined && live.isLost(asked)) return this.perform(context, input);
       const turn = await live.decide(asked, outcome, context.signal, (call) =>
         checkpointOf(context, live, input, { call, ...outcome }),
       );
@@ -211,9 +215,11 @@ class FunctionSteps {
     }
   }
 
-  async #resultOf(context: StepContext, call: Call): Promise<Result> {
+  async #resultOf(context: StepContext, input: TaskInput, call: Call): Promise<Result> {
     // What it had called before counts; what it waits for comes no more.
     if (context.cancelled !== undefined && !context.hasCalled && !(call.knowsCancel && call.waits === undefined)) {
+      const { cancelledCount } = await this.#liveOf(context, input);
+      if (cancelledCount >= CANCELLED_MAX_COUNT) throw new FatalError('It waits on and on, although it is cancelled.');
       return { error: cancelledBy(context.cancelled) };
     }
     if (call.waits !== undefined) {
@@ -228,7 +234,9 @@ class FunctionSteps {
         : { error: { code: 'child-failed', message: came.failed } };
     }
     try {
-      const value = toJson((await call.perform!(context)) ?? null, `result of call ${call.name}`);
+      const result = toJson((await call.perform!(context)) ?? null, `result of call ${call.name}`);
+      // The function may change what it is given before the record is written.
+      const value = structuredClone(context.stored(result));
       return { value, secretOf: call.secretOf };
     } catch (error) {
       if (isOfTheEngine(error) || isInDoubt(error)) throw error;
@@ -248,7 +256,10 @@ const isOfTheEngine = (error: unknown): boolean =>
   error instanceof ParkError ||
   (error instanceof TidemarkError && error.code === 'suspended');
 
-const idOf = ({ name, place, asks }: CallId): CallId => ({ name, place, asks });
+const idOf = ({ name, place, member, asks }: CallId): CallId => ({
+  ...{ name, place, asks },
+  ...(member !== undefined && { member }),
+});
 
 /** Of a call: its name is the task's. `since`: see `Chapter`. */
 type TaskInput = Pick<Chapter, 'chapter' | 'since'> & {
@@ -256,13 +267,14 @@ type TaskInput = Pick<Chapter, 'chapter' | 'since'> & {
   readonly state?: Json;
   /** Absent: the task calls the function, or carries on with it. */
   readonly place?: number;
+  readonly member?: string;
 };
 
 /** What the next checkpoint begins. */
 const tasksOf = ({ begins, chapter: { chapter, since } }: LiveRun): TaskRequest[] =>
-  begins.map(({ name, place, waits }) => ({
+  begins.map(({ name, place, member, waits }) => ({
     step: name,
-    input: { chapter, since, place },
+    input: { chapter, since, place, ...(member !== undefined && { member }) },
     ...(waits !== undefined && { when: { anyOf: waits } }),
   }));
 
@@ -294,7 +306,7 @@ function recorded(live: LiveRun, { state }: TaskInput, decided?: Decided): StepR
       result: decided?.result ?? null,
       atMs: decided?.atMs ?? live.nowMs,
       begins: live.begins.map(idOf),
-      ...(Object.keys(live.versions).length > 0 && { versions: live.versions }),
+      ...(live.versions.size > 0 && { versions: Object.fromEntries(live.versions) }),
       ...(state !== undefined && { opens: chapter }),
     }),
     ...(belief !== undefined && { belief: () => belief }),
@@ -316,7 +328,7 @@ function checkpointOf(context: StepContext, live: LiveRun, input: TaskInput, dec
     if (underWay.every(({ hasLost }) => hasLost)) return { ...committed, next: tasksOf(live) };
   }
   // What is left of a cancelled run is decided one by one, and nothing follows.
-  if (end !== undefined && 'error' in end && context.cancelled !== undefined) return committed;
+  if (isCancelled(context, end)) return committed;
   // It waits for something that nobody records, or it has failed: then nothing else says so.
   const isAlone = live.pendingCount === 0 || end !== undefined;
   const { chapter, since } = live.chapter;
@@ -327,7 +339,13 @@ function checkpointOf(context: StepContext, live: LiveRun, input: TaskInput, dec
  * A chapter begins with its state, and no call goes from one to the next: what lost a race is recorded before. Belief is that state where the
  * function sets none.
  */
-function chapterOf({ sequence }: StepContext, live: LiveRun, state: Json, committed: StepResult): StepResult {
+function chapterOf(
+  { sequence, cancelled }: StepContext,
+  live: LiveRun,
+  state: Json,
+  committed: StepResult,
+): StepResult {
+  if (cancelled !== undefined) return committed;
   if (live.awaitsLosers) return { ...committed, next: tasksOf(live) };
   if (live.pendingCount > 0)
     throw new FatalError('ctx.chapter was called while other calls were under way: await them first.');
@@ -361,10 +379,14 @@ function ending(context: StepContext, live: LiveRun, input: TaskInput): StepResu
     return noted(context, live, { ...recorded(live, input), done: end.output, lastAction: 'returned' });
   }
   const { error } = end;
-  if (context.cancelled !== undefined && error instanceof CancelledError) return {};
+  if (isCancelled(context, end)) return {};
   if (error instanceof CallFailedError) throw new FatalError(error.named, { cause: error });
   throw error instanceof Error ? error : new FatalError(`The function threw ${messageOf(error)}`);
 }
+
+/** Whether the function has ended as a cancelled one does. */
+const isCancelled = ({ cancelled }: StepContext, end: LiveRun['end']): boolean =>
+  cancelled !== undefined && end !== undefined && 'error' in end && end.error instanceof CancelledError;
 
 const cancelledBy = ({ code, by }: NonNullable<StepContext['cancelled']>): Failure => ({
   code: CANCELLED,

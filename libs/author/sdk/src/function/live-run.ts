@@ -28,7 +28,7 @@ import type { CallId, Chapter, Recorded, Result } from './outcome.ts';
  * is recorded for later: then most likely its code has changed.
  */
 const REPLAY_WAIT_MS = 60_000;
-const REPLAY_OTHER_MS = 2_000;
+const REPLAY_OTHER_MS = 10_000;
 /** Calls that one checkpoint begins, at most: the others follow with the next ones. */
 const BEGINS_MAX_COUNT = 500;
 
@@ -46,6 +46,7 @@ export interface CallKind {
   readonly waits: readonly WaitRequest[] | undefined;
   /** Nothing is lost with it where nobody awaits it any more: it calls nothing outside, and has no child. */
   readonly mayDrop: boolean;
+  readonly isClosure?: boolean | undefined;
   /** What was recorded answers it although it asks for something else now. */
   readonly takesRecorded?: boolean | undefined;
   /** It registers what a rollback calls, so its step has a compensation. */
@@ -71,11 +72,16 @@ export interface Call extends CallId, CallKind {
   readonly stack: Error | undefined;
 }
 
-type CallPlace = Pick<CallId, 'name' | 'place'>;
+type CallPlace = Pick<CallId, 'name' | 'place' | 'member'>;
 
-/** A member of a race, within another one perhaps. */
+/** A member of `all` or `race`, within another one perhaps. */
 export interface Branch {
   readonly within: Branch | undefined;
+  /** As `CallId.member`. */
+  readonly member: string;
+  /** Those that it has begun. */
+  groupCount: number;
+  /** Nobody awaits it any more. */
   hasLost: boolean;
 }
 
@@ -86,6 +92,9 @@ const branches = new AsyncLocalStorage<Branch>();
 
 const hasLost = (branch: Branch | undefined): boolean =>
   branch !== undefined && (branch.hasLost || hasLost(branch.within));
+
+/** A constant reason, because an abort without one creates an error with a stack. */
+const MOVED = 'moved';
 
 const never = (): Promise<never> => new Promise(() => {});
 
@@ -117,13 +126,15 @@ export class LiveRun {
   /** What the function told later model calls since the newest outcome. */
   fragments: FragmentDraft[] = [];
   /** Versions of changes that the function asked for since the newest outcome. */
-  versions: Record<string, number> = {};
+  versions = new Map<string, number>();
   /** What the function last set as its belief; undefined: nothing, in this chapter. */
   belief: Json | undefined;
   /** The state with which the next chapter begins; undefined: the function hasn't ended this one. */
   next: { readonly state: Json } | undefined;
   /** An outcome was given to the function, and its checkpoint was discarded: what followed from it never was. */
   isVoid = false;
+  /** Calls in a row that were not made since the run is cancelled. */
+  cancelledCount = 0;
   /** What the function has asked for, in order: for people who must see what changed. */
   readonly asked: CallId[] = [];
   /** Calls that are not decided, in the order in which they were asked for; of them, those that no checkpoint has. */
@@ -136,6 +147,7 @@ export class LiveRun {
   /** Whether the function was told that the run is cancelled. */
   #knowsCancel = false;
   readonly #counts = new Map<string, number>();
+  #groupCount = 0;
   #decidedCount = 0;
   readonly #recordedVersions = new Map<string, number>();
   /** What waits until the function is quiet before it becomes a call, such as the members of a race. */
@@ -144,8 +156,11 @@ export class LiveRun {
   readonly #listeners = new Set<() => void>();
   readonly chapter: Chapter;
 
-  constructor(chapter: Chapter) {
+  readonly #clock: Pick<StepContext, 'clockMs' | 'pause'>;
+
+  constructor(chapter: Chapter, clock: Pick<StepContext, 'clockMs' | 'pause'>) {
     this.chapter = chapter;
+    this.#clock = clock;
     this.nowMs = chapter.beganAtMs;
   }
 
@@ -173,10 +188,21 @@ export class LiveRun {
 
   /** The version of a change in the code: that which the run has met first. One that came by here before the change was made has 1. */
   version(name: string, current: number): number {
+    this.refuseWithin('ctx.version');
     const known = this.#recordedVersions.get(name) ?? (this.isReplaying ? 1 : current);
-    if (!this.isReplaying && !this.#recordedVersions.has(name)) this.versions[name] = known;
+    if (!this.isReplaying && !this.#recordedVersions.has(name)) this.versions.set(name, known);
     this.#recordedVersions.set(name, known);
     return known;
+  }
+
+  /** Throws `InvalidError` (`call-in-call`) within the closure of a call. */
+  refuseWithin(what: string): void {
+    const outer = within.getStore();
+    if (outer === undefined) return;
+    throw new InvalidError(
+      'call-in-call',
+      `${what} was made within the closure of call ${outer}, which is recorded as a whole. Make it in the function itself.`,
+    );
   }
 
   /** Adds a call. Throws `InvalidError` (`function-ended`) after the function has ended, and for a name that no task can have. */
@@ -188,13 +214,7 @@ export class LiveRun {
     const branch = branches.getStore();
     // Nobody awaits what follows from it.
     if (this.isVoid || hasLost(branch)) return never();
-    const outer = within.getStore();
-    if (outer !== undefined) {
-      throw new InvalidError(
-        'call-in-call',
-        `Call ${name} was made within the closure of call ${outer}, which is recorded as a whole. Make it in the function itself.`,
-      );
-    }
+    this.refuseWithin(`Call ${name}`);
     if (this.end !== undefined || this.next !== undefined) {
       throw new InvalidError(
         'function-ended',
@@ -206,17 +226,19 @@ export class LiveRun {
         `A function has made ${FUNCTION_CALLS_MAX_COUNT} calls since its last chapter. Begin a new one: await ctx.chapter(state).`,
       );
     }
-    const place = this.#counts.get(name) ?? 0;
-    this.#counts.set(name, place + 1);
+    const own = branch === undefined ? {} : { member: branch.member };
+    const counted = `${branch?.member ?? ''} ${name}`;
+    const place = this.#counts.get(counted) ?? 0;
+    this.#counts.set(counted, place + 1);
     const asked = new Promise((resolve, reject) => {
       const settle = (result: Result): void =>
-        'error' in result ? reject(callError(name, result.error)) : resolve(result.value);
+        'error' in result ? reject(callError(name, result.error)) : resolve(structuredClone(result.value));
       const stack = kind.stack ?? (this.isReplaying ? new Error() : undefined);
       const state = { hasLost: false, isBegun: false, knowsCancel: this.#knowsCancel };
-      const call: Call = { name, place, asks, ...kind, settle, branch, stack, ...state };
+      const call: Call = { name, place, ...own, asks, ...kind, settle, branch, stack, ...state };
       this.#calls.set(keyOf(call), call);
       this.#fresh.add(call);
-      this.asked.push({ name, place, asks });
+      this.asked.push({ name, place, ...own, asks });
       this.#moved();
     });
     // One that nobody awaits must not end the worker's process.
@@ -224,10 +246,18 @@ export class LiveRun {
     return asked;
   }
 
-  /** Runs a member of a race. */
-  race<T>(body: () => PromiseLike<T>): { readonly branch: Branch; readonly promise: Promise<T> } {
-    const branch: Branch = { within: branches.getStore(), hasLost: false };
-    return { branch, promise: branches.run(branch, async () => body()) };
+  /** Begins `all` or `race`; the result runs a member of it. */
+  group(): <T>(
+    at: number,
+    body: () => T | PromiseLike<T>,
+  ) => { readonly branch: Branch; readonly promise: Promise<T> } {
+    const outer = branches.getStore();
+    const group = outer === undefined ? this.#groupCount++ : outer.groupCount++;
+    return (at, body) => {
+      const member = `${outer === undefined ? '' : `${outer.member}/`}${group}.${at}`;
+      const branch: Branch = { within: outer, member, groupCount: 0, hasLost: false };
+      return { branch, promise: branches.run(branch, async () => body()) };
+    };
   }
 
   /** Another member came first. What has called something is still recorded; the rest is dropped. */
@@ -251,13 +281,18 @@ export class LiveRun {
     return this.#calls.get(keyOf(id));
   }
 
+  /** Whether the call has lost a race, and no checkpoint says so yet. */
+  isLost(id: CallPlace): boolean {
+    return this.find(id) === undefined && this.asked.some((each) => keyOf(each) === keyOf(id));
+  }
+
   /** Waits for the turn under way where the function doesn't wait for the call any more: its checkpoint is about to drop that. */
-  async awaited(id: Pick<CallId, 'name' | 'place'>): Promise<Call> {
+  async awaited(id: CallPlace): Promise<Call> {
     if (this.find(id) === undefined) await this.#turn;
     return this.#get(id);
   }
 
-  #get(id: Pick<CallId, 'name' | 'place'>): Call {
+  #get(id: CallPlace): Call {
     const call = this.find(id);
     if (call !== undefined) return call;
     throw new InvalidError('call-unknown', `The function doesn't wait for ${id.name} any more.`, { call: id.name });
@@ -277,10 +312,14 @@ export class LiveRun {
   get drops(): StepResult['drops'] {
     const dropped = this.#dropped;
     if (dropped.size === 0) return undefined;
-    return ({ step, input }) => dropped.has(keyOf({ name: step, place: (input as { place?: number }).place ?? -1 }));
+    return ({ step, input }) => {
+      const { place = -1, member } = input as { readonly place?: number; readonly member?: string };
+      return dropped.has(keyOf({ name: step, place, member }));
+    };
   }
 
   endChapter(state: Json): void {
+    this.refuseWithin('ctx.chapter');
     this.next = { state };
     this.#moved();
   }
@@ -315,7 +354,9 @@ export class LiveRun {
     );
     for (const { call: id, result, atMs, begins } of journal) {
       if (id !== null && result !== null) {
-        await this.#give(await this.#expected(id, known), result as Result, atMs);
+        const call = await this.#expected(id, known);
+        if (call.asks !== id.asks) this.#warnings.push(changedRequest(call, id));
+        await this.#give(call, result as Result, atMs);
       }
       // What a checkpoint added as tasks must be asked for again (F2).
       for (const begun of begins) this.#begun(await this.#expected(begun, known));
@@ -334,7 +375,6 @@ export class LiveRun {
     }
     if (call === undefined || (call.asks !== id.asks && call.takesRecorded !== true))
       throw changedCode(this, [...known.values()], id);
-    if (call.asks !== id.asks) this.#warnings.push(changedRequest(call, id));
     return call;
   }
 
@@ -348,7 +388,7 @@ export class LiveRun {
    * live run is void by then. Throws `InvalidError` (`call-unknown`) for a call that the function doesn't wait for by then.
    */
   decide<T>(
-    id: Pick<CallId, 'name' | 'place'>,
+    id: CallPlace,
     { result, atMs }: { readonly result: Result; readonly atMs: number },
     signal: AbortSignal,
     made: (call: Call) => T,
@@ -379,7 +419,7 @@ export class LiveRun {
       if (!isStaged) this.isVoid = true;
       this.notes = [];
       this.fragments = [];
-      this.versions = {};
+      this.versions = new Map();
       resolve();
     };
     await before;
@@ -410,7 +450,9 @@ export class LiveRun {
   async #give(call: Call, result: Result, atMs: number): Promise<void> {
     this.#calls.delete(keyOf(call));
     this.#fresh.delete(call);
-    if ('error' in result && result.error.code === CANCELLED) this.#knowsCancel = true;
+    const isCancelled = 'error' in result && result.error.code === CANCELLED;
+    if (isCancelled) this.#knowsCancel = true;
+    this.cancelledCount = isCancelled ? this.cancelledCount + 1 : 0;
     this.#decidedCount += 1;
     this.nowMs = Math.max(this.nowMs, atMs);
     call.settle(result);
@@ -423,15 +465,14 @@ export class LiveRun {
 
   /** Waits until the function asks for something or ends, or for so long; returns how long it waited. */
   async #change(maxMs: number): Promise<number> {
-    const startedMs = performance.now();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#listeners.add(resolve);
-    const timer = setTimeout(resolve, maxMs);
-    await promise;
-    clearTimeout(timer);
-    this.#listeners.delete(resolve);
+    const startedMs = this.#clock.clockMs();
+    const moved = new AbortController();
+    const report = (): void => moved.abort(MOVED);
+    this.#listeners.add(report);
+    await this.#clock.pause(maxMs, moved.signal);
+    this.#listeners.delete(report);
     await this.#quiet();
-    return performance.now() - startedMs;
+    return this.#clock.clockMs() - startedMs;
   }
 
   /** Resolves once the function has ended or has asked for something that no checkpoint has, or after so long. */
@@ -454,4 +495,4 @@ export class LiveRun {
   }
 }
 
-const keyOf = ({ name, place }: CallPlace): string => `${name}#${place}`;
+const keyOf = ({ name, place, member = '' }: CallPlace): string => `${name}#${place} ${member}`;

@@ -11,8 +11,10 @@ export const digestOf = (asks: Json): string => sha256Digest.sha256(canonicalJso
 /** One call of a function. */
 export interface CallId {
   readonly name: string;
-  /** Its place among the calls of its name: 0, 1, 2 … */
+  /** Its place among the calls of its name, of the same member: 0, 1, 2 … */
   readonly place: number;
+  /** The member of `all` or `race` that makes it: `0.2` is the third member of the first one. Absent: the function itself. */
+  readonly member?: string | undefined;
   /** Digest of what it asks for, without what may differ at every call of the function. */
   readonly asks: string;
 }

@@ -15,6 +15,8 @@ import { digestOf } from './outcome.ts';
 
 /** Characters of a race's name, which its members' names make. */
 const RACE_NAME_MAX_CHARS = 200;
+/** Waits of one race that are one task. */
+const TOGETHER_MAX_COUNT = 16;
 
 /** A person's answer. */
 export type Answered<Value> = { readonly by: string; readonly why: string | null } & (
@@ -40,27 +42,52 @@ class Gathered implements Waiting<unknown> {
   readonly waiting = true;
   readonly wait: WaitRequest;
   readonly name: string;
-  readonly promise: Promise<unknown>;
+  #promise: Promise<unknown> = Promise.resolve();
   /** Where the function asked for it. */
   readonly stack: Error | undefined;
   #resolve: (value: unknown) => void = () => {};
   /** It has become a call, or a part of a race. */
   isTaken = false;
+  #isIdle = false;
 
-  constructor(name: string, wait: WaitRequest, stack: Error | undefined) {
+  readonly #live: LiveRun;
+
+  constructor(live: LiveRun, name: string, wait: WaitRequest) {
+    this.#live = live;
     this.name = name;
     this.wait = wait;
-    this.stack = stack;
-    this.promise = new Promise((resolve) => {
+    this.stack = live.isReplaying ? new Error() : undefined;
+    this.#renew();
+    this.#askLater();
+  }
+
+  #renew(): void {
+    this.#isIdle = false;
+    this.#promise = new Promise((resolve) => {
       this.#resolve = resolve;
     });
     // One that nobody awaits must not end the worker's process.
-    this.promise.catch(() => {});
+    this.#promise.catch(() => {});
+  }
+
+  /** A race that begins meanwhile takes it. */
+  #askLater(): void {
+    this.#live.gather(() => {
+      if (!this.isTaken) this.follow(askFor(this.#live, this.name, [this]).then(({ value }) => value));
+    });
   }
 
   follow(promise: Promise<unknown>): void {
+    if (this.#isIdle) this.#renew();
     this.isTaken = true;
     this.#resolve(promise);
+  }
+
+  /** It has lost a race: it begins again when it is next awaited, or raced. A child goes on, and is awaited as it is. */
+  lost(): void {
+    if (this.wait.kind === 'child') return;
+    this.isTaken = false;
+    this.#isIdle = true;
   }
 
   // biome-ignore lint/suspicious/noThenProperty: a wait is awaited as any promise is
@@ -68,12 +95,23 @@ class Gathered implements Waiting<unknown> {
     done?: ((value: unknown) => A | PromiseLike<A>) | null,
     failed?: ((reason: unknown) => B | PromiseLike<B>) | null,
   ) {
-    return this.promise.then(done, failed);
+    if (this.#isIdle) {
+      this.#renew();
+      this.#askLater();
+    }
+    return this.#promise.then(done, failed);
   }
 }
 
 /** What a function can wait for. No worker is held meanwhile. */
 export interface Waits<Signals extends Schemas, Approvals extends Schemas> {
+  /**
+   * Begins all of them, and resolves with their results in the order given. Rejects with the first failure: what then waits is dropped, and what
+   * has called something is recorded before the run ends.
+   */
+  all<const Calls extends readonly (() => unknown)[]>(
+    calls: Calls,
+  ): Promise<{ -readonly [At in keyof Calls]: Awaited<ReturnType<Calls[At]>> }>;
   /** Waits so long: `90s`, `2d`, or milliseconds. No worker is held meanwhile. */
   sleep(duration: string | number): Waiting<null>;
   until(date: Date | string): Waiting<null>;
@@ -89,18 +127,15 @@ export interface Waits<Signals extends Schemas, Approvals extends Schemas> {
     input: NoInfer<InputOf<Of>>,
     options?: Pick<ChildOptions, 'onParentClose'>,
   ): Waiting<OutputOf<Of>>;
-  /** Resolves with the member that comes first. Of waits that begin with the race, only that one counts; the others never come. */
+  /**
+   * Resolves with the member that comes first. Waits that lost begin again when they are next awaited or raced; other members that lost are
+   * dropped, or recorded before the run ends where they have called something.
+   */
   race<const Members extends Readonly<Record<string, Racer<unknown>>>>(members: Members): Promise<Winner<Members>>;
 }
 
 export function waitsOf(live: LiveRun): Waits<Schemas, Schemas> {
-  const wait = (name: string, request: WaitRequest): Waiting<never> => {
-    const gathered = new Gathered(name, request, live.isReplaying ? new Error() : undefined);
-    live.gather(() => {
-      if (!gathered.isTaken) gathered.follow(askFor(live, name, [gathered]).then(({ value }) => value));
-    });
-    return gathered as unknown as Waiting<never>;
-  };
+  const wait = (name: string, request: WaitRequest) => new Gathered(live, name, request) as unknown as Waiting<never>;
   return {
     sleep: (duration) => wait('sleep', timer(duration).anyOf[0]!),
     until: (date) => wait('until', moment(date).anyOf[0]!),
@@ -108,6 +143,7 @@ export function waitsOf(live: LiveRun): Waits<Schemas, Schemas> {
     approval: (name, options = {}) => wait(name, { kind: 'approval', name, ...options }),
     child: (of, input, { onParentClose = 'cancel' } = {}) =>
       wait(of.name, { kind: 'child', name: of.name, input, onClose: onParentClose }),
+    all: (calls) => all(live, calls) as never,
     race: (members) => race(live, members) as never,
   };
 }
@@ -136,31 +172,28 @@ async function race(live: LiveRun, members: Readonly<Record<string, Racer<unknow
   );
   const isApart = ({ wait: { wait } }: (typeof waits)[number], at: number): boolean =>
     wait.kind === 'child' ||
+    at >= TOGETHER_MAX_COUNT ||
     (wait.kind !== 'timer' &&
       wait.kind !== 'at' &&
       waits.slice(0, at).some((other) => other.wait.wait.kind === wait.kind && other.wait.name === wait.name));
-  const branches = new Map<unknown, Branch>();
-  const begin = (group: typeof waits, name: string): void => {
-    const { branch, promise } = live.race(() =>
-      askFor(
-        live,
-        name,
-        group.map(({ wait }) => wait),
-      ),
-    );
-    for (const [at, { wait }] of group.entries()) {
-      branches.set(wait, branch);
-      // Only the one that came resolves.
-      wait.follow(promise.then(({ index, value }) => (index === at ? value : new Promise(() => {}))));
+  const begin = live.group();
+  const branches = new Map<Gathered, Branch>();
+  const wait = (group: typeof waits, name: string): void => {
+    const at = entries.findIndex(([, member]) => member === group[0]!.wait);
+    const own = group.map(({ wait }) => wait);
+    const { branch, promise } = begin(at, () => askFor(live, name, own));
+    for (const [index, member] of own.entries()) {
+      branches.set(member, branch);
+      member.follow(promise.then((came) => (came.index === index ? came.value : new Promise(() => {}))));
     }
   };
   const together = waits.filter((each, at) => !isApart(each, at));
-  if (together.length > 0) begin(together, raceName(together));
-  for (const each of waits.filter(isApart)) begin([each], each.wait.name);
-  const running = entries.map(([name, member]) =>
+  if (together.length > 0) wait(together, raceName(together));
+  for (const each of waits.filter(isApart)) wait([each], each.wait.name);
+  const running = entries.map(([name, member], at) =>
     typeof member === 'function'
-      ? { name, ...live.race(member) }
-      : { name, promise: Promise.resolve(member), branch: branches.get(member) },
+      ? { name, ...begin(at, member) }
+      : { name, promise: Promise.resolve(member), branch: branches.get(member as Gathered) },
   );
   const first = await Promise.race(
     running.map(({ name, promise, branch }) =>
@@ -172,7 +205,20 @@ async function race(live: LiveRun, members: Readonly<Record<string, Racer<unknow
   );
   for (const { branch } of running) if (branch !== undefined && branch !== first.branch) live.lose(branch);
   if ('error' in first) throw first.error;
+  for (const member of branches.keys()) if (member !== members[first.name]) member.lost();
   return { name: first.name, value: first.value } as never;
+}
+
+/** Once one has failed, nobody awaits the others. */
+async function all(live: LiveRun, calls: readonly (() => unknown)[]): Promise<unknown[]> {
+  const begin = live.group();
+  const members = calls.map((body, at) => begin(at, body));
+  try {
+    return await Promise.all(members.map(({ promise }) => promise));
+  } catch (error) {
+    for (const { branch } of members) live.lose(branch);
+    throw error;
+  }
 }
 
 const raceName = (waits: readonly { readonly name: string; readonly wait: Gathered }[]): string =>

@@ -309,8 +309,11 @@ export interface StepContext {
    * result counts.
    */
   readonly signal: AbortSignal;
-  /** The worker's clock in milliseconds, and 32 hexadecimal digits by chance. Neither is recorded. */
+  /** The value as a checkpoint's output would hold it: with secrets masked, where the policy wants that. Throws as a commit would. */
+  stored(value: Json): Json;
+  /** The worker's clock in milliseconds, a sleep by it, and 32 hexadecimal digits by chance. None is recorded. */
   clockMs(): number;
+  pause(ms: number, signal: AbortSignal): Promise<void>;
   chance(): string;
   /** Runs a closure whose result is journaled: a later attempt at this step gets the recorded value. Kind `pure`. */
   run(name: string, body: (signal: AbortSignal) => unknown, options?: RunOptions): Promise<Json>;

@@ -165,6 +165,7 @@ function sendable<T>(recorded: T): T {
 
 const guardedContext = (context: StepContext, guard: SecretGuard): StepContext =>
   overridden<StepContext>(context, {
+    stored: (value) => guard.take('output', `output of step ${context.step}`, context.stored(value)),
     run: (name, body, options) => {
       const field = `result of ctx.run('${name}')`;
       const stored = async (signal: AbortSignal): Promise<Json> =>

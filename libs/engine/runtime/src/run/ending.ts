@@ -3,7 +3,15 @@
  * person. It appends nothing.
  */
 
-import { type Controls, type EffectState, isOpen, isReplay, type StreamState, type TaskId } from '@tidemark/core';
+import {
+  type Controls,
+  type EffectState,
+  isOpen,
+  isReplay,
+  messageOf,
+  type StreamState,
+  type TaskId,
+} from '@tidemark/core';
 import { CompensateError, type Definition, errorNote, FatalError, ParkError } from '../definition/index.ts';
 import { mayCompensate, mayStillCall } from '../effects/index.ts';
 import { canRun } from '../history/index.ts';
@@ -67,14 +75,18 @@ export function ruledUndo(state: StreamState): Draft {
  * The event that ends a cancelled workflow. If something can be undone, the workflow is compensated. A person decides first about effects
  * that are still open, except for one that is pure or has a compensation for an unknown outcome, unless a holder that fell silent may still
  * call after it. If nothing can be undone, the workflow
- * fails, and a person decides first about irreversible calls alone.
+ * fails, and a person decides first about irreversible calls alone. `failed`: why it did not run on as its definition wants.
  */
-export function cancelDraft(state: StreamState, definition: Pick<Definition, 'effects' | 'steps'>): Draft {
+export function cancelDraft(
+  state: StreamState,
+  definition: Pick<Definition, 'effects' | 'steps'>,
+  failed?: unknown,
+): Draft {
   const { code = 'cancelled', by = '' } = state.cancel ?? {};
   const hasUndo =
     definition.effects.some(({ compensate, compensateUnknown }) => compensate ?? compensateUnknown) ||
     [...definition.steps.values()].some(({ compensate }) => compensate);
-  const message = `It was cancelled (${code}) by ${by}.`;
+  const message = `It was cancelled (${code}) by ${by}.${failed === undefined ? '' : ` What it did then failed: ${messageOf(failed)}`}`;
   if (hasUndo && mayUndo(state) && hasDone(state)) {
     const unknown = (left: EffectState): boolean => {
       if (!isOpen(left) || left.kind === 'pure') return isOpen(left);

@@ -221,8 +221,16 @@ class Attempt implements StepContext {
     return verdictOf(current, error, policyOf(error, step), this.#dependencies.ports.clock.nowMs()).isRetried;
   }
 
+  stored(value: Json): Json {
+    return value;
+  }
+
   clockMs(): number {
     return this.#dependencies.ports.clock.nowMs();
+  }
+
+  pause(ms: number, signal: AbortSignal): Promise<void> {
+    return this.#dependencies.ports.clock.sleep(ms, signal);
   }
 
   chance(): string {

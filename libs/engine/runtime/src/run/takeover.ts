@@ -56,7 +56,7 @@ export interface TakeOver {
 export async function takeOver(state: StreamState, given: TakeOver): Promise<Draft | undefined> {
   if (state.ruling === 'fail') return rejectedDraft();
   if (state.ruling === 'compensate') return ruledUndo(state);
-  if (state.ruling === 'cancel' && !isUnwinding(state, given.definition)) return cancelDraft(state, given.definition);
+  if (state.ruling === 'cancel' && !mayUnwind(state, given)) return cancelDraft(state, given.definition);
   if (given.content.isForgotten) return forgottenDraft(state);
   return (
     crashDraft(state, recoveryPolicy(given.definition.recovery, given.recovery)) ??
@@ -64,6 +64,13 @@ export async function takeOver(state: StreamState, given: TakeOver): Promise<Dra
     phantomDraft(state, given)
   );
 }
+
+/** A cancelled run that a person would be asked about ends at once. */
+const mayUnwind = (state: StreamState, { definition, recovery, content }: TakeOver): boolean =>
+  isUnwinding(state, definition) &&
+  !isOverBudget(state, definition) &&
+  !content.isForgotten &&
+  crashVerdict(state, recoveryPolicy(definition.recovery, recovery)) === null;
 
 function rejectedDraft(): Draft {
   const error = new FatalError('A person decided that the workflow fails.');

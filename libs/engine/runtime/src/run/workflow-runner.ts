@@ -179,8 +179,8 @@ export class WorkflowRunner {
   #lastDraft(): Draft | undefined {
     const { stream, definition, stop } = this.#options;
     const state = stream.confirmed;
-    const goesOn = stop.aborted || isOverBudget(state, definition);
-    if (state.ruling !== 'cancel' || (goesOn && isUnwinding(state, definition))) return budgetDraft(state, definition);
+    if (state.ruling !== 'cancel') return budgetDraft(state, definition);
+    if (stop.aborted && isUnwinding(state, definition)) return undefined;
     return canRun(definition, state) ? cancelDraft(state, definition) : undefined;
   }
 
@@ -524,7 +524,10 @@ export class WorkflowRunner {
     // The cancelled workflow is about to end, whatever the attempt came to; the state shows which calls are open.
     if (stream.speculative.ruling === 'cancel' && !isUnwinding(stream.speculative, this.#options.definition)) return;
     const error = this.#effects.hideSecrets(`step ${task.step}`, thrown);
-    if (error instanceof ParkError) return this.#endRun(() => [parkDraft(error, task.id)]);
+    // Nobody is asked how a cancelled run goes on.
+    const givesUp = stream.speculative.ruling === 'cancel';
+    const cancel = (): Draft => cancelDraft(stream.speculative, this.#options.definition, error);
+    if (error instanceof ParkError) return this.#endRun(() => [givesUp ? cancel() : parkDraft(error, task.id)]);
     if (error instanceof CompensateError) return this.#endRun(() => [undoDraft(stream.speculative, task.id, error)]);
     const current = stream.speculative.frontier.tasks.get(task.id) ?? task;
     const { definition, content, build, ports } = this.#options;
@@ -534,7 +537,9 @@ export class WorkflowRunner {
     const attempt = { step, task: current, error, timerName, startedAtMs, onFailure, build, input };
     const drafts = failureDrafts(attempt, ports);
     if (drafts.length === 1) return this.#flushing.write(drafts);
-    return this.#endRun(() => onceDecided(stream.speculative, definition, task.id, drafts));
+    return this.#endRun(() =>
+      givesUp ? [...drafts.slice(0, -1), cancel()] : onceDecided(stream.speculative, definition, task.id, drafts),
+    );
   }
 
   /**
