@@ -47,7 +47,7 @@ export const FUNCTION_MUTATIONS: Mutations = {
   },
   'function-call-in-call': {
     file: LIVE_RUN,
-    edits: [['if (outer !== undefined) {', 'if (outer === this.asked.join()) {']],
+    edits: [['if (outer === undefined) return;', 'if (outer !== this.asked.join()) return;']],
     caughtBy: FUNCTIONS_TEST,
     test: 'is told of a call that it did not await, and of one within a closure',
     breaks: 'A call within a recorded closure is refused.',

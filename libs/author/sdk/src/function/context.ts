@@ -64,12 +64,43 @@ export interface FunctionContext<Signals extends Schemas, Approvals extends Sche
   uuid(): string;
 }
 
-export function functionContext(
+export const functionContext = (
   live: LiveRun,
   { workflow, session, user }: Pick<StepContext, 'workflow' | 'session' | 'user'>,
   rules: ContextRules,
   progress: (progress: Progress) => void,
-): FunctionContext<Schemas, Schemas> {
+): FunctionContext<Schemas, Schemas> => ({
+  workflow,
+  session,
+  user,
+  ...callsOf(live, rules),
+  ...waitsOf(live),
+  tell: (...fragments) => {
+    live.refuseWithin('ctx.tell');
+    live.fragments.push(...fragments.flat());
+  },
+  log: (action, detail) => void live.notes.push({ action, detail }),
+  progress,
+  state: live.chapter.state,
+  get belief() {
+    return live.belief ?? null;
+  },
+  set belief(value) {
+    live.refuseWithin('ctx.belief');
+    live.belief = toJson(value, 'ctx.belief');
+  },
+  chapter: (next) => {
+    live.endChapter(toJson(next, 'state of ctx.chapter'));
+    return new Promise(() => {});
+  },
+  version: (name, current) => live.version(name, current),
+  ...drawnOf(live),
+});
+
+type Calls = 'run' | 'effect' | 'model' | 'tool' | 'onRollback' | 'recall';
+
+/** What a function can call. */
+function callsOf(live: LiveRun, rules: ContextRules): Pick<FunctionContext<Schemas, Schemas>, Calls> {
   const call = (
     name: string,
     asks: Json,
@@ -83,9 +114,6 @@ export function functionContext(
       ...more,
     }) as Promise<never>;
   return {
-    workflow,
-    session,
-    user,
     run: (name, body) =>
       call(name, 'run', (_, { signal }) => LiveRun.performing(name, () => body(signal)), {
         ...{ mayDrop: true, isClosure: true },
@@ -130,27 +158,6 @@ export function functionContext(
       });
     },
     recall: (question, options) => call('recall', ['recall', question], (ctx) => ctx.recall(question, options)),
-    ...waitsOf(live),
-    tell: (...fragments) => {
-      live.refuseWithin('ctx.tell');
-      live.fragments.push(...fragments.flat());
-    },
-    log: (action, detail) => void live.notes.push({ action, detail }),
-    progress,
-    state: live.chapter.state,
-    get belief() {
-      return live.belief ?? null;
-    },
-    set belief(value) {
-      live.refuseWithin('ctx.belief');
-      live.belief = toJson(value, 'ctx.belief');
-    },
-    chapter: (next) => {
-      live.endChapter(toJson(next, 'state of ctx.chapter'));
-      return new Promise(() => {});
-    },
-    version: (name, current) => live.version(name, current),
-    ...drawnOf(live),
   };
 }
 
