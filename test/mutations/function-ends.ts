@@ -19,7 +19,7 @@ export const FUNCTION_ENDS_MUTATIONS: Mutations = {
     edits: [['isUnblocked({ ...task, when: [],', 'isUnblocked({ ...task,']],
     caughtBy: ENDS_TEST,
     test: 'waits for nothing more, and may return all the same',
-    failsWith: 'was compensated',
+    failsWith: 'failed (cancelled)',
     breaks: 'What a cancelled function waits for ends at once.',
   },
   'clean-up-is-not-tried-again': {

@@ -31,7 +31,7 @@ export const FUNCTION_MUTATIONS: Mutations = {
   },
   'function-resumed-in-haste': {
     file: LIVE_RUN,
-    edits: [['const REPLAY_WAIT_MS = 60_000;', 'const REPLAY_WAIT_MS = 0;']],
+    edits: [['others.length === 0 ? REPLAY_WAIT_MS', 'others.length === 0 ? 0']],
     caughtBy: FUNCTIONS_TEST,
     test: 'is resumed although it awaited what nobody records before its calls',
     failsWith: 'function-changed',
@@ -69,7 +69,7 @@ export const FUNCTION_MUTATIONS: Mutations = {
   },
   'function-draws-what-is-unrecorded': {
     file: FUNCTION,
-    edits: [['!(input.state !== undefined && live.hasDrawn)', 'live.pendingCount === 1']],
+    edits: [['!drawsFirst && only.isClosure === true', 'only.perform !== undefined']],
     caughtBy: FUNCTIONS_TEST,
     test: 'has the same time and chance in its first call, also where a crash comes before any checkpoint',
     failsWith: 'crash',

@@ -171,7 +171,7 @@ describe('a function', () => {
       },
     });
     world = await testWorld({ workflows: [stubborn] });
-    world.crash({ after: 'CheckpointCommitted', step: 'run' });
+    world.crash({ after: 'CheckpointCommitted', step: 'fragile' });
     const run = await world.start(stubborn, {});
     expect(await world.fastForward(run.result())).toBe('effect-not-done: fragile: it broke');
     expect(world.crashCount).toBe(1);

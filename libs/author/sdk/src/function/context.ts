@@ -17,7 +17,7 @@ import type { ModelCallOptions, ModelReply } from '../model-call.ts';
 import type { Given, Parsed, Schema, Schemas } from '../schema.ts';
 import { hasSecrets } from '../secret.ts';
 import { answeredBy, type ToolOutcome } from '../tool.ts';
-import { type CallKind, LiveRun, ROLLBACK } from './live-run.ts';
+import { type CallKind, LiveRun, ROLLBACK, unawaited } from './live-run.ts';
 import { digestOf } from './outcome.ts';
 import { type Waits, waitsOf } from './waits.ts';
 
@@ -64,43 +64,45 @@ export interface FunctionContext<Signals extends Schemas, Approvals extends Sche
   uuid(): string;
 }
 
-export const functionContext = (
+export function functionContext(
   live: LiveRun,
   { workflow, session, user }: Pick<StepContext, 'workflow' | 'session' | 'user'>,
   rules: ContextRules,
   progress: (progress: Progress) => void,
-): FunctionContext<Schemas, Schemas> => ({
-  workflow,
-  session,
-  user,
-  ...callsOf(live, rules),
-  ...waitsOf(live),
-  tell: (...fragments) => {
-    live.refuseWithin('ctx.tell');
-    live.fragments.push(...fragments.flat());
-  },
-  log: (action, detail) => void live.notes.push({ action, detail }),
-  progress,
-  state: live.chapter.state,
-  get belief() {
-    return live.belief ?? null;
-  },
-  set belief(value) {
-    live.refuseWithin('ctx.belief');
-    live.belief = toJson(value, 'ctx.belief');
-  },
-  chapter: (next) => {
-    live.endChapter(toJson(next, 'state of ctx.chapter'));
-    return new Promise(() => {});
-  },
-  version: (name, current) => live.version(name, current),
-  ...drawnOf(live),
-});
+): FunctionContext<Schemas, Schemas> {
+  return {
+    workflow,
+    session,
+    user,
+    ...callsOf(live, rules),
+    ...waitsOf(live),
+    tell: (...fragments) => {
+      live.refuseWithin('ctx.tell');
+      live.fragments.push(...fragments.flat());
+    },
+    log: (action, detail) => void live.notes.push({ action, detail }),
+    progress,
+    state: live.chapter.state,
+    get belief() {
+      return live.belief ?? null;
+    },
+    set belief(value) {
+      live.refuseWithin('ctx.belief');
+      live.belief = toJson(value, 'ctx.belief');
+    },
+    chapter: (next) => {
+      live.endChapter(toJson(next, 'state of ctx.chapter'));
+      return new Promise(() => {});
+    },
+    version: (name, current) => live.version(name, current),
+    ...drawnOf(live),
+  };
+}
 
-type Calls = 'run' | 'effect' | 'model' | 'tool' | 'onRollback' | 'recall';
+type Calls = Pick<FunctionContext<Schemas, Schemas>, 'run' | 'effect' | 'model' | 'tool' | 'onRollback' | 'recall'>;
 
-/** What a function can call. */
-function callsOf(live: LiveRun, rules: ContextRules): Pick<FunctionContext<Schemas, Schemas>, Calls> {
+/** What a function calls: each call asks the live run for a task of its own. */
+function callsOf(live: LiveRun, rules: ContextRules): Calls {
   const call = (
     name: string,
     asks: Json,
@@ -147,8 +149,10 @@ function callsOf(live: LiveRun, rules: ContextRules): Pick<FunctionContext<Schem
         const asked = structuredClone(made);
         return call(name, ['tool', asked.name, asked.input], (ctx) => ctx.tool(asked));
       }
-      return answeredBy(rules.tools, made, async (input) =>
-        toJson((await answer(input as never)) ?? null, `result of tool ${made.name}`),
+      return unawaited(
+        answeredBy(rules.tools, made, async (input) =>
+          toJson((await answer(input as never)) ?? null, `result of tool ${made.name}`),
+        ),
       );
     },
     onRollback: async (effect, request) => {
@@ -163,11 +167,15 @@ function callsOf(live: LiveRun, rules: ContextRules): Pick<FunctionContext<Schem
 
 /** The chapter's time and chance, which are the same when the function is called anew. */
 function drawnOf(live: LiveRun): Pick<FunctionContext<Schemas, Schemas>, 'now' | 'random' | 'uuid'> {
-  let drawn = 0;
+  // Members of `all` may draw in any order.
+  const drawn = new Map<string, number>();
   const draw = (): string => {
     live.refuseWithin('ctx.random or ctx.uuid');
     live.hasDrawn = true;
-    return sha256Digest.sha256(`${live.chapter.seed}:${drawn++}`);
+    const { member } = live;
+    const count = drawn.get(member) ?? 0;
+    drawn.set(member, count + 1);
+    return sha256Digest.sha256(`${live.chapter.seed}:${member}:${count}`);
   };
   return {
     now: () => {

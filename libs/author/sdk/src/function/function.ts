@@ -5,7 +5,15 @@
  */
 
 import { toJson } from '@tidemark/codec';
-import { canonicalJson, FencedError, type Json, messageOf, type Sequence, TidemarkError } from '@tidemark/core';
+import {
+  canonicalJson,
+  FencedError,
+  InvalidError,
+  type Json,
+  messageOf,
+  type Sequence,
+  TidemarkError,
+} from '@tidemark/core';
 import {
   ANY_STEP,
   EffectError,
@@ -81,6 +89,10 @@ export function defineFunction<
   const Approvals extends Schemas = Record<never, never>,
 >(spec: FunctionSpec<Input, Output, Signals, Approvals>): DefinedFunction<Input, Output> {
   const { run, children = [], parallel = PARALLEL_DEFAULT_COUNT, ...own } = spec;
+  const names = children.map(({ name }) => name);
+  const twice = names.find((name, at) => names.indexOf(name) < at);
+  if (twice !== undefined)
+    throw new InvalidError('definition-invalid', `Function ${spec.name}: two of its children are named ${twice}.`);
   const tools = Object.fromEntries(
     Object.entries(own.tools ?? {}).map(([name, each]) => [name, answerable(name, each)]),
   );
@@ -89,7 +101,8 @@ export function defineFunction<
     tools,
     parallel,
     belief: z.json(),
-    tasks: { run: z.json() },
+    // The function makes them itself: nothing is left to check.
+    tasks: { run: z.unknown() },
     flow: { run: [] },
     children: Object.fromEntries(children.map((child) => [child.name, child])),
     begin: () => ({ belief: null, next: [runTask({ chapter: 1, since: 0, state: null })] }),
@@ -145,7 +158,7 @@ class FunctionSteps {
   readonly #body: (ctx: unknown, input: Json) => Promise<unknown>;
   readonly #rules: ContextRules;
   /** By claim. */
-  readonly #live = new WeakMap<object, Promise<LiveRun>>();
+  readonly #live = new WeakMap<object, LiveRun | Promise<LiveRun>>();
 
   constructor(body: (ctx: unknown, input: Json) => Promise<unknown>, rules: ContextRules) {
     this.#body = body;
@@ -155,14 +168,17 @@ class FunctionSteps {
   /** The function as far as it has come; called anew where this worker has just claimed the workflow. */
   async #liveOf(context: StepContext, input: TaskInput): Promise<LiveRun> {
     const known = this.#live.get(context.claim);
-    if (known !== undefined) {
-      const live = await known.catch(() => undefined);
-      if (live !== undefined && !live.isVoid) return live;
+    if (known instanceof LiveRun) {
+      if (!known.isVoid) return known;
+    } else if (known !== undefined) {
+      await known.catch(() => undefined);
       if (this.#live.get(context.claim) !== known) return this.#liveOf(context, input);
     }
     const begun = this.#begin(context, input);
     this.#live.set(context.claim, begun);
-    return begun;
+    const live = await begun;
+    this.#live.set(context.claim, live);
+    return live;
   }
 
   async #begin(context: StepContext, input: TaskInput): Promise<LiveRun> {

@@ -98,6 +98,12 @@ const MOVED = 'moved';
 
 const never = (): Promise<never> => new Promise(() => {});
 
+/** A failure that nobody awaits yet must not end the worker's process. */
+export function unawaited<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
+}
+
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 /** Resolves once no promise has anything left to do, within this turn of the event loop: ticks that promises ask for come after all of them. */
 const promisesRest = async (): Promise<void> => {
@@ -146,6 +152,12 @@ export class LiveRun {
   readonly #warnings: { readonly code: string; readonly result: string }[] = [];
   /** Whether the function was told that the run is cancelled. */
   #knowsCancel = false;
+  /**
+   * The recorded calls, in the order in which they were asked for: what an outcome decides has begun before, but for a call that ran at once;
+   * and those of them that the function hasn't come to, as long as it asks in that order.
+   */
+  #known: ReadonlyMap<string, CallId> = new Map();
+  #inOrder = this.#known.values();
   readonly #counts = new Map<string, number>();
   #groupCount = 0;
   #decidedCount = 0;
@@ -167,6 +179,10 @@ export class LiveRun {
   /** Calls the function, and gives it the recorded outcomes. Throws `ParkError` (`function-changed`) where it asks for something else. */
   async begin(body: () => Promise<unknown>, journal: readonly Recorded[]): Promise<void> {
     this.isReplaying = journal.length > 0;
+    this.#known = new Map(
+      journal.flatMap(({ call, begins }) => [...(call === null ? [] : [call]), ...begins]).map((id) => [keyOf(id), id]),
+    );
+    this.#inOrder = this.#known.values();
     for (const { versions = {} } of journal) {
       for (const [name, version] of Object.entries(versions)) this.#recordedVersions.set(name, version);
     }
@@ -233,7 +249,7 @@ export class LiveRun {
     const asked = new Promise((resolve, reject) => {
       const settle = (result: Result): void =>
         'error' in result ? reject(callError(name, result.error)) : resolve(structuredClone(result.value));
-      const stack = kind.stack ?? (this.isReplaying ? new Error() : undefined);
+      const stack = kind.stack ?? (this.#differs({ name, place, ...own, asks }) ? new Error() : undefined);
       const state = { hasLost: false, isBegun: false, knowsCancel: this.#knowsCancel };
       const call: Call = { name, place, ...own, asks, ...kind, settle, branch, stack, ...state };
       this.#calls.set(keyOf(call), call);
@@ -241,9 +257,7 @@ export class LiveRun {
       this.asked.push({ name, place, ...own, asks });
       this.#moved();
     });
-    // One that nobody awaits must not end the worker's process.
-    asked.catch(() => {});
-    return asked;
+    return unawaited(asked);
   }
 
   /** Begins `all` or `race`; the result runs a member of it. */
@@ -258,6 +272,13 @@ export class LiveRun {
       const branch: Branch = { within: outer, member, groupCount: 0, hasLost: false };
       return { branch, promise: branches.run(branch, async () => body()) };
     };
+  }
+
+  /** Whether the function, called anew, asks for something else than is recorded next. */
+  #differs(id: CallId): boolean {
+    if (!this.isReplaying) return false;
+    const recorded = this.#inOrder.next().value;
+    return recorded === undefined || keyOf(recorded) !== keyOf(id) || recorded.asks !== id.asks;
   }
 
   /** Another member came first. What has called something is still recorded; the rest is dropped. */
@@ -279,6 +300,11 @@ export class LiveRun {
 
   find(id: CallPlace): Call | undefined {
     return this.#calls.get(keyOf(id));
+  }
+
+  /** The member of `all` or `race` that runs; empty: the function itself. */
+  get member(): string {
+    return branches.getStore()?.member ?? '';
   }
 
   /** Whether the call has lost a race, and no checkpoint says so yet. */
@@ -348,10 +374,7 @@ export class LiveRun {
   }
 
   async #replay(journal: readonly Recorded[]): Promise<void> {
-    // In the order in which they were asked for: what an outcome decides has begun before, but for a call that ran at once.
-    const known = new Map(
-      journal.flatMap(({ call, begins }) => [...(call === null ? [] : [call]), ...begins]).map((id) => [keyOf(id), id]),
-    );
+    const known = this.#known;
     for (const { call: id, result, atMs, begins } of journal) {
       if (id !== null && result !== null) {
         const call = await this.#expected(id, known);

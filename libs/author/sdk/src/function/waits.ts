@@ -10,7 +10,7 @@ import type { ApprovalCause, ChildCause } from '../context.ts';
 import type { Frozen, Parsed, Schemas } from '../schema.ts';
 import { type ChildOptions, at as moment, timer } from '../wait.ts';
 import type { InputOf, OutputOf, Workflow } from '../workflow-spec.ts';
-import type { Branch, LiveRun } from './live-run.ts';
+import { type Branch, type LiveRun, unawaited } from './live-run.ts';
 import { digestOf } from './outcome.ts';
 
 /** Characters of a race's name, which its members' names make. */
@@ -63,11 +63,11 @@ class Gathered implements Waiting<unknown> {
 
   #renew(): void {
     this.#isIdle = false;
-    this.#promise = new Promise((resolve) => {
-      this.#resolve = resolve;
-    });
-    // One that nobody awaits must not end the worker's process.
-    this.#promise.catch(() => {});
+    this.#promise = unawaited(
+      new Promise((resolve) => {
+        this.#resolve = resolve;
+      }),
+    );
   }
 
   /** A race that begins meanwhile takes it. */
@@ -143,8 +143,8 @@ export function waitsOf(live: LiveRun): Waits<Schemas, Schemas> {
     approval: (name, options = {}) => wait(name, { kind: 'approval', name, ...options }),
     child: (of, input, { onParentClose = 'cancel' } = {}) =>
       wait(of.name, { kind: 'child', name: of.name, input, onClose: onParentClose }),
-    all: (calls) => all(live, calls) as never,
-    race: (members) => race(live, members) as never,
+    all: (calls) => unawaited(all(live, calls)) as never,
+    race: (members) => unawaited(race(live, members)) as never,
   };
 }
 
