@@ -360,7 +360,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'dropped-signal-returns': {
     file: HOLDER,
     edits: [["if (cause?.kind === 'signal') freed.push({ name: cause.name, event: cause.event });", '']],
-    seed: 16,
+    seed: 6,
     faults: ['slow'],
     workloads: ['script'],
   },
