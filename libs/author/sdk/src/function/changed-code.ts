@@ -83,7 +83,10 @@ function lineOf(stack: Error | undefined): string | undefined {
 
 const placesIn = (error: Error | undefined): readonly { readonly file: string; readonly line: string }[] =>
   (error?.stack?.split('\n').slice(1) ?? []).flatMap((frame) => {
-    const [, place = '', line] = /\(?((?:file:\/\/)?\/[^()]*?):(\d+):\d+\)?$/.exec(frame) ?? [];
-    if (line === undefined) return [];
+    // `at name (place:line:column)`, or without a name.
+    const inner = frame.endsWith(')') ? frame.slice(frame.lastIndexOf('(') + 1, -1) : frame.trim().split(' ').at(-1)!;
+    const [line = '', ...rest] = inner.split(':').toReversed().slice(1);
+    const place = rest.toReversed().join(':');
+    if (!/^\d+$/.test(line) || !/^(?:file:|\/)/.test(place)) return [];
     return [{ file: place.startsWith('file:') ? fileURLToPath(place) : place, line }];
   });

@@ -8,13 +8,13 @@ import { cut } from './width.ts';
 const STEERING = /[\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** A list or an object within another, without any further one in it, that fits in a line. */
-const SMALL = /(?<=^ .*)([[{])\n +([^[\]{}]{1,60}?)\n +([\]}])/gm;
+const SMALL = /^( .*[[{])\n +([^[\]{}]{1,60}?)\n +([\]}])/gm;
 
 /** Still the same JSON. */
 export const jsonText = (value: Json): string =>
   JSON.stringify(value, undefined, 2)
     .replace(SMALL, (_, open: string, members: string, close: string) => {
-      const pad = open === '[' ? '' : ' ';
+      const pad = open.endsWith('[') ? '' : ' ';
       return `${open}${pad}${members.replaceAll(/\n +/g, ' ')}${pad}${close}`;
     })
     .replace(STEERING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
