@@ -17,6 +17,9 @@ export function shortStart(random: Random): Start {
       };
     case 'chaos-fan':
       return { ...start, input: { ...start.input, pauseMs: Math.round(start.input.pauseMs / SHORTER) } };
+    case 'chaos-script':
+      // The release before knows no functions.
+      return shortStart(random);
     default:
       return start;
   }
