@@ -15,11 +15,16 @@ interface Followed {
   isParked: boolean;
   /** A person has decided how it ends. */
   isRuled: boolean;
+  /** A person has cancelled it: its holder may end it, and do nothing else. */
+  isCancelled: boolean;
 }
 
 /** Codes of the questions about deaths. */
 export const DYING: ReadonlySet<string | null> = new Set(['recovery-limit', 'poison-task']);
 const ASKING: ReadonlySet<string> = new Set<Envelope['type']>(['LeaseClaimed', 'LeaseReleased', 'WorkflowParked']);
+
+const ENDING: ReadonlySet<string> = new Set<Envelope['type']>(['CompensationStarted', 'WorkflowFailed']);
+const UNHURT = { isBarred: false, isParked: false, isRuled: false, isCancelled: false };
 
 /** D5: after too many deaths of its own, without progress between, nothing runs before a person has answered; and nobody is asked before. */
 export function checkDeaths({ entries, verdicts }: Pick<History, 'entries' | 'verdicts'>): string[] {
@@ -28,12 +33,13 @@ export function checkDeaths({ entries, verdicts }: Pick<History, 'entries' | 've
   for (const [at, entry] of entries.entries()) {
     if (entry.kind !== 'event' || verdicts[at]?.kind !== 'accepted') continue;
     const { workflow, type, ordinal } = entry.envelope;
-    const stream = followed.get(workflow) ?? { deathsMs: [], isBarred: false, isParked: false, isRuled: false };
+    const stream = followed.get(workflow) ?? { ...UNHURT, deathsMs: [] };
     followed.set(workflow, stream);
     if (type === 'WorkflowParked' && DYING.has(entry.envelope.control.code) && !isTooMany(stream.deathsMs)) {
       violations.push(`D5: ${workflow} asks a person after ${stream.deathsMs.length} deaths of its own`);
     }
-    if (ordinal > 0 && stream.isBarred && !ASKING.has(type)) {
+    const isEnd = stream.isCancelled && ENDING.has(type);
+    if (ordinal > 0 && stream.isBarred && !ASKING.has(type) && !isEnd) {
       violations.push(`D5: ${type} of ${workflow} after ${stream.deathsMs.length} deaths, and nobody was asked`);
     }
     follow(stream, entry.envelope);
@@ -48,6 +54,9 @@ function follow(stream: Followed, { type, control, atMs }: Envelope): void {
       if (control.reason === 'lease-not-listed' || (control.reason === 'holder-dead' && !control.beside)) {
         stream.deathsMs.push(atMs);
       }
+      return;
+    case 'CancelRequested':
+      stream.isCancelled = true;
       return;
     case 'LeaseReleased':
       if (control.reason === 'fault') stream.deathsMs.push(atMs);
