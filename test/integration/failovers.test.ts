@@ -84,7 +84,7 @@ describe('Postgres', () => {
     await store.ensure();
     // All three sessions are open, and two of them will lie idle.
     await Promise.all([1, 2, 3].map(() => write(store)));
-    await eventually(async () => (await sql(second.address, 'select pg_last_wal_replay_lsn() as at'))[0]?.at != null);
+    await second.caughtUp();
 
     // As a fence does it, whose sessions stay: nothing written there is safe.
     await sql(first.address, 'alter system set default_transaction_read_only = on', 'select pg_reload_conf()');
@@ -280,9 +280,7 @@ describe('a cluster', () => {
     const before = await coordinator.client.start(slow, {}, { id: 'before' });
     await eventually(() => calls.length === 1);
     // What a synchronous replica has: placements are known there.
-    const [{ at } = {}] = await sql(postgres.first.address, 'select pg_current_wal_lsn()::text as at');
-    const caughtUp = `select pg_last_wal_replay_lsn() >= '${at}' as there`;
-    await eventually(async () => (await sql(postgres.second.address, caughtUp))[0]?.there);
+    await postgres.second.caughtUp();
 
     await postgres.first.kill();
     await postgres.second.promote();

@@ -6,6 +6,7 @@
 import { chown, cp, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { UnavailableError } from '@tidemark/core';
+import { eventually } from '@tidemark/testkit/eventually';
 import {
   freePort,
   isUnavailable,
@@ -76,8 +77,8 @@ export async function sql(url: string, ...statements: readonly string[]): Promis
 
 export interface PostgresPair {
   readonly first: NativeServer;
-  /** Follows the first until it is promoted. */
-  readonly second: { readonly address: string; promote(): Promise<void> };
+  /** Follows the first until it is promoted. `caughtUp`: once it has all that the first has written by now. */
+  readonly second: { readonly address: string; caughtUp(): Promise<void>; promote(): Promise<void> };
   /** Ends the first, and starts it again as a standby. */
   demoteFirst(): Promise<void>;
   stop(): Promise<void>;
@@ -105,7 +106,15 @@ export async function startPostgresPair(): Promise<PostgresPair> {
   const second = await started({ ...command, endSignal: 'SIGQUIT' }, url.href, () => sql(url.href, 'select 1'));
   return {
     first,
-    second: { address: url.href, promote: async () => void (await sql(url.href, 'select pg_promote()')) },
+    second: {
+      address: url.href,
+      async caughtUp() {
+        const [{ at } = {}] = await sql(first.address, 'select pg_current_wal_lsn()::text as at');
+        const replayed = `select pg_last_wal_replay_lsn() >= '${at}' as there`;
+        await eventually(async () => (await sql(url.href, replayed))[0]?.there, { timeoutMs: 30_000 });
+      },
+      promote: async () => void (await sql(url.href, 'select pg_promote()')),
+    },
     async demoteFirst() {
       await first.kill();
       const signal = path.join(first.folder, 'data/standby.signal');

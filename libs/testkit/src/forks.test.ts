@@ -29,12 +29,15 @@ const TURNS = 3;
 const LONG =
   'The tide rises and falls twice a day, by the pull of the moon and of the sun, as sailors have always known. ';
 
+/** Numbers of two digits: how long an answer is decides when a summary is due. */
+let answers = 10;
+
 const search = defineEffect({
   operation: 'web.search',
   kind: 'irreversible',
   request: z.object({ query: z.string() }),
   response: z.object({ found: z.string() }),
-  call: async ({ query }) => ({ found: `${LONG}About ${query}: ${Math.random()}.` }),
+  call: async ({ query }) => ({ found: `${LONG}About ${query}: ${answers++}.` }),
 });
 
 /** Thinks and searches some times, takes notes, summarises what it found, and answers with the number of its searches. */
