@@ -7,7 +7,8 @@ import { DEFAULT_RECOVERY, type Envelope } from '@tidemark/core';
 import type { NaiveStream } from '../naive/stream.ts';
 import type { History } from './witness.ts';
 
-interface Followed {
+/** What the deaths of its holders mean for a workflow. */
+export interface DeathsFollowed {
   /** When holders were noticed to have died alone, or to have failed, since the last progress. */
   deathsMs: number[];
   /** Its live holder may do nothing but ask a person. */
@@ -24,16 +25,22 @@ export const DYING: ReadonlySet<string | null> = new Set(['recovery-limit', 'poi
 const ASKING: ReadonlySet<string> = new Set<Envelope['type']>(['LeaseClaimed', 'LeaseReleased', 'WorkflowParked']);
 
 const ENDING: ReadonlySet<string> = new Set<Envelope['type']>(['CompensationStarted', 'WorkflowFailed']);
-const UNHURT = { isBarred: false, isParked: false, isRuled: false, isCancelled: false };
+export const unhurt = (): DeathsFollowed => ({
+  deathsMs: [],
+  isBarred: false,
+  isParked: false,
+  isRuled: false,
+  isCancelled: false,
+});
 
 /** D5: after too many deaths of its own, without progress between, nothing runs before a person has answered; and nobody is asked before. */
 export function checkDeaths({ entries, verdicts }: Pick<History, 'entries' | 'verdicts'>): string[] {
   const violations: string[] = [];
-  const followed = new Map<string, Followed>();
+  const followed = new Map<string, DeathsFollowed>();
   for (const [at, entry] of entries.entries()) {
     if (entry.kind !== 'event' || verdicts[at]?.kind !== 'accepted') continue;
     const { workflow, type, ordinal } = entry.envelope;
-    const stream = followed.get(workflow) ?? { ...UNHURT, deathsMs: [] };
+    const stream = followed.get(workflow) ?? unhurt();
     followed.set(workflow, stream);
     if (type === 'WorkflowParked' && DYING.has(entry.envelope.control.code) && !isTooMany(stream.deathsMs)) {
       violations.push(`D5: ${workflow} asks a person after ${stream.deathsMs.length} deaths of its own`);
@@ -42,12 +49,12 @@ export function checkDeaths({ entries, verdicts }: Pick<History, 'entries' | 've
     if (ordinal > 0 && stream.isBarred && !ASKING.has(type) && !isEnd) {
       violations.push(`D5: ${type} of ${workflow} after ${stream.deathsMs.length} deaths, and nobody was asked`);
     }
-    follow(stream, entry.envelope);
+    followDeaths(stream, entry.envelope);
   }
   return violations;
 }
 
-function follow(stream: Followed, { type, control, atMs }: Envelope): void {
+export function followDeaths(stream: DeathsFollowed, { type, control, atMs }: Envelope): void {
   switch (type) {
     case 'LeaseRevoked':
       stream.isBarred = false;
@@ -85,7 +92,7 @@ function follow(stream: Followed, { type, control, atMs }: Envelope): void {
   }
 }
 
-function answered(stream: Followed): void {
+function answered(stream: DeathsFollowed): void {
   stream.isParked = false;
   if (!stream.isRuled) stream.deathsMs = [];
 }

@@ -119,5 +119,13 @@ describe('functions', () => {
     expect(check(all, [tidied, rolledBack])).toEqual([]);
     expect(check(all, [rolledBack]).join()).toContain('did not tidy up');
     expect(check(all, [tidied]).join()).toContain('rolled back registered 0 times');
+    // After too many deaths nobody runs it again.
+    const claimed = entryOf(holderEvent('LeaseClaimed', at));
+    const died = entryOf(inboxEvent('LeaseRevoked', { reason: 'lease-not-listed' }));
+    const deaths = Array.from({ length: 4 }, () => [died, claimed]).flat();
+    const [cancelled, ...rest] = ended;
+    const withDeaths = (from: number) => [all[0]!, registered, cancelled!, ...deaths.slice(from), ...rest];
+    expect(check(withDeaths(0), [rolledBack])).toEqual([]);
+    expect(check(withDeaths(2), [rolledBack]).join()).toContain('did not tidy up');
   });
 });

@@ -6,6 +6,7 @@
 import { decodePayload, type Payloads } from '@tidemark/codec';
 import type { Envelope, Json, TaskId } from '@tidemark/core';
 import { FUNCTION_NAMES, PAID, TIDIED } from './functions.ts';
+import { type DeathsFollowed, followDeaths, unhurt } from './judge-deaths.ts';
 import type { LedgerEntry } from './outside.ts';
 import type { History } from './witness.ts';
 
@@ -43,6 +44,9 @@ interface Followed {
   isCancelled: boolean;
   /** It was compensated while nobody knew what became of a call, so nobody told the function. */
   wasInDoubt: boolean;
+  readonly deaths: DeathsFollowed;
+  /** Its holders died too often before it was compensated: nobody runs it, and a cancelled run asks nobody. */
+  hasGivenUp: boolean;
   /** A person decided how it ends. */
   isRuled: boolean;
   end: 'completed' | 'compensated' | undefined;
@@ -87,12 +91,15 @@ const opened = ({ workflow, control }: Envelope<'WorkflowOpened'>): Followed => 
   registered: [],
   isCancelled: false,
   wasInDoubt: false,
+  deaths: unhurt(),
+  hasGivenUp: false,
   isRuled: false,
   end: undefined,
   violations: [],
 });
 
 function follow(of: Followed, envelope: Envelope, payload: Uint8Array): void {
+  followDeaths(of.deaths, envelope);
   switch (envelope.type) {
     case 'CheckpointCommitted':
       checkpoint(of, envelope, decodePayload('CheckpointCommitted', payload));
@@ -118,6 +125,7 @@ function follow(of: Followed, envelope: Envelope, payload: Uint8Array): void {
       return;
     case 'CompensationStarted':
       of.wasInDoubt = envelope.control.key !== null;
+      of.hasGivenUp = of.deaths.isBarred;
       return;
     case 'CompensationFinished':
       if (envelope.control.outcome === 'compensated') of.end = 'compensated';
@@ -185,7 +193,7 @@ function begin({ names, decided, begun, violations }: Followed, task: TaskId, ca
 }
 
 function checkEnd(of: Followed, ledger: readonly LedgerEntry[]): string[] {
-  const { workflow, called, finished, sent, read, registered, end, isCancelled, isRuled, wasInDoubt } = of;
+  const { workflow, called, finished, sent, read, registered, end, isCancelled, isRuled } = of;
   const violations: string[] = [];
   const own = ledger.filter((entry) => entry.workflow === workflow).map(({ ref }) => ref);
   const twice = own.find((ref, at) => ref !== undefined && own.indexOf(ref) < at);
@@ -197,7 +205,8 @@ function checkEnd(of: Followed, ledger: readonly LedgerEntry[]): string[] {
     const count = ledger.filter((entry) => entry.ref === ref && entry.workflow.startsWith(`${workflow}~`)).length;
     if (count !== (end === 'compensated' ? 1 : 0)) violations.push(`is ${end}, and rolled back ${ref} ${count} times`);
   }
-  const mustTidy = registered.length > 0 && isCancelled && !isRuled && !wasInDoubt && end === 'compensated';
+  const isExcused = isRuled || of.wasInDoubt || of.hasGivenUp;
+  const mustTidy = registered.length > 0 && isCancelled && !isExcused && end === 'compensated';
   if (mustTidy && !own.includes(`${workflow}${TIDIED}`)) violations.push('is cancelled, and did not tidy up');
   return violations;
 }
