@@ -102,6 +102,9 @@ export class Reader {
       const ended = /^([\s\S]*?)\n?::ended (\d+)\n/.exec(this.#said);
       if (ended !== null) resolve({ out: ended[1]!, err: '', code: Number(ended[2]) });
     };
+    // The shell empties the file of a background process some time later, and the next command would read what its predecessor said.
+    const file = /^[^>]*[^0-9>]> (\S+) .*&$/.exec(command)?.[1];
+    if (file !== undefined) this.#shell.stdin?.write(`: > ${file}\n`);
     this.#shell.stdin?.write(`${command}\n_code=$?; echo; echo "::ended $_code"\n`);
     return promise;
   }
