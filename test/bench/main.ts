@@ -9,6 +9,7 @@ import { measureUse } from './context-use.ts';
 import { controlParts, measureControl } from './control/control.ts';
 import { measureEffectPath } from './effect-path.ts';
 import { functionParts, measureFunctions } from './functions.ts';
+import { measureLife } from './life.ts';
 import { LOAD_USAGE, measureLoad } from './load/load.ts';
 import { measureLooks } from './looks.ts';
 import { measureOutage, OUTAGE_USAGE } from './outage.ts';
@@ -35,6 +36,7 @@ interface Suite {
 const suites: Readonly<Record<string, Suite>> = {
   steps: { parts: stepParts, measure: measureStepSuite },
   functions: { parts: functionParts, measure: measureFunctions },
+  life: { counts: '1,64,1000', measure: (to, _, counts) => measureLife(to, counts) },
   partitions: { counts: '100,1000,4000', measure: (to, _, counts) => measurePartitions(counts, to) },
   looks: { counts: '1000,10000,100000', measure: (to, _, counts) => measureLooks(counts, to) },
   console: { measure: measureConsole },

@@ -188,9 +188,18 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'start-accepted': {
     file: 'libs/engine/runtime/src/inbox/starter.ts',
     edits: [
+      ['if (found === undefined) {', 'if (found === undefined && offset < 0) {'],
+      ["if (found !== 'gone') this.#send", "if (found !== undefined && found !== 'gone') this.#send"],
+    ],
+    seed: 5,
+    faults: ['drop', 'cut', 'slow'],
+  },
+  'opened-where-placed': {
+    file: 'libs/engine/runtime/src/worker/claimable.ts',
+    edits: [
       [
-        'if (await this.#openings.isAccepted({ placement, offset, value: record.value, before: await rows })) return;',
-        'if (offset >= 0) return;',
+        'if (place?.partition !== job.partition || partition === undefined)',
+        'if (place === undefined || partition === undefined)',
       ],
     ],
     seed: 5,

@@ -2,7 +2,7 @@
 
 import { median, quantile, type Report } from '../report.ts';
 import type { Contender, ContenderName } from './contender.ts';
-import type { Findings, Large, Stored } from './measure.ts';
+import type { Findings, Large, Rates, Sizes, Stored } from './measure.ts';
 import { STEP_BYTES } from './workspace/protocol.ts';
 
 const MEGABYTE = 1_048_576;
@@ -12,11 +12,16 @@ export const STEP_LEAST_BYTES = (STEP_BYTES * 6) / 8;
 const NOT_COUNTED = 'client';
 
 /** Undefined is what was not measured. */
-export interface Summary {
-  readonly name: ContenderName;
-  readonly sequential: { readonly medianMs: number; readonly p99Ms: number; readonly p999Ms: number } | undefined;
+export interface RatesSummary {
   readonly stepsPerS: ReadonlyMap<number, number>;
   readonly cpuMsPerStep: ReadonlyMap<string, number>;
+}
+
+export interface Summary extends RatesSummary {
+  readonly name: ContenderName;
+  readonly sequential: { readonly medianMs: number; readonly p99Ms: number; readonly p999Ms: number } | undefined;
+  /** Of other lengths than the usual one, by the steps of a workflow. */
+  readonly lengths: ReadonlyMap<number, RatesSummary>;
   readonly memoryMb: { readonly worker: number; readonly servers: number } | undefined;
   readonly bytesPerStep: Stored | undefined;
   readonly large: ReadonlyMap<number, Large>;
@@ -27,7 +32,7 @@ export interface Summary {
 export function summaryOf(name: ContenderName, passes: readonly Findings[]): Summary {
   const sequentialMs = passes.flatMap((pass) => pass.sequentialMs);
   const killMs = passes.flatMap((pass) => pass.killMs);
-  const counts = new Set(passes.flatMap((pass) => [...pass.stepsPerS.keys()]));
+  const lengths = new Set(passes.flatMap((pass) => [...pass.lengths.keys()]));
   const resident = together(passes.map((pass) => pass.residentBytes));
   return {
     name,
@@ -39,15 +44,25 @@ export function summaryOf(name: ContenderName, passes: readonly Findings[]): Sum
             p99Ms: quantile(sequentialMs, 0.99),
             p999Ms: quantile(sequentialMs, 0.999),
           },
-    stepsPerS: new Map(
-      [...counts].map((count) => [count, median(passes.flatMap((pass) => pass.stepsPerS.get(count) ?? []))]),
+    ...ratesOf(passes),
+    lengths: new Map(
+      [...lengths].map((steps) => [steps, ratesOf(passes.flatMap((pass) => pass.lengths.get(steps) ?? []))]),
     ),
-    cpuMsPerStep: together(passes.map((pass) => pass.cpuMsPerStep)),
     memoryMb: resident.size === 0 ? undefined : memoryOf(resident),
     bytesPerStep: passes.find((pass) => pass.bytesPerStep !== undefined)?.bytesPerStep,
     large: new Map(passes.flatMap((pass) => [...pass.large])),
     kill:
       killMs.length === 0 ? undefined : { medianMs: median(killMs), maxMs: Math.max(...killMs), count: killMs.length },
+  };
+}
+
+function ratesOf(passes: readonly Rates[]): RatesSummary {
+  const counts = new Set(passes.flatMap((pass) => [...pass.stepsPerS.keys()]));
+  return {
+    stepsPerS: new Map(
+      [...counts].map((count) => [count, median(passes.flatMap((pass) => pass.stepsPerS.get(count) ?? []))]),
+    ),
+    cpuMsPerStep: together(passes.map((pass) => pass.cpuMsPerStep)),
   };
 }
 
@@ -94,20 +109,19 @@ export interface Line {
 const isPeer = (name: ContenderName): boolean => !name.startsWith('tidemark');
 
 /** The lines that are compared. Times after a kill only with those to whom the same happens. */
-export function linesOf(counts: readonly number[]): readonly Line[] {
+export function linesOf({ counts, lengths }: Pick<Sizes, 'counts' | 'lengths'>): readonly Line[] {
   const killMs = ({ kill }: Summary): number | undefined => kill?.medianMs;
   return [
     {
       ...{ name: 'sequential', better: 'less', read: ({ sequential }) => sequential?.medianMs },
       among: ({ sequentialWithheld }) => sequentialWithheld === undefined,
     },
-    ...counts.flatMap((count): Line[] => {
-      const line = { better: 'more', read: ({ stepsPerS }: Summary) => stepsPerS.get(count) } as const;
-      return [
-        { name: `c${count}`, ...line },
-        { name: `plain_c${count}`, ...line, ours: 'tidemark-plain' },
-      ];
-    }),
+    ...counts.flatMap((count) => rateLines(`c${count}`, ({ stepsPerS }) => stepsPerS.get(count))),
+    ...lengths.flatMap((steps) =>
+      counts.flatMap((count) =>
+        rateLines(`len${steps}.c${count}`, (summary) => summary.lengths.get(steps)?.stepsPerS.get(count)),
+      ),
+    ),
     { name: 'cpu', better: 'less', read: cpuOf },
     { name: 'storage1000', better: 'less', read: (summary) => storedOf(summary)?.long },
     { name: 'kill', better: 'less', read: killMs, among: ({ death }) => death === 'noticed' },
@@ -117,6 +131,11 @@ export function linesOf(counts: readonly number[]): readonly Line[] {
     },
   ];
 }
+
+const rateLines = (name: string, read: Line['read']): Line[] => [
+  { name, better: 'more', read },
+  { name: `plain_${name}`, better: 'more', read, ours: 'tidemark-plain' },
+];
 
 /**
  * Ours beside the best peer, and beside the best that is durable execution. Undefined where nobody asked: of all, ours included, none was
@@ -155,14 +174,29 @@ export const storedOfLarge = (summary: Summary, bytes: number): number | undefin
 export const isStoredInPart = ({ short, long }: Stored): boolean => Math.min(short, long) < STEP_LEAST_BYTES;
 
 /** Processor milliseconds of all processes for a step. What else the machine does shows less here than in a rate. */
-export function cpuOf({ cpuMsPerStep }: Summary): number | undefined {
+export function cpuOf({ cpuMsPerStep }: RatesSummary): number | undefined {
   if (cpuMsPerStep.size === 0) return undefined;
   return [...cpuMsPerStep.values()].reduce((sum, ms) => sum + ms, 0);
 }
 
-export function printFigures(entrants: readonly Entrant[], counts: readonly number[], report: Report): void {
-  for (const { summary } of entrants) printOne(summary, report);
-  for (const line of linesOf(counts)) printComparison(line.name, compared(entrants, line), report);
+/** Milliseconds of processor time that a run takes, and each of its steps: the line that fits all measured lengths best. */
+export function costsOf(summary: Summary, stepsEach: number): { perRun: number; perStep: number } | undefined {
+  const measured = new Map<number, RatesSummary>([...summary.lengths, [stepsEach, summary]]);
+  const points = [...measured].flatMap(([steps, rates]) => {
+    const ms = cpuOf(rates);
+    return ms === undefined ? [] : [{ steps, ms: ms * steps }];
+  });
+  if (points.length < 2) return undefined;
+  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const [steps, ms] = [mean(points.map((point) => point.steps)), mean(points.map((point) => point.ms))];
+  const spread = points.reduce((sum, point) => sum + (point.steps - steps) ** 2, 0);
+  const perStep = points.reduce((sum, point) => sum + (point.steps - steps) * (point.ms - ms), 0) / spread;
+  return { perRun: ms - perStep * steps, perStep };
+}
+
+export function printFigures(entrants: readonly Entrant[], sizes: Sizes, report: Report): void {
+  for (const { summary } of entrants) printOne(summary, sizes.stepsEach, report);
+  for (const line of linesOf(sizes)) printComparison(line.name, compared(entrants, line), report);
 }
 
 function printComparison(name: string, comparison: Comparison | undefined, report: Report): void {
@@ -177,7 +211,7 @@ function printComparison(name: string, comparison: Comparison | undefined, repor
   if (bestDurable !== undefined) report.add(`peers.ratio_durable.${name}`, bestDurable.value, 'ratio');
 }
 
-function printOne(summary: Summary, report: Report): void {
+function printOne(summary: Summary, stepsEach: number, report: Report): void {
   const add = (what: string, value: number, unit: string): void =>
     report.add(`peers.${summary.name}.${what}`, value, unit);
   const { sequential, stepsPerS, cpuMsPerStep, memoryMb, kill } = summary;
@@ -189,6 +223,15 @@ function printOne(summary: Summary, report: Report): void {
   }
   for (const [count, rate] of stepsPerS) add(`c${count}.steps_per_s`, rate, 'steps/s');
   for (const [name, ms] of cpuMsPerStep) add(`cpu.${name}_ms_per_step`, ms, 'ms');
+  for (const [steps, rates] of summary.lengths) {
+    for (const [count, rate] of rates.stepsPerS) add(`len${steps}.c${count}.steps_per_s`, rate, 'steps/s');
+    for (const [name, ms] of rates.cpuMsPerStep) add(`len${steps}.cpu.${name}_ms_per_step`, ms, 'ms');
+  }
+  const costs = costsOf(summary, stepsEach);
+  if (costs !== undefined) {
+    add('cpu.ms_per_run', costs.perRun, 'ms');
+    add('cpu.ms_per_step', costs.perStep, 'ms');
+  }
   if (memoryMb !== undefined) {
     add('memory_mb', memoryMb.worker + memoryMb.servers, 'MB');
     add('worker.memory_mb', memoryMb.worker, 'MB');

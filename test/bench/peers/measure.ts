@@ -13,6 +13,8 @@ export interface Sizes {
   readonly sequentialRuns: number;
   readonly counts: readonly number[];
   readonly stepsEach: number;
+  /** Other lengths of workflows, in steps. */
+  readonly lengths: readonly number[];
   readonly rounds: number;
   readonly storageSteps: number;
   readonly longSteps: number;
@@ -27,6 +29,7 @@ export const fullSizes: Sizes = {
   sequentialRuns: 2,
   counts: [64, 256, 1_000],
   stepsEach: 10,
+  lengths: [1, 60],
   rounds: 3,
   storageSteps: 10_000,
   longSteps: 1_000,
@@ -41,6 +44,7 @@ export const quickSizes: Sizes = {
   sequentialRuns: 1,
   counts: [4, 16],
   stepsEach: 5,
+  lengths: [1],
   rounds: 1,
   storageSteps: 200,
   longSteps: 100,
@@ -81,14 +85,21 @@ export interface Large {
   readonly bytesPerStep: number;
 }
 
-/** What one pass over a system found. Values of the same kind are kept apart, so that passes can be put together. */
-export interface Findings {
-  sequentialMs: number[];
+/** Of many workflows of one length at once. */
+export interface Rates {
   /** Steps/s of each round, by how many workflows ran at once. */
-  stepsPerS: Map<number, number[]>;
-  /** By process, over the rounds of the most workflows: processor time for a step, and memory at their end. */
-  cpuMsPerStep: Map<string, number>;
+  readonly stepsPerS: Map<number, number[]>;
+  /** By process, over the rounds of the most workflows: processor time for a step. */
+  readonly cpuMsPerStep: Map<string, number>;
+}
+
+/** What one pass over a system found. Values of the same kind are kept apart, so that passes can be put together. */
+export interface Findings extends Rates {
+  sequentialMs: number[];
+  /** By process, at the end of the rounds of the most workflows. */
   residentBytes: Map<string, number>;
+  /** The rates of other lengths, by the steps of a workflow. */
+  lengths: Map<number, Rates>;
   bytesPerStep: Stored | undefined;
   /** Steps/s and bytes a step, by the bytes of its text. */
   large: Map<number, Large>;
@@ -100,6 +111,7 @@ export const emptyFindings = (): Findings => ({
   stepsPerS: new Map(),
   cpuMsPerStep: new Map(),
   residentBytes: new Map(),
+  lengths: new Map(),
   bytesPerStep: undefined,
   large: new Map(),
   killMs: [],
@@ -151,7 +163,22 @@ export class Measurement {
   }
 
   async concurrent(): Promise<void> {
-    const { counts, stepsEach, rounds } = this.#sizes;
+    await this.#rates(this.#sizes.stepsEach, this.findings);
+    for (const [name, { residentBytes: bytes }] of await this.#usage()) this.findings.residentBytes.set(name, bytes);
+  }
+
+  /** The same of workflows of other lengths, for what a run costs besides its steps. */
+  async lengths(): Promise<void> {
+    for (const steps of this.#sizes.lengths) {
+      const rates: Rates = { stepsPerS: new Map(), cpuMsPerStep: new Map() };
+      this.findings.lengths.set(steps, rates);
+      await this.#run(this.#sizes.counts.at(-1)!, steps);
+      await this.#rates(steps, rates);
+    }
+  }
+
+  async #rates(stepsEach: number, into: Rates): Promise<void> {
+    const { counts, rounds } = this.#sizes;
     for (const count of counts) {
       const isLast = count === counts.at(-1);
       const before = isLast ? await this.#usage() : new Map<string, Usage>();
@@ -160,12 +187,11 @@ export class Measurement {
       while (rates.length < rounds && (rates.length === 0 || performance.now() - beganMs < SHAPE_BUDGET_MS)) {
         rates.push((count * stepsEach) / ((await this.#run(count, stepsEach)) / 1_000));
       }
-      this.findings.stepsPerS.set(count, rates);
+      into.stepsPerS.set(count, rates);
       if (!isLast) continue;
-      for (const [name, { cpuSeconds, residentBytes: bytes }] of await this.#usage()) {
+      for (const [name, { cpuSeconds }] of await this.#usage()) {
         const spent = cpuSeconds - before.get(name)!.cpuSeconds;
-        this.findings.cpuMsPerStep.set(name, (spent * 1_000) / (rates.length * count * stepsEach));
-        this.findings.residentBytes.set(name, bytes);
+        into.cpuMsPerStep.set(name, (spent * 1_000) / (rates.length * count * stepsEach));
       }
     }
   }

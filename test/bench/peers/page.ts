@@ -8,6 +8,7 @@ import type { Contender, ContenderName } from './contender.ts';
 import {
   type Comparison,
   compared,
+  costsOf,
   cpuOf,
   type Entrant,
   isStoredInPart,
@@ -126,6 +127,7 @@ export function sectionOf(run: Run): string {
     verdictOf(run, named),
     ...failuresOf(run, named),
     costOf(run, named),
+    ...lengthsOf(run, named),
     '### How each was run',
     run.contenders
       .map(({ title, settings, takeOver }) => `- **${title}**: ${settings}. After a kill: ${takeOver}.`)
@@ -177,7 +179,7 @@ function notesOf({ contenders, summaries, sizes }: Run): string {
 
 function verdictOf({ summaries, contenders, sizes }: Run, named: ReadonlyMap<ContenderName, string>): string {
   const entrants: readonly Entrant[] = contenders.map((traits, at) => ({ traits, summary: summaries[at]! }));
-  const lines = linesOf(sizes.counts).flatMap((line) => {
+  const lines = linesOf(sizes).flatMap((line) => {
     const comparison = compared(entrants, line);
     return comparison === undefined ? [] : [`- ${sentenceOf(line, comparison, sizes, named)}`];
   });
@@ -203,10 +205,11 @@ function sentenceOf(
 }
 
 function wordsOf(name: string, { longSteps }: Sizes): readonly [what: string, relation: string] {
-  const [, plain, count] = /^(plain_)?c(\d+)$/.exec(name) ?? [];
+  const [, plain, steps, count] = /^(plain_)?(?:len(\d+)\.)?c(\d+)$/.exec(name) ?? [];
   if (count !== undefined) {
     const kind = plain === undefined ? '' : ', not encrypted';
-    return [`${Number(count).toLocaleString('en-GB')} workflows at once${kind}`, 'times the steps/s of'];
+    const length = steps === undefined ? '' : ` of ${stepsText(Number(steps))}`;
+    return [`${Number(count).toLocaleString('en-GB')} workflows${length} at once${kind}`, 'times the steps/s of'];
   }
   switch (name) {
     case 'sequential':
@@ -223,6 +226,8 @@ function wordsOf(name: string, { longSteps }: Sizes): readonly [what: string, re
   throw new RangeError(`no words for the line ${name}`);
 }
 
+const stepsText = (steps: number): string => (steps === 1 ? 'one step' : `${steps} steps`);
+
 function failuresOf({ failures }: Run, named: ReadonlyMap<ContenderName, string>): readonly string[] {
   if (failures.size === 0) return [];
   return [[...failures].map(([name, why]) => `${short(named.get(name)!)} did not come through: ${why}.`).join(' ')];
@@ -238,6 +243,33 @@ function costOf({ summaries, sizes }: Run, named: ReadonlyMap<ContenderName, str
       return `- ${short(named.get(name)!)}: ${cpuOf(summary)!.toFixed(3)} (${parts})`;
     });
   return `Processor milliseconds for a step at ${most} workflows, of all processes together and of each:\n\n${lines.join('\n')}`;
+}
+
+/** What a run costs besides its steps. */
+function lengthsOf({ summaries, sizes }: Run, named: ReadonlyMap<ContenderName, string>): readonly string[] {
+  const measured = summaries.filter(({ lengths }) => lengths.size > 0);
+  if (measured.length === 0) return [];
+  const shapes = sizes.lengths.flatMap((steps) => sizes.counts.map((count) => ({ steps, count })));
+  const head = [
+    '',
+    ...shapes.map(({ steps, count }) => `${count.toLocaleString('en-GB')} of ${stepsText(steps)}, steps/s`),
+    'processor ms a run',
+    'and a step',
+  ];
+  const rows = measured.map((summary) => {
+    const costs = costsOf(summary, sizes.stepsEach);
+    const values = [
+      ...shapes.map(({ steps, count }) => summary.lengths.get(steps)?.stepsPerS.get(count)),
+      costs?.perRun,
+      costs?.perStep,
+    ];
+    return [short(named.get(summary.name)!), ...values.map((value) => (value === undefined ? '–' : rounded(value)))];
+  });
+  const table = [head, ['---', ...shapes.map(() => '---:'), '---:', '---:'], ...rows];
+  return [
+    'Workflows of other lengths, and what they say of the processor time that a run takes besides its steps:',
+    table.map((cells) => `| ${cells.join(' | ')} |`).join('\n'),
+  ];
 }
 
 export function panelsOf(run: Run): readonly Panel[] {

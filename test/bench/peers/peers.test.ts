@@ -45,7 +45,7 @@ const entrant = (name: Summary['name'], rate?: number, killMs: readonly number[]
   const found = { ...(rate === undefined ? emptyFindings() : findings([rate])), killMs: [...killMs] };
   return { traits: traitsOf(name), summary: summaryOf(name, [found]) };
 };
-const line = (name: string) => linesOf([1_000]).find((each) => each.name === name)!;
+const line = (name: string) => linesOf({ counts: [1_000], lengths: [1] }).find((each) => each.name === name)!;
 
 describe('the ratio to the best peer', () => {
   const all = [

@@ -22,8 +22,10 @@ const all: readonly Contender[] = [cluster, plainCluster, embedded, functions, e
 /** A single look at how quick the machine is may meet a moment that says little of the minutes after it. */
 const LOOP_LOOKS = 5;
 
-export const peerParts = ['sequential', 'concurrent', 'storage', 'large', 'kill'] as const;
+export const peerParts = ['sequential', 'concurrent', 'lengths', 'storage', 'large', 'kill'] as const;
 export type PeerPart = (typeof peerParts)[number];
+/** The others take minutes. */
+const QUICK_PARTS: ReadonlySet<PeerPart> = new Set(['sequential', 'concurrent', 'lengths']);
 
 export interface PeersOptions {
   /** Names of systems, with commas between them; all where none is named. */
@@ -70,7 +72,7 @@ export async function measurePeers(report: Report, options: PeersOptions = {}): 
         const state = `loop ${loopNs!.at(-1)!.toFixed(2)} ns, load ${loads!.at(-1)!.toFixed(1)}`;
         report.note(`${contender.name}, pass ${pass + 1} of ${passes}: ${state}`);
         // What takes minutes is measured once.
-        const wanted = pass === 0 ? parts : parts.filter((part) => part === 'sequential' || part === 'concurrent');
+        const wanted = pass === 0 ? parts : parts.filter((part) => QUICK_PARTS.has(part));
         const findings = emptyFindings();
         found.get(contender.name)!.push(findings);
         try {
@@ -87,7 +89,7 @@ export async function measurePeers(report: Report, options: PeersOptions = {}): 
   }
   const summaries = contenders.map(({ name }) => summaryOf(name, found.get(name)!));
   const entrants = contenders.map((traits, at) => ({ traits, summary: summaries[at]! }));
-  printFigures(entrants, sizes.counts, report);
+  printFigures(entrants, sizes, report);
   const load = { least: Math.min(...loads!), most: Math.max(...loads!) };
   if (options.write) await writePage({ contenders, summaries, failures, loopNs: loopNs!, load, dataIn, passes, sizes });
   return { summaries, failures, loopNs: loopNs! };
@@ -117,6 +119,14 @@ async function measureOne(contender: Contender, plan: Plan, findings: Findings, 
       }
       const spent = [...findings.cpuMsPerStep].map(([name, ms]) => `${name} ${ms.toFixed(3)}`);
       report.note(`  processor ms a step: ${spent.join(', ')}`);
+    }
+    if (parts.includes('lengths')) {
+      await measurement.lengths();
+      for (const [steps, { stepsPerS, cpuMsPerStep }] of findings.lengths) {
+        const rates = [...stepsPerS].map(([count, each]) => `${count} at once ${median(each).toFixed(0)}`).join(', ');
+        const spent = [...cpuMsPerStep].map(([name, ms]) => `${name} ${ms.toFixed(3)}`).join(', ');
+        report.note(`  of ${steps} steps: ${rates} steps/s; processor ms a step: ${spent}`);
+      }
     }
     if (parts.includes('storage')) {
       await measurement.storage();

@@ -5,9 +5,9 @@ export const QUEUE_LIMITS = {
    * Most jobs that one BullMQ job (a wake-up) stands for. BullMQ costs about 0.27 ms of processor time per job whatever it says; see
    * docs/decisions/0005-jobs-are-hints.md.
    */
-  jobsPerWakeupMax: 32,
-  /** Fewest wake-ups over which a burst is spread, so that many workers share it. */
-  wakeupsPerBurstMin: 32,
+  jobsPerWakeupMax: 128,
+  /** Fewest wake-ups over which a burst is spread, so that several workers share it. One that takes them all takes them one by one. */
+  wakeupsPerBurstMin: 8,
   /** Most jobs that one wake-up reads: those whose limits are reached wait aside, and cost their read. */
   jobsPerDealMax: 512,
   /** Most jobs sent to Redis in one go; the rest follows in the next. */

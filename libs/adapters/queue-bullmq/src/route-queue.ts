@@ -19,8 +19,11 @@ import { type Job, type Route, routeKey } from '@tidemark/ports';
 /** Longest name of a definition in Redis keys, in characters; longer ones are cut and distinguished by their digest. */
 const QUEUE_NAME_MAX_CHARS = 400;
 
-/** workflow, tenant, partition, offset, lamport; its priority and fair share where a `Dispatch` has them, which scripts read; `traceparent` where traces are on. */
-type PackedJob = readonly [string, string, number, number, number, (Dispatch | null)?, string?];
+/**
+ * workflow, tenant, partition, offset, lamport; its priority and fair share where a `Dispatch` has them, which scripts read; `traceparent`
+ * where traces are on, else null; whether the workflow begins.
+ */
+type PackedJob = readonly [string, string, number, number, number, (Dispatch | null)?, (string | null)?, true?];
 
 /** Part of Redis keys; BullMQ allows no colon. Different definitions have different names, none longer than the limit. */
 export function definitionName(definition: string): string {
@@ -61,18 +64,21 @@ export const jobIdentity = (job: Job): string => `${job.lamport} ${job.workflow}
 
 export const priorityOf = ({ dispatch }: Job): Priority => dispatch?.priority ?? PRIORITY_DEFAULT;
 
-export function packJob({ workflow, tenant, partition, offset, lamport, dispatch, trace }: Job): string {
+export function packJob({ workflow, tenant, partition, offset, lamport, dispatch, trace, begins }: Job): string {
   const plain = [workflow, tenant, partition, offset, lamport] as const;
-  const placed: PackedJob = dispatch === undefined ? plain : [...plain, dispatch];
-  const packed: PackedJob = trace === undefined ? placed : [...plain, dispatch ?? null, trace];
-  return JSON.stringify(packed);
+  const packed = (): PackedJob => {
+    if (begins === true) return [...plain, dispatch ?? null, trace ?? null, true];
+    if (trace !== undefined) return [...plain, dispatch ?? null, trace];
+    return dispatch === undefined ? plain : [...plain, dispatch];
+  };
+  return JSON.stringify(packed());
 }
 
 /** Undefined for anything but a job. */
 export function unpackJob({ definition, version, pinned, build }: Route, text: string): Job | undefined {
   const value = parsed(text);
   if (!isPackedJob(value)) return undefined;
-  const [workflow, tenant, partition, offset, lamport, dispatch, trace] = value;
+  const [workflow, tenant, partition, offset, lamport, dispatch, trace, begins] = value;
   return {
     definition,
     version,
@@ -84,7 +90,8 @@ export function unpackJob({ definition, version, pinned, build }: Route, text: s
     offset: offset as Offset,
     lamport: lamport as Lamport,
     ...(dispatch != null && { dispatch }),
-    ...(trace !== undefined && { trace }),
+    ...(trace != null && { trace }),
+    ...(begins === true && { begins }),
   };
 }
 
@@ -98,11 +105,13 @@ export function parsed(text: string): unknown {
 }
 
 function isPackedJob(value: unknown): value is PackedJob {
-  if (!Array.isArray(value) || value.length < 5 || value.length > 7) return false;
+  if (!Array.isArray(value) || value.length < 5 || value.length > 8) return false;
   const [workflow, tenant, ...rest] = value as unknown[];
   if (typeof workflow !== 'string' || workflow === '' || typeof tenant !== 'string') return false;
-  const [dispatch, trace] = rest.splice(3);
+  const [dispatch, trace, begins] = rest.splice(3);
   if (dispatch !== undefined && typeof dispatch !== 'object') return false;
-  if (trace === undefined ? dispatch === null : typeof trace !== 'string') return false;
+  if (begins !== undefined && begins !== true) return false;
+  if (trace === undefined && dispatch === null) return false;
+  if (trace === null ? begins === undefined : trace !== undefined && typeof trace !== 'string') return false;
   return rest.every((number) => Number.isSafeInteger(number) && (number as number) >= 0);
 }

@@ -31,6 +31,7 @@ import type {
   WorkflowQuery,
   WorkflowSummary,
 } from '@tidemark/ports';
+import { batched } from '@tidemark/ports/batched';
 import { applyBatch } from './apply-batch.ts';
 import { faultOf, withFaults } from './faults.ts';
 import { placeWorkflows, unappendedPlacements } from './place-workflows.ts';
@@ -44,13 +45,16 @@ import { findPlaced, placedOf } from './sql/place.ts';
 import { approvalOf, readApprovals } from './sql/read-approvals.ts';
 import { childWorkOf, readChildWork } from './sql/read-child-work.ts';
 import { readLamportOf } from './sql/read-memories.ts';
-import { listingOf, readChildren, readOpen, readWorkflow, readWorkflows, workflowOf } from './sql/read-workflows.ts';
+import { listingOf, readChildren, readOpen, readWorkflows, readWorkflowsOf, workflowOf } from './sql/read-workflows.ts';
 import * as readiness from './sql/readiness.ts';
 import { RANGES_AT, releaseRanges, shareRanges } from './sql/share-ranges.ts';
 import * as traced from './sql/trace-cursors.ts';
 import { BEGIN, booleanAt, COMMIT, numberAt, type SqlClient, textAt } from './sql-client.ts';
 import { SqlMemories } from './sql-memories.ts';
 import { readyOr } from './sql-reads.ts';
+
+/** Most workflows in one read of their rows. */
+const WORKFLOWS_BATCH_MAX = 256;
 
 export interface SqlProjectionStoreOptions {
   readonly kind: RowStore['kind'];
@@ -66,6 +70,9 @@ export interface SqlProjectionStoreOptions {
 export class SqlProjectionStore extends SqlMemories implements RowStore {
   readonly kind: RowStore['kind'];
   readonly #options: SqlProjectionStoreOptions;
+  /** Many may wait for their results at once, and each looks at its row whenever it has changed. */
+  readonly workflow = batched(WORKFLOWS_BATCH_MAX, (workflows: readonly WorkflowId[]) => this.#workflowsOf(workflows));
+  readonly placed = batched(WORKFLOWS_BATCH_MAX, (workflows: readonly WorkflowId[]) => this.#placedOf(workflows));
   /** The first range that this process owns: the process writes its sums under that range. */
   #shard: number | undefined;
 
@@ -139,8 +146,9 @@ export class SqlProjectionStore extends SqlMemories implements RowStore {
     return placeWorkflows(this.client, requests, rules);
   }
 
-  async placed(workflow: WorkflowId): Promise<PlacedWorkflow | undefined> {
-    return (await this.read(findPlaced(workflow))).map(placedOf)[0];
+  async #placedOf(workflows: readonly WorkflowId[]): Promise<readonly (PlacedWorkflow | undefined)[]> {
+    const found = new Map((await this.read(findPlaced([...new Set(workflows)]))).map(placedOf));
+    return workflows.map((workflow) => found.get(workflow));
   }
 
   unappended(ageMs: number, limit: number): Promise<readonly Placement[]> {
@@ -175,8 +183,10 @@ export class SqlProjectionStore extends SqlMemories implements RowStore {
     return (await this.read(readOpen(after, limit))).map((row) => textAt(row, 0) as WorkflowId);
   }
 
-  async workflow(workflow: WorkflowId): Promise<WorkflowSummary | undefined> {
-    return (await this.read(readWorkflow(workflow))).map(workflowOf)[0];
+  async #workflowsOf(workflows: readonly WorkflowId[]): Promise<readonly (WorkflowSummary | undefined)[]> {
+    const rows = await this.read(readWorkflowsOf([...new Set(workflows)]));
+    const found = new Map(rows.map(workflowOf).map((row) => [row.workflow, row]));
+    return workflows.map((workflow) => found.get(workflow));
   }
 
   async workflows(query: WorkflowQuery): Promise<readonly WorkflowSummary[]> {

@@ -28,6 +28,8 @@ export interface Job extends Route {
   readonly offset: Offset;
   /** The workflow's Lamport time; workflow and time identify the job. */
   readonly lamport: Lamport;
+  /** Nothing has happened to the workflow but its opening, which rows need not show yet. */
+  readonly begins?: true | undefined;
   /** Absent: the default priority, and no limits. Rates are set only until the workflow has begun. */
   readonly dispatch?: Dispatch | undefined;
   /** `traceparent` of the workflow's time in the queue, where traces are on. */

@@ -67,6 +67,8 @@ export interface Placement {
 /** A placed workflow. Placing is the first thing that a start does, so the workflow exists whether it has rows or not. */
 export interface PlacedWorkflow {
   readonly tenant: TenantId;
+  readonly partition: Partition;
+  readonly generation: Generation;
   /** Its opening is folded: `ProjectionStore.workflow` has it. */
   readonly appended: boolean;
 }

@@ -290,7 +290,10 @@ export class SimulatedStore extends SimulatedHistory implements RowStore {
     return all.find((placed) => placed.live && placed.session === session && placed.tenant === tenant)?.workflow;
   }
 
-  readonly placed = async (workflow: WorkflowId): Promise<PlacedWorkflow | undefined> => this.placements.get(workflow);
+  async placed(workflow: WorkflowId): Promise<PlacedWorkflow | undefined> {
+    await this.#enter('placed');
+    return this.placements.get(workflow);
+  }
 
   async unappended(ageMs: number, limit: number): Promise<readonly Placement[]> {
     await this.#enter('unappended');

@@ -5,11 +5,11 @@
  * placement must survive a crash of Postgres, or an id could get a second partition while its first opening is on its way to the log.
  */
 
-import type { TenantId, WorkflowId } from '@tidemark/core';
+import type { Generation, Partition, TenantId, WorkflowId } from '@tidemark/core';
 import type { PlacedWorkflow, Placement, PlacementRequest } from '@tidemark/ports';
 import { textArray, texts } from '../binary-array.ts';
 import { excluded, insertion, int4, int8, text } from '../insertion.ts';
-import { booleanAt, type Row, type Statement, textAt } from '../sql-client.ts';
+import { booleanAt, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
 
 /** Key of the lock under which workflows are placed; any number. */
 const PLACING = 7_401_001;
@@ -36,17 +36,22 @@ export const findPlacements = (workflows: readonly WorkflowId[]): Statement => (
   values: [textArray(workflows)],
 });
 
-/** The placement of one workflow, whether its opening is folded or not. Index: primary key. */
-export const findPlaced = (workflow: WorkflowId): Statement => ({
+/** The places of workflows, whether their openings are folded or not. Index: primary key. */
+export const findPlaced = (workflows: readonly WorkflowId[]): Statement => ({
   name: 'find-placed',
-  text: 'select tenant, appended from placements where workflow = $1',
-  values: [workflow],
+  text: 'select workflow, tenant, partition, generation, appended from placements where workflow = any($1::text[])',
+  values: [textArray(workflows)],
 });
 
-export const placedOf = (row: Row): PlacedWorkflow => ({
-  tenant: textAt(row, 0) as TenantId,
-  appended: booleanAt(row, 1),
-});
+export const placedOf = (row: Row): readonly [WorkflowId, PlacedWorkflow] => [
+  textAt(row, 0) as WorkflowId,
+  {
+    tenant: textAt(row, 1) as TenantId,
+    partition: numberAt(row, 2) as Partition,
+    generation: numberAt(row, 3) as Generation,
+    appended: booleanAt(row, 4),
+  },
+];
 
 const ofSessions = `
 select l.tenant, l.session, l.workflow

@@ -20,7 +20,7 @@ import type {
   WorkflowId,
 } from '@tidemark/core';
 import type { ChildQuery, WorkflowListing, WorkflowQuery, WorkflowSummary } from '@tidemark/ports';
-import { storable } from '../binary-array.ts';
+import { storable, textArray } from '../binary-array.ts';
 import { booleanAt, nullableNumber, nullableText, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
 import { spendPartsAt } from './spend-columns.ts';
 
@@ -33,10 +33,10 @@ const LISTED_COUNT = 31;
 
 const columns = `${listedColumns}, result, case when status = 'parked' then state end`;
 
-export const readWorkflow = (workflow: WorkflowId): Statement => ({
-  name: 'read-workflow',
-  text: `select ${columns} from workflows where workflow = $1`,
-  values: [workflow],
+export const readWorkflowsOf = (workflows: readonly WorkflowId[]): Statement => ({
+  name: 'read-workflows-of',
+  text: `select ${columns} from workflows where workflow = any($1::text[])`,
+  values: [textArray(workflows)],
 });
 
 const newest = `

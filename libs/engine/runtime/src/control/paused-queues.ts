@@ -184,11 +184,6 @@ export class PausedRuns {
     this.#queues = queues;
   }
 
-  /** Reads ahead, so that the next answer comes at once. */
-  async prepare(): Promise<void> {
-    await this.#queues.known().catch(() => {});
-  }
-
   /** Returns a flag that is set when the run must start nothing further: its queue is paused, `stopping` has aborted, or it is held. */
   begin(queued: Queued & { readonly workflow: WorkflowId }, stopping: AbortSignal): RunStop {
     const stop = new RunStop(queued, stopping);

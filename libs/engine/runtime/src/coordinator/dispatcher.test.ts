@@ -5,6 +5,7 @@ import {
   type Lamport,
   type Offset,
   type Partition,
+  type Position,
   type TenantId,
   UnavailableError,
   type WorkflowId,
@@ -42,6 +43,7 @@ describe('a dispatcher', () => {
       definition: 'd',
       partition: 3,
       lamport: 7,
+      position: 2,
       next: 9,
       runnable: true,
       ...fields,
@@ -51,7 +53,13 @@ describe('a dispatcher', () => {
 
   it('makes a job of each stream that can run, with what a worker needs to know', async () => {
     dispatcher.applied(
-      [stream('a'), stream('b', { runnable: false }), stream('c', { partition: 4 as Partition })],
+      [
+        stream('a'),
+        stream('b', { runnable: false }),
+        stream('c', { partition: 4 as Partition }),
+        // Whoever opened it has sent its job.
+        stream('d', { position: 1 as Position }),
+      ],
       next,
     );
     await quiet();

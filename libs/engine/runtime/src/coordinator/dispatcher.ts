@@ -17,6 +17,9 @@ import type { StuckGauges } from './stuck.ts';
 /** Most workflows of one definition that one sweep sends again while as many jobs wait as could be lost. */
 export const REDISPATCH_DOUBTED_COUNT = 500;
 
+/** Position of a stream of which nothing is known but its opening. */
+const OPENED_POSITION = 1;
+
 export interface DispatcherOptions {
   readonly ports: Pick<Ports, 'queue' | 'store' | 'clock' | 'telemetry'>;
   readonly onError: (error: unknown) => void;
@@ -66,8 +69,10 @@ export class Dispatcher {
         this.#waiting = new Map();
         // When the paused queues are unknown the jobs are sent: the worker that takes one checks as well.
         const held = await this.#pauses.known().catch(() => NONE_HELD);
-        const jobs = waiting.filter(({ stream }) => !held.has(stream)).map(({ job }) => job);
-        if (jobs.length < waiting.length) this.#omitted = held.with(this.#omitted);
+        const free = waiting.filter(({ stream }) => !held.has(stream));
+        if (free.length < waiting.length) this.#omitted = held.with(this.#omitted);
+        // Who opened a workflow has sent its first job (see Starter).
+        const jobs = free.filter(({ stream }) => stream.position > OPENED_POSITION).map(({ job }) => job);
         if (jobs.length > 0) await this.#options.ports.queue.enqueue(jobs).catch(this.#options.onError);
       }
     } finally {

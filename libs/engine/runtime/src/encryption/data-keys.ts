@@ -21,7 +21,7 @@ import {
   type Prng,
   type StoredKey,
 } from '@tidemark/ports';
-import { batched } from '../kernel/index.ts';
+import { batched } from '@tidemark/ports/batched';
 import { boundKeyId, isKeyOf, type KeyUse } from './key-owner.ts';
 import { DATA_KEYS_AT_ONCE } from './limits.ts';
 

@@ -8,7 +8,7 @@ import type { KeyObject } from 'node:crypto';
 import type { SealingKey } from '@tidemark/codec';
 import { CorruptError, type TenantId, type WorkflowId } from '@tidemark/core';
 import { isForSecrets, type KeyStore, type RecordOwner } from '@tidemark/ports';
-import { batched } from '../kernel/index.ts';
+import { batched } from '@tidemark/ports/batched';
 import type { DataKeys } from './data-keys.ts';
 import { isKeyOf, takesPlain } from './key-owner.ts';
 import { DATA_KEYS_AT_ONCE } from './limits.ts';

@@ -12,6 +12,7 @@ import {
   type Delta,
   type EffectKey,
   type Envelope,
+  type EventEntry,
   type EventId,
   type Json,
   type Resolution,
@@ -108,6 +109,14 @@ export class StreamContent {
     }
     content.#questionKey = state.question?.key ?? null;
     content.#dropDone(state);
+    return content;
+  }
+
+  /** From all events of the stream, the opening first. */
+  static since(events: readonly EventEntry[], state: StreamState, digest: Digest = sha256Digest): StreamContent {
+    const content = new StreamContent(new WorkflowContext(ZERO.sequence, digest));
+    for (const { envelope, payload } of events) content.apply(envelope, payload);
+    content.#questionKey = state.question?.key ?? null;
     return content;
   }
 

@@ -12,7 +12,8 @@ import type {
   PlacementRules,
   PlaceTaken,
 } from '@tidemark/ports';
-import { batched, type LamportClock, type Ports, type SecretPorts } from '../kernel/index.ts';
+import { batched } from '@tidemark/ports/batched';
+import type { LamportClock, Ports, SecretPorts } from '../kernel/index.ts';
 import { addPartitions } from '../projection/index.ts';
 import { PLACE_BATCH_MAX } from './limits.ts';
 
@@ -28,7 +29,10 @@ export const ADMISSION_RETRY_AFTER_MS = 1_000;
 export type Admission = Pick<PlacementRules, 'tenantOpenMax' | 'openMax'>;
 
 export interface PlacingOptions {
-  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'digest' | 'prng' | 'secrets' | 'telemetry'> &
+  readonly ports: Pick<
+    Ports,
+    'log' | 'store' | 'hints' | 'queue' | 'clock' | 'digest' | 'prng' | 'secrets' | 'telemetry'
+  > &
     SecretPorts;
   readonly lamport: LamportClock;
   /** Largest size of the pool of partitions. */

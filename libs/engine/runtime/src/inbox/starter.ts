@@ -6,6 +6,7 @@ import {
   eventId,
   type Offset,
   type Partition,
+  type StreamState,
   streamFromJson,
   type TenantId,
   UnavailableError,
@@ -15,6 +16,7 @@ import type { Digest, LogRecord, Placement, PlacementRequest, Telemetry } from '
 import { withSecrets } from '../encryption/index.ts';
 import { digestOf, type Guarded, guardOf, type SecretPorts } from '../kernel/index.ts';
 import { checkName, inboxRecord } from '../lease/index.ts';
+import { isRunnable, jobOf } from '../projection/index.ts';
 import { drawUpOpening, type Opening, type StartRequest } from '../run/index.ts';
 import { OpeningCheck } from './opening-check.ts';
 import { Placing, type PlacingOptions } from './placing.ts';
@@ -98,7 +100,7 @@ export class Starter {
       throw await this.#sessionBusy(request.session!, placement.takenBy);
     }
     if (!placement.created) await this.#checkSame(request, placement);
-    if (!placement.appended) await this.#appendUntilAccepted(placement);
+    if (!placement.appended) await this.append(placement);
     return { workflow, partition: placement.partition, created: placement.created };
   }
 
@@ -147,37 +149,33 @@ export class Starter {
     return stream !== undefined && streamFromJson(stream.state, stream.tasks).shadow;
   }
 
-  /** Appends the placement's opening, which is harmless if the log already has it. Returns its offset. */
-  append(placement: Placement): Promise<Offset> {
-    return this.#append(placement, this.#record(placement));
-  }
-
-  async #append({ partition }: Placement, record: LogRecord): Promise<Offset> {
+  /**
+   * Appends the placement's opening, which is harmless if the log already has it, and sends the workflow's job. A start succeeds only once
+   * the fold has accepted its opening. A rejected opening is placed again, by a sweep or by the next attempt: `UnavailableError`
+   * (`start-in-doubt`).
+   */
+  async append(placement: Placement): Promise<void> {
     const { log, hints } = this.#options.ports;
+    const { workflow, partition } = placement;
+    const record = this.#encode(JSON.parse(placement.opening) as Opening, placement);
+    const rows = this.#openings.rowsOf(partition);
     const offset = await log.append(partition, [record]);
     hints.publish('appended', partition);
-    return offset;
+    const found = await this.#openings.find({ placement, offset, value: record.value, before: await rows });
+    if (found === undefined) {
+      const message = `The opening of ${workflow} was not accepted; start it again.`;
+      throw new UnavailableError('start-in-doubt', message, { workflow });
+    }
+    if (found !== 'gone') this.#send(found, partition, offset);
   }
 
-  /**
-   * A start succeeds only once the fold has accepted its opening. A rejected opening is placed again, by a sweep or by the next attempt.
-   */
-  async #appendUntilAccepted(placement: Placement): Promise<void> {
-    const record = this.#record(placement);
-    const rows = this.#openings.rowsOf(placement.partition);
-    const offset = await this.#append(placement, record);
-    if (await this.#openings.isAccepted({ placement, offset, value: record.value, before: await rows })) return;
-    throw new UnavailableError(
-      'start-in-doubt',
-      `The opening of ${placement.workflow} was not accepted; start it again.`,
-      {
-        workflow: placement.workflow,
-      },
-    );
-  }
-
-  #record(placement: Placement): LogRecord {
-    return this.#encode(JSON.parse(placement.opening) as Opening, placement);
+  /** A worker need not wait until rows show the workflow: coordinators send no job for what has only been opened. */
+  #send(stream: StreamState, partition: Partition, offset: Offset): void {
+    const { queue, telemetry } = this.#options.ports;
+    if (!isRunnable(stream)) return;
+    const job = jobOf({ ...stream, partition }, (offset + 1) as Offset, telemetry);
+    // A sweep sends one that was lost.
+    queue.enqueue([{ ...job, begins: true }]).catch(() => {});
   }
 
   #encode(

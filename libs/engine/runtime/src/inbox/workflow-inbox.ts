@@ -99,8 +99,8 @@ export class WorkflowInbox {
   }
 
   /**
-   * The workflow, or the last run that continues it. Throws `InvalidError` (`workflow-unknown`; rows may not have a very recent start yet),
-   * `UnavailableError` (`continuation-starting`: the next run has not begun).
+   * The workflow, or the last run that continues it. Throws `InvalidError` (`workflow-unknown`),
+   * `UnavailableError` (`workflow-starting`: rows don't show it yet; `continuation-starting`: the next run has not begun).
    */
   async find(id: string): Promise<Found> {
     const { ports } = this.#options;
@@ -134,7 +134,10 @@ export class WorkflowInbox {
       return { row, state: streamFromJson(snapshot.state, snapshot.tasks) };
     });
     if (found !== undefined) return found;
-    throw workflowUnknown(workflow);
+    const placed = await whileUnavailable(ports.clock, this.#options.closing, () => ports.store.placed(workflow));
+    if (placed === undefined) throw workflowUnknown(workflow);
+    const message = `Workflow ${workflow} has started, and rows don't show it yet. Try again.`;
+    throw new UnavailableError('workflow-starting', message, { workflow });
   }
 
   async pollFor<T>(graceMs: number, poll: () => Promise<T | undefined>): Promise<T | undefined> {

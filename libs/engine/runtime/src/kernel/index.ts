@@ -8,7 +8,6 @@ export {
   WOKEN,
   whileUnavailable,
 } from './backoff.ts';
-export { batched } from './batcher.ts';
 export { isEndForgotten, isForgotten } from './forgotten.ts';
 export { Gathering, type GatheringLimits } from './gathering.ts';
 export { check, failingCheck, type Health, progressCheck, recentCheck } from './health.ts';

@@ -4,7 +4,6 @@
  */
 
 import {
-  CorruptError,
   type Epoch,
   FencedError,
   type HolderId,
@@ -12,20 +11,11 @@ import {
   type Partition,
   type Sequence,
   type StreamState,
-  streamFromJson,
   type TaskId,
   uuidv7,
   type WorkflowId,
 } from '@tidemark/core';
-import {
-  type Announcement,
-  type Consumer,
-  type Job,
-  type Keeping,
-  type Route,
-  routeKey,
-  type StreamSnapshot,
-} from '@tidemark/ports';
+import { type Announcement, type Consumer, type Job, type Keeping, type Route, routeKey } from '@tidemark/ports';
 import { ModelCalls } from '../agent/index.ts';
 import {
   type BulkHost,
@@ -38,9 +28,8 @@ import {
 import { CallPieces, type Definition, type ModelChunk, type PieceSink, ProgressGate } from '../definition/index.ts';
 import { type CallEffect, callEffect, Drain } from '../effects/index.ts';
 import { checkSecrets, ownerOf, withSealedFields, withSecrets } from '../encryption/index.ts';
-import { Applied, definitionFor, routesOf, StreamContent } from '../history/index.ts';
+import { Applied, definitionFor, routesOf } from '../history/index.ts';
 import {
-  batched,
   check,
   guardOf,
   type Health,
@@ -58,6 +47,7 @@ import { LeasedStream } from '../lease/index.ts';
 import { isRunnable, jobOf } from '../projection/index.ts';
 import { type RunEnd, releaseDraft, WorkflowRunner } from '../run/index.ts';
 import { withUndos } from '../sagas/index.ts';
+import { type Claimable, ClaimableReads } from './claimable.ts';
 import { Company, type Member } from './company.ts';
 import { contextReads, memoryReads } from './context-reads.ts';
 import { LeasedReads } from './leased-reads.ts';
@@ -66,8 +56,6 @@ import { SecretSample } from './secret-sample.ts';
 
 /** How long a stopping worker waits for the release of its leases after its drain budget, in milliseconds. */
 export const HAND_OVER_MAX_MS = 2_000;
-/** Most workflows whose rows one read at a claim covers. */
-const CLAIM_BATCH_MAX = 256;
 
 export interface WorkerOptions {
   readonly ports: Ports;
@@ -120,7 +108,7 @@ export class Worker {
   readonly #company = new Company((max) => this.#consumer?.narrow(max));
   /** What it announces of its code. */
   readonly #announced: Announcement;
-  readonly #load: (workflow: WorkflowId) => Promise<StreamSnapshot | undefined>;
+  readonly #claimable: ClaimableReads;
   readonly #applied: Applied;
   readonly #stopping = new AbortController();
   readonly #abandon = new AbortController();
@@ -145,7 +133,7 @@ export class Worker {
     this.#applied = new Applied(ports);
     this.#drain = new Drain(ports.clock);
     this.#sample = new SecretSample(ports, (error) => this.#report('secrets', error));
-    this.#load = loadedApart(batched(CLAIM_BATCH_MAX, (workflows) => loadAll(ports.store, workflows)));
+    this.#claimable = new ClaimableReads(ports);
   }
 
   /** The work that would be repeated, or handed over, if the worker vanished now. */
@@ -272,18 +260,21 @@ export class Worker {
   async #run(job: Job): Promise<void> {
     const { ports, lamport } = this.#options;
     lamport.witness(job.lamport);
-    const loaded = whileUnavailable(ports.clock, this.#stopping.signal, () => this.#load(job.workflow));
-    const [snapshot] = await Promise.all([loaded, this.#queues.prepare()]);
-    if (snapshot === undefined) return;
-    const state = streamFromJson(snapshot.state, snapshot.tasks);
+    const available = <T>(read: () => Promise<T>): Promise<T> =>
+      whileUnavailable(ports.clock, this.#stopping.signal, read);
+    // Who starts a workflow sends its job whether its queue is paused or not.
+    if (await available(() => this.#queues.isHeld(job))) return;
+    const claimable = await available(() => this.#claimable.of(job));
+    if (claimable === undefined) return;
+    const { state, next } = claimable;
     const definition = definitionFor(this.#definitions, state);
     // Rows older than the hint may not show yet what made the workflow runnable.
-    if (definition === undefined || (!isRunnable(state) && job.offset <= snapshot.next)) return;
-    if (await whileUnavailable(ports.clock, this.#stopping.signal, () => this.#queues.isHeld(state))) return;
+    if (definition === undefined || (!isRunnable(state) && job.offset <= next)) return;
+    if (await available(() => this.#queues.isHeld(state))) return;
     lamport.witness(state.lamport);
     const member = { besideMax: undefined, stop: this.#queues.begin(state, this.#stopping.signal) };
     try {
-      await this.#lease(definition, snapshot, state, member);
+      await this.#lease(definition, claimable, member);
     } finally {
       this.#company.leave(member);
       this.#leases.delete(state.workflow);
@@ -292,13 +283,13 @@ export class Worker {
   }
 
   /** Claims, runs, releases. Throws `FencedError` when another worker was first, or when the lease is lost. */
-  async #lease(known: Definition, snapshot: StreamSnapshot, state: StreamState, member: Member): Promise<void> {
+  async #lease(known: Definition, claimable: Claimable, member: Member): Promise<void> {
     const { ports, lamport } = this.#options;
+    const { state, partition, next } = claimable;
     const { definition, guard } = await this.#withSecrets(known, state);
-    const content = StreamContent.from(snapshot, state, ports.digest);
-    const { partition } = snapshot;
+    const content = claimable.content();
     let runner: WorkflowRunner | undefined;
-    const stream = new LeasedStream(state, snapshot.next, {
+    const stream = new LeasedStream(state, next, {
       ports,
       lamport,
       partition,
@@ -497,26 +488,3 @@ function announcementOf(options: OfBuild): Announcement {
   const serves = routesOf(options.definitions).map(routeKey);
   return { ...(options.build !== undefined && { build: checkedBuild(options.build) }), serves, routes };
 }
-
-type Loaded = StreamSnapshot | CorruptError | undefined;
-
-/** Unreadable rows of one workflow don't fail the others of the batch. */
-async function loadAll(store: Ports['store'], workflows: readonly WorkflowId[]): Promise<readonly Loaded[]> {
-  const wanted = [...new Set(workflows)];
-  try {
-    const found = new Map((await store.loadStreams(wanted)).map((snapshot) => [snapshot.workflow, snapshot]));
-    return workflows.map((workflow) => found.get(workflow));
-  } catch (error) {
-    if (!(error instanceof CorruptError)) throw error;
-    if (wanted.length === 1) return workflows.map(() => error);
-    return Promise.all(workflows.map(async (workflow) => (await loadAll(store, [workflow]))[0]));
-  }
-}
-
-const loadedApart =
-  (load: (workflow: WorkflowId) => Promise<Loaded>) =>
-  async (workflow: WorkflowId): Promise<StreamSnapshot | undefined> => {
-    const loaded = await load(workflow);
-    if (loaded instanceof CorruptError) throw loaded;
-    return loaded;
-  };

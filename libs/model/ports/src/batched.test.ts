@@ -1,7 +1,7 @@
 /** Requests are gathered while a batch runs, each gets its own answer, and none is lost. */
 
 import { describe, expect, it } from 'vitest';
-import { batched } from './batcher.ts';
+import { batched } from './batched.ts';
 
 describe('a batcher', () => {
   it('takes the requests of one turn together, and those that come meanwhile with the next', async () => {
