@@ -110,9 +110,10 @@ function watch(role: string, host: Host): Host {
     if (operation === 'place' && isAfter) {
       for (const { workflow } of args[0] as readonly { workflow: WorkflowId }[]) lives.at(workflow, 'placed');
     }
-    if (operation === 'loadStreams') {
+    if (role === 'worker' && operation === 'loadStreams') {
       for (const workflow of args[0] as readonly WorkflowId[]) lives.at(workflow, isAfter ? 'read' : 'taken');
     }
+    if (role === 'worker' && operation === 'placed') lives.at(args[0] as WorkflowId, isAfter ? 'read' : 'taken');
     if (operation === 'apply' && isAfter) {
       for (const stream of (args[0] as { streams: readonly { workflow: string; status: string }[] }).streams) {
         lives.at(stream.workflow, stream.status === 'completed' ? 'closed' : 'shown');

@@ -5,6 +5,7 @@
 
 import type { Partition } from '@tidemark/core';
 import type { HintBus, HintTopic } from '@tidemark/ports';
+import { LaterHints } from '@tidemark/ports/later-hints';
 import type { ConnectionOptions } from './connection.ts';
 import { decodePartitions, encodePartitions } from './partition-set.ts';
 import { RedisBus } from './redis-bus.ts';
@@ -37,6 +38,7 @@ class RedisHints implements HintBus {
   readonly #bus: RedisBus;
   readonly #prefix: string;
   readonly #pending: Record<HintTopic, Set<Partition>> = { appended: new Set(), applied: new Set() };
+  readonly #later: LaterHints;
   #isScheduled = false;
   #timer: NodeJS.Timeout | undefined;
   #sentMs = Number.NEGATIVE_INFINITY;
@@ -44,9 +46,15 @@ class RedisHints implements HintBus {
   constructor({ url, tls, prefix }: RedisHintsOptions) {
     this.#bus = new RedisBus({ url, tls, messagesInFlightMax: HINT_MESSAGES_IN_FLIGHT_MAX });
     this.#prefix = prefix;
+    this.#later = new LaterHints((topic, partition) => this.publish(topic, partition));
   }
 
-  publish(topic: HintTopic, partition: Partition): void {
+  publish(topic: HintTopic, partition: Partition, when?: 'later'): void {
+    if (when === 'later') {
+      this.#later.add(topic, partition);
+      return;
+    }
+    this.#later.drop(topic, partition);
     this.#pending[topic].add(partition);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -63,6 +71,7 @@ class RedisHints implements HintBus {
   }
 
   async close(): Promise<void> {
+    this.#later.close();
     clearTimeout(this.#timer);
     // The last hints are of released leases: without them only the sweep would find those.
     this.#sendAll();

@@ -5,6 +5,7 @@
 
 import type { Partition } from '@tidemark/core';
 import type { HintBus, HintTopic } from '@tidemark/ports';
+import { LaterHints } from '@tidemark/ports/later-hints';
 
 type Listener = (partitions: readonly Partition[]) => void;
 
@@ -29,16 +30,20 @@ export function createMemoryHints(): HintBus {
     }
   };
 
+  const publish = (topic: HintTopic, partition: Partition): void => {
+    later.drop(topic, partition);
+    if (closed || listeners[topic].size === 0) return;
+    pending[topic].add(partition);
+    scheduled ??= setImmediate(() => {
+      scheduled = undefined;
+      deliver('appended');
+      deliver('applied');
+    });
+  };
+  const later = new LaterHints(publish);
+
   return {
-    publish(topic, partition) {
-      if (closed || listeners[topic].size === 0) return;
-      pending[topic].add(partition);
-      scheduled ??= setImmediate(() => {
-        scheduled = undefined;
-        deliver('appended');
-        deliver('applied');
-      });
-    },
+    publish: (topic, partition, when) => (when === 'later' ? later.add(topic, partition) : publish(topic, partition)),
     async subscribe(topic, listener) {
       // A wrapper of its own, so that the same function subscribed twice is called twice and ends once.
       const own: Listener = (partitions) => listener(partitions);
@@ -47,6 +52,7 @@ export function createMemoryHints(): HintBus {
     },
     async close() {
       closed = true;
+      later.close();
       clearImmediate(scheduled);
       listeners.appended.clear();
       listeners.applied.clear();

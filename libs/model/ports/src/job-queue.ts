@@ -74,9 +74,15 @@ export interface JobQueue {
 /** `appended`: records were added to the log; `applied`: rows were written up to some offset. */
 export type HintTopic = 'appended' | 'applied';
 
+/** How long a hint for which nobody waits is held back, in milliseconds. */
+export const HINT_LATER_MS = 25;
+
 export interface HintBus {
-  /** Never throws, never waits; drops the hint when the server is unreachable. */
-  publish(topic: HintTopic, partition: Partition): void;
+  /**
+   * Never throws, never waits; drops the hint when the server is unreachable. `later`: nobody waits for it, so it may come together with what
+   * follows in its partition within `HINT_LATER_MS`.
+   */
+  publish(topic: HintTopic, partition: Partition, when?: 'later'): void;
   /** Returns a function that ends the subscription. */
   subscribe(topic: HintTopic, listener: (partitions: readonly Partition[]) => void): Promise<() => Promise<void>>;
   close(): Promise<void>;

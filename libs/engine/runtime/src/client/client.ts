@@ -36,6 +36,7 @@ import {
   type ResetOptions,
   Resets,
 } from '../forks/index.ts';
+import { RowChanges } from '../history/index.ts';
 import {
   type Admission,
   type ApprovalAnswer,
@@ -70,7 +71,7 @@ import { type ShadowOptions, type ShadowRoute, type ShadowRun, Shadows, SystemSt
 import { Bulk } from './bulk.ts';
 import { ClientMemory } from './client-memory.ts';
 import { Queues } from './queues.ts';
-import { RESULT_POLL_PERIOD_MS, Run } from './run.ts';
+import { RESULT_POLL_PERIOD_MS, Run, type RunDependencies } from './run.ts';
 import { Schedules } from './schedules.ts';
 
 /** Longest name of a session or user, in characters: with its prefix, it is the subject of memories. */
@@ -112,6 +113,7 @@ export class Client {
   readonly system: SystemStreams;
   readonly #starter: Starter;
   readonly #closing = new AbortController();
+  readonly #ofRuns: RunDependencies;
   readonly #inbox: WorkflowInbox;
   readonly #decisions: Decisions;
   readonly #lifecycle: Lifecycle;
@@ -122,6 +124,7 @@ export class Client {
   constructor(options: ClientOptions) {
     this.#options = options;
     const { ports, lamport, partitionsMax, admission } = options;
+    this.#ofRuns = { ports, changes: new RowChanges(ports.hints), closing: this.#closing.signal };
     this.#starter = new Starter({ ports, lamport, partitionsMax, admission });
     this.#inbox = new WorkflowInbox({ ports, lamport, closing: this.#closing.signal });
     this.#decisions = new Decisions({ ports, inbox: this.#inbox });
@@ -201,7 +204,7 @@ export class Client {
         timeoutMs,
       }),
     );
-    return this.run(started.workflow, started.created);
+    return new Run(started.workflow, this.#ofRuns, started);
   }
 
   /**
@@ -265,8 +268,8 @@ export class Client {
   }
 
   /** A handle on a run by its id. A read of it shows whether it exists. */
-  run<Output = Json>(id: string, created = false): Run<Output> {
-    return new Run<Output>(workflowId(id), created, this.#options.ports, this.#closing.signal);
+  run<Output = Json>(id: string): Run<Output> {
+    return new Run<Output>(workflowId(id), this.#ofRuns);
   }
 
   /**
@@ -429,6 +432,7 @@ export class Client {
     this.shadows.close();
     this.#closing.abort(new TidemarkError('client-closed', 'The client was closed.'));
     void this.#inbox.close();
+    void this.#ofRuns.changes.close();
   }
 }
 

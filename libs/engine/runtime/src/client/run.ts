@@ -3,24 +3,36 @@
 import type { Json, Partition, Sequence, WorkflowId } from '@tidemark/core';
 import type { CheckpointRow, WorkflowSummary } from '@tidemark/ports';
 import { shownSecrets } from '../encryption/index.ts';
-import { currentOf, parkedQuestion } from '../history/index.ts';
+import { currentOf, parkedQuestion, type RowChanges } from '../history/index.ts';
+import type { Started } from '../inbox/index.ts';
 import { type Ports, WOKEN, whileUnavailable } from '../kernel/index.ts';
 import { outcomeOf } from '../run/index.ts';
 
 /** Period of the poll for a result, in milliseconds, in case hints are lost. */
 export const RESULT_POLL_PERIOD_MS = 250;
 
+export interface RunDependencies {
+  readonly ports: Ports;
+  readonly changes: RowChanges;
+  readonly closing: AbortSignal;
+}
+
 export class Run<Output = Json> {
   readonly id: WorkflowId;
   /** True when the call that made this handle started the run. */
   readonly created: boolean;
   readonly #ports: Ports;
+  readonly #changes: RowChanges;
   readonly #closing: AbortSignal;
+  /** Undefined until it is known. */
+  #partition: Partition | undefined;
 
-  constructor(id: WorkflowId, created: boolean, ports: Ports, closing: AbortSignal) {
+  constructor(id: WorkflowId, { ports, changes, closing }: RunDependencies, started?: Omit<Started, 'workflow'>) {
     this.id = id;
-    this.created = created;
+    this.created = started?.created ?? false;
+    this.#partition = started?.partition;
     this.#ports = ports;
+    this.#changes = changes;
     this.#closing = closing;
   }
 
@@ -46,27 +58,31 @@ export class Run<Output = Json> {
   async result(options: { readonly signal?: AbortSignal } = {}): Promise<Output> {
     const signal = options.signal === undefined ? this.#closing : AbortSignal.any([this.#closing, options.signal]);
     let wake = new AbortController();
-    let partition: Partition | undefined;
-    // Once its partition is known, other hints cause no read: with many waiting runs, each hint would cost one read a run.
-    const unsubscribe = await this.#ports.hints.subscribe('applied', (applied) => {
-      if (partition === undefined || applied.includes(partition)) wake.abort(WOKEN);
-    });
-    const giveUp = (): void => wake.abort(WOKEN);
-    signal.addEventListener('abort', giveUp, { once: true });
+    const wakeUp = (): void => wake.abort(WOKEN);
+    // Once its partition is known, changes elsewhere cause no read.
+    let watched = this.#partition;
+    let unwatch = await this.#changes.watch(watched, wakeUp);
+    signal.addEventListener('abort', wakeUp, { once: true });
     try {
       for (;;) {
         wake = new AbortController();
         const summary = await this.current();
-        partition = summary?.partition;
         const outcome = summary === undefined ? undefined : outcomeOf(summary, await this.#question(summary));
         if (outcome !== undefined) return (await this.#shown(summary!.workflow, outcome.output)) as Output;
         signal.throwIfAborted();
+        if (summary !== undefined && summary.partition !== watched) {
+          unwatch();
+          watched = summary.partition;
+          unwatch = await this.#changes.watch(watched, wakeUp);
+          // What changed before it was watched is read at once.
+          continue;
+        }
         await this.#ports.clock.sleep(RESULT_POLL_PERIOD_MS, wake.signal);
         signal.throwIfAborted();
       }
     } finally {
-      signal.removeEventListener('abort', giveUp);
-      await unsubscribe();
+      signal.removeEventListener('abort', wakeUp);
+      unwatch();
     }
   }
 

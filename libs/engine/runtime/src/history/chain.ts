@@ -85,8 +85,10 @@ export async function lastOf(store: Reads, row: WorkflowSummary): Promise<Workfl
 
 /** The current run of a chain, by any id of it. Undefined: rows do not know it (yet). */
 export async function currentOf(store: Reads, id: WorkflowId): Promise<WorkflowSummary | undefined> {
-  const row = await store.workflow(id);
+  const { first, n } = nthOf(id);
+  // Asked together, and most runs have no next one.
+  const [row, next] = await Promise.all([store.workflow(id), store.workflow(nthId({ first, n: n + 1 }))]);
   if (row === undefined || !isClosed(row)) return row;
-  const last = await lastOf(store, row);
+  const last = next === undefined ? row : await lastOf(store, row);
   return isContinued(last) ? undefined : last;
 }

@@ -17,6 +17,7 @@ export { journalOf, lineageReads, originOf, outputsOf, type PageOf, placeOf, rea
 export { parkedQuestion } from './parked-question.ts';
 export { foldThrough, partitionsInRows } from './partition-tail.ts';
 export { type Recorded, Replay, type ReplayOrigin } from './replay.ts';
+export { RowChanges } from './row-changes.ts';
 export {
   canRun,
   definitionFor,

@@ -14,6 +14,7 @@ import {
   streamFromJson,
   UnavailableError,
 } from '@tidemark/core';
+import type { ReadResult } from '@tidemark/ports';
 import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, backoffMs, type Ports } from '../kernel/index.ts';
 import { GAP_EMPTY_READS_MAX, TAIL_READ_MAX_BYTES } from '../lease/index.ts';
 
@@ -41,11 +42,21 @@ export async function foldThrough(
   wanted: ReadonlyMap<Partition, Offset>,
   onAccepted: (entry: EventEntry) => void = () => {},
 ): Promise<ReadonlyMap<Partition, PartitionState>> {
-  const states = await partitionsInRows(ports, [...wanted.keys()]);
+  // Mostly rows end where the wanted records begin, and both are read at once.
+  const [states, likely] = await Promise.all([
+    partitionsInRows(ports, [...wanted.keys()]),
+    readFrom(ports, wanted).catch(() => []),
+  ]);
+  fold(
+    states,
+    likely.filter(({ partition }) => states.get(partition)?.next === wanted.get(partition)),
+    onAccepted,
+  );
   for (let emptyCount = 0; ; ) {
     const behind = [...states.values()].filter(({ partition, next }) => next <= wanted.get(partition)!);
     if (behind.length === 0) return states;
-    if (await readOn(ports, states, behind, onAccepted)) {
+    const results = await readFrom(ports, new Map(behind.map(({ partition, next }) => [partition, next])));
+    if (fold(states, results, onAccepted)) {
       emptyCount = 0;
       continue;
     }
@@ -58,16 +69,22 @@ export async function foldThrough(
   }
 }
 
-/** Folds one read of the log. False when it had no records. */
-async function readOn(
+const readFrom = (
   { log }: Pick<TailPorts, 'log'>,
+  from: ReadonlyMap<Partition, Offset>,
+): Promise<readonly ReadResult[]> =>
+  log.read(
+    Array.from(from, ([partition, offset]) => ({ partition, from: offset })),
+    { maxBytes: TAIL_READ_MAX_BYTES },
+  );
+
+/** False: there were no records. */
+function fold(
   states: Map<Partition, PartitionState>,
-  behind: readonly PartitionState[],
+  results: readonly ReadResult[],
   onAccepted: (entry: EventEntry) => void,
-): Promise<boolean> {
-  const reads = behind.map(({ partition, next }) => ({ partition, from: next }));
-  let hasMoved = false;
-  for (const { partition, records } of await log.read(reads, { maxBytes: TAIL_READ_MAX_BYTES })) {
+): boolean {
+  for (const { partition, records } of results) {
     let state = states.get(partition)!;
     for (const record of records) {
       const entry = entryOf(record);
@@ -76,7 +93,6 @@ async function readOn(
       if (entry.kind === 'event' && step.verdict.kind === 'accepted') onAccepted(entry);
     }
     states.set(partition, state);
-    hasMoved ||= records.length > 0;
   }
-  return hasMoved;
+  return results.some(({ records }) => records.length > 0);
 }

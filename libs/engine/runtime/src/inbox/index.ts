@@ -5,5 +5,5 @@ export { Lifecycle, type LifecycleAsk, type LifecycleDone } from './lifecycle.ts
 export { DECISION_EVENTS_MAX_COUNT, FORK_DEPTH_MAX } from './limits.ts';
 export type { Admission } from './placing.ts';
 export { type Judgement, type RecordJudged, RecordJudgements } from './record-judgements.ts';
-export { claimOf, idTaken, type OpenRequest, Starter } from './starter.ts';
+export { claimOf, idTaken, type OpenRequest, type Started, Starter } from './starter.ts';
 export { WorkflowInbox } from './workflow-inbox.ts';

@@ -160,7 +160,8 @@ export class Starter {
     const record = this.#encode(JSON.parse(placement.opening) as Opening, placement);
     const rows = this.#openings.rowsOf(partition);
     const offset = await log.append(partition, [record]);
-    hints.publish('appended', partition);
+    // The first checkpoint hints at once, and rows that show all of it are written once.
+    hints.publish('appended', partition, 'later');
     const found = await this.#openings.find({ placement, offset, value: record.value, before: await rows });
     if (found === undefined) {
       const message = `The opening of ${workflow} was not accepted; start it again.`;

@@ -240,12 +240,14 @@ export class LeasedStream {
   #send(batch: readonly Unsettled[]): void {
     const { log, hints, clock } = this.#options.ports;
     const sentMs = clock.monotonicMs();
+    // Nobody waits for a claim by itself.
+    const isClaim = batch.every(({ envelope }) => envelope.type === 'LeaseClaimed');
     const appended = log.append(
       this.#options.partition,
       batch.map((own) => own.record),
     );
     appended.then(
-      () => hints.publish('appended', this.#options.partition),
+      () => hints.publish('appended', this.#options.partition, isClaim ? 'later' : undefined),
       () => {},
     );
     // Batches are settled one after the other, since verdicts follow from folding in offset order.
