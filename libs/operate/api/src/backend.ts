@@ -130,7 +130,12 @@ export class Backend {
     return row;
   }
 
-  /** Tenant of a workflow that was found here lately; reads no rows. */
+  /** Notes the tenant of a workflow that was started here. */
+  started(id: WorkflowId, tenant: TenantId): void {
+    this.#tenants.set(id, tenant);
+  }
+
+  /** Tenant of a workflow that was found or started here lately; reads no rows. */
   readonly tenantOf = (id: string): TenantId | undefined => this.#tenants.get(id);
 
   /** Waits for a workflow that is placed, wherever it was started, and not in rows yet. One that was never placed costs only this read. */

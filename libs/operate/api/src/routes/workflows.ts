@@ -122,6 +122,7 @@ export const startWorkflow = route({
     if (priority !== undefined) checkPriority(principal, definition, body.input, priority);
     const how = { id, tenant, session, user, pinned, tags, priority, timeout, trace: traceparent };
     const run = await backend.client.start(definition, body.input, how);
+    backend.started(run.id, tenant);
     const before = run.created ? undefined : await inputOf(backend.reads, run.id);
     const given = before === undefined ? undefined : definition.parseInput(body.input, () => SECRET_MASK);
     const same_input = before === undefined || canonicalJson(before) === canonicalJson(given ?? null);
