@@ -466,6 +466,8 @@ describe('a workflow that runs', () => {
     await start('r5');
     await hear('r5');
     await eventually(() => expect(calls('r5')).toContain('r5 part'));
+    // It runs before rows show it.
+    await eventually(async () => expect(await row('r5~3.0')).toMatchObject({ status: 'open' }));
     await expect(reset('r5', { at: 3 })).rejects.toMatchObject({ code: 'fork-of-parent' });
     const done = await reset('r5', { at: 2 });
     expect(done.children).toEqual([{ workflow: 'r5~3.0', status: 'open', becomes: 'cancelled' }]);

@@ -53,6 +53,7 @@ import {
   retentionSubject,
 } from '../archive/index.ts';
 import { type MemoryUpdate, refuseSealed } from '../definition/index.ts';
+import { rowsCatchUp } from '../history/index.ts';
 import type { Decisions, Starter } from '../inbox/index.ts';
 import {
   ACCESS_SUBJECT,
@@ -71,6 +72,9 @@ import { checkName } from '../lease/index.ts';
 const SESSIONS_LIST_MAX_COUNT = 100;
 /** Parked workflows of a tenant that check their budget again when one is set, newest first. */
 const PAUSED_RESUMED_MAX_COUNT = 10_000;
+
+/** How long a forgetting waits for rows. */
+const CAUGHT_UP_MAX_MS = 5_000;
 
 export interface RememberOptions {
   readonly tenant: TenantId;
@@ -304,6 +308,11 @@ export class ClientMemory {
   /** The tenant's certificates of forgetting, newest first. */
   certificates(tenant: TenantId): Promise<readonly Json[]> {
     return certificatesOf(this.#options.ports.store, tenant);
+  }
+
+  /** Resolves once rows show all that was started and written before, or after `CAUGHT_UP_MAX_MS`. */
+  caughtUp(): Promise<void> {
+    return rowsCatchUp(this.#options.ports, CAUGHT_UP_MAX_MS);
   }
 
   /** Ends a legal hold. Throws `InvalidError` (`hold-unknown`). */

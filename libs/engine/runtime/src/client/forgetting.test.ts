@@ -61,6 +61,7 @@ const forgetIt = () =>
         },
       } as Pick<KeyStore, 'list'>,
       memory: {
+        caughtUp: async () => {},
         async certify(_: TenantId, __: string, certificate: Json) {
           certificates.unshift(certificate as unknown as ForgetCertificate);
           steps.push(certificates[0]!.state);

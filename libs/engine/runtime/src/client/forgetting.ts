@@ -67,7 +67,7 @@ export interface ForgettingOptions {
   >;
   readonly keys: Pick<DataKeys, 'destroyAll'>;
   readonly keyStore: Pick<KeyStore, 'list'>;
-  readonly memory: Pick<ClientMemory, 'outlast' | 'certify' | 'certificates'>;
+  readonly memory: Pick<ClientMemory, 'outlast' | 'certify' | 'certificates' | 'caughtUp'>;
   readonly now: () => string;
 }
 
@@ -95,6 +95,8 @@ export async function forget(options: ForgettingOptions, request: ForgetRequest)
   checkName('by', by);
   if (why.trim() === '') throw invalid('why', 'say why, it is kept with the certificate');
   if (!(await store.ready())) throw rebuilding();
+  // F2 goes for what was started a moment ago.
+  await memory.caughtUp();
   const found = user === undefined ? await ofWorkflow(options, tenant, workflow!) : await ofUser(options, tenant, user);
   const entries = await entriesOf(options, tenant, found);
   if (user !== undefined) await refuseUnknown(options, tenant, user, found.isKnown || entries.length > 0);

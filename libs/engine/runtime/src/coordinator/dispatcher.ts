@@ -9,7 +9,7 @@ import type { Job, RunnableStream, StreamRow } from '@tidemark/ports';
 import { PausedQueues, QueuePauses } from '../control/index.ts';
 import type { Ports } from '../kernel/index.ts';
 import { queuedAs } from '../lease/index.ts';
-import { jobOf } from '../projection/index.ts';
+import { beginsAtOnce, jobOf } from '../projection/index.ts';
 import type { Demand, DemandPoll } from './demand.ts';
 import { REDISPATCH_PAGE_COUNT } from './limits.ts';
 import type { StuckGauges } from './stuck.ts';
@@ -19,6 +19,8 @@ export const REDISPATCH_DOUBTED_COUNT = 500;
 
 /** Position of a stream of which nothing is known but its opening. */
 const OPENED_POSITION = 1;
+
+const isSent = (stream: StreamRow): boolean => stream.position === OPENED_POSITION && beginsAtOnce(stream);
 
 export interface DispatcherOptions {
   readonly ports: Pick<Ports, 'queue' | 'store' | 'clock' | 'telemetry'>;
@@ -72,7 +74,7 @@ export class Dispatcher {
         const free = waiting.filter(({ stream }) => !held.has(stream));
         if (free.length < waiting.length) this.#omitted = held.with(this.#omitted);
         // Who opened a workflow has sent its first job (see Starter).
-        const jobs = free.filter(({ stream }) => stream.position > OPENED_POSITION).map(({ job }) => job);
+        const jobs = free.filter(({ stream }) => !isSent(stream)).map(({ job }) => job);
         if (jobs.length > 0) await this.#options.ports.queue.enqueue(jobs).catch(this.#options.onError);
       }
     } finally {

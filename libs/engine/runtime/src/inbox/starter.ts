@@ -16,7 +16,7 @@ import type { Digest, LogRecord, Placement, PlacementRequest, Telemetry } from '
 import { withSecrets } from '../encryption/index.ts';
 import { digestOf, type Guarded, guardOf, type SecretPorts } from '../kernel/index.ts';
 import { checkName, inboxRecord } from '../lease/index.ts';
-import { isRunnable, jobOf } from '../projection/index.ts';
+import { beginsAtOnce, isRunnable, jobOf } from '../projection/index.ts';
 import { drawUpOpening, type Opening, type StartRequest } from '../run/index.ts';
 import { OpeningCheck } from './opening-check.ts';
 import { Placing, type PlacingOptions } from './placing.ts';
@@ -173,7 +173,7 @@ export class Starter {
   /** A worker need not wait until rows show the workflow: coordinators send no job for what has only been opened. */
   #send(stream: StreamState, partition: Partition, offset: Offset): void {
     const { queue, telemetry } = this.#options.ports;
-    if (!isRunnable(stream)) return;
+    if (!beginsAtOnce(stream) || !isRunnable(stream)) return;
     const job = jobOf({ ...stream, partition }, (offset + 1) as Offset, telemetry);
     // A sweep sends one that was lost.
     queue.enqueue([{ ...job, begins: true }]).catch(() => {});

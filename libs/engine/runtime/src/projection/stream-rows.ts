@@ -74,6 +74,12 @@ export const isRunnable = (stream: StreamState): boolean =>
   !stream.shadow &&
   (stream.ruling !== null || firstUnblocked(stream.frontier) !== undefined);
 
+/**
+ * Whether a worker may claim it as soon as it is opened, before rows show it; who opens it then sends its first job. What a fork or a reset
+ * goes on from is read from its rows.
+ */
+export const beginsAtOnce = ({ fork }: Pick<StreamState, 'fork'>): boolean => fork === undefined;
+
 export const taskRow = (workflow: WorkflowId, task: TaskState): TaskRow => ({
   workflow,
   task: task.id,
