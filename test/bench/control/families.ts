@@ -12,15 +12,21 @@ import { z } from 'zod';
 import { median, type Report } from '../report.ts';
 import { onCluster } from './cluster.ts';
 
-const PARENT_COUNT = 150;
 const CHILD_COUNT = 6;
 const STEP_COUNT = 4;
 const STEP_BYTES = 1_024;
 const CONCURRENCY = 500;
-const ROUND_COUNT = 3;
-/** How long a step takes beside what Tidemark takes: nothing, or as a short call would. */
-const STEP_MS = [0, 50];
-const WORKER_COUNTS = [1, 2];
+const WARM_ROUND_COUNT = 2;
+const ROUND_COUNT = 4;
+const KINDS = ['apart', 'beside'] as const;
+type Kind = (typeof KINDS)[number];
+const WORKER_COUNT = 2;
+/** Parents at once, and how long a step takes beside what Tidemark takes: processors that are full, with steps of no time and short calls, and idle ones. */
+const CASES = [
+  { called: 'full', parentCount: 150, stepMs: 0 },
+  { called: 'full_calls', parentCount: 150, stepMs: 50 },
+  { called: 'idle_calls', parentCount: 6, stepMs: 50 },
+];
 
 const own = z.object({ stepMs: z.int() });
 
@@ -52,7 +58,7 @@ const family = defineWorkflow({
   name: 'bench-family',
   version: 1,
   durability: 'durable',
-  input: own.extend({ kind: z.enum(['apart', 'beside']) }),
+  input: own.extend({ kind: z.enum(KINDS) }),
   belief: z.object({}),
   output: z.object({}),
   tasks: { spread: z.object({}), hear: z.object({}), end: z.object({}) },
@@ -80,60 +86,54 @@ interface Round {
   readonly reads: number;
 }
 
-export async function measureFamilies(report: Report): Promise<void> {
-  for (const workerCount of WORKER_COUNTS) {
-    await onCluster({ worker: false }, async ({ env, coordinator }) => {
-      const hosts: Host[] = [];
+export function measureFamilies(report: Report): Promise<void> {
+  return onCluster({ worker: false }, async ({ env, coordinator }) => {
+    const hosts: Host[] = [];
+    try {
       let reads = 0;
-      try {
-        for (let at = 0; at < workerCount; at++) {
-          const host = await openCluster(configFromEnv(env));
-          hosts.push(host);
-          const log = host.ports.log as { read: EventLog['read'] };
-          const read = log.read.bind(log);
-          log.read = (...given) => {
-            reads += 1;
-            return read(...given);
-          };
-          await host.startWorker({ definitions: [family, children.apart, children.beside], concurrency: CONCURRENCY });
-        }
-        const client = await openCluster(configFromEnv(env));
-        hosts.push(client);
-        const round = async (kind: 'apart' | 'beside', stepMs: number): Promise<Round> => {
-          const before = [await cpuSeconds(coordinator.pid), process.cpuUsage(), reads, performance.now()] as const;
-          await Promise.all(
-            Array.from({ length: PARENT_COUNT }, async () =>
-              (await client.client.start(family, { kind, stepMs })).result(),
-            ),
-          );
-          const tookMs = performance.now() - before[3];
-          report.note(`${kind} ${stepMs}: ${tookMs.toFixed(0)} ms, ${reads - before[2]} reads`);
-          const { user, system } = process.cpuUsage(before[1]);
-          return {
-            tookMs,
-            workerMs: (user + system) / 1_000,
-            coordinatorMs: ((await cpuSeconds(coordinator.pid)) - before[0]) * 1_000,
-            reads: reads - before[2],
-          };
-        };
-        for (const kind of ['apart', 'beside', 'apart', 'beside'] as const) await round(kind, 0);
-        for (const stepMs of STEP_MS) {
-          const rounds = { apart: [] as Round[], beside: [] as Round[] };
-          for (let at = 0; at < ROUND_COUNT; at++) {
-            for (const kind of ['apart', 'beside'] as const) rounds[kind].push(await round(kind, stepMs));
-          }
-          for (const kind of ['apart', 'beside'] as const) {
-            const called = `families.workers${workerCount}.step${stepMs}ms.${kind}`;
-            const of = (pick: (round: Round) => number): number => median(rounds[kind].map(pick)) / PARENT_COUNT;
-            report.add(`${called}.each_ms`, of((each) => each.tookMs), 'ms');
-            report.add(`${called}.worker_cpu_ms`, of((each) => each.workerMs), 'ms');
-            report.add(`${called}.coordinator_cpu_ms`, of((each) => each.coordinatorMs), 'ms');
-            report.add(`${called}.reads`, of((each) => each.reads), 'reads');
-          }
-        }
-      } finally {
-        for (const host of hosts.toReversed()) await host.close();
+      for (let at = 0; at < WORKER_COUNT; at++) {
+        const host = await openCluster(configFromEnv(env));
+        hosts.push(host);
+        countReads(host.ports.log, () => (reads += 1));
+        await host.startWorker({ definitions: [family, ...Object.values(children)], concurrency: CONCURRENCY });
       }
-    });
-  }
+      const client = await openCluster(configFromEnv(env));
+      hosts.push(client);
+      const round = async (kind: Kind, { parentCount, stepMs }: (typeof CASES)[number]): Promise<Round> => {
+        const readsBefore = reads;
+        const coordinatorBefore = await cpuSeconds(coordinator.pid);
+        const ownBefore = process.cpuUsage();
+        const beganMs = performance.now();
+        const run = async () => (await client.client.start(family, { kind, stepMs })).result();
+        await Promise.all(Array.from({ length: parentCount }, run));
+        const tookMs = performance.now() - beganMs;
+        const { user, system } = process.cpuUsage(ownBefore);
+        const coordinatorMs = ((await cpuSeconds(coordinator.pid)) - coordinatorBefore) * 1_000;
+        return { tookMs, workerMs: (user + system) / 1_000, coordinatorMs, reads: reads - readsBefore };
+      };
+      for (let at = 0; at < WARM_ROUND_COUNT; at++) for (const kind of KINDS) await round(kind, CASES[0]!);
+      for (const each of CASES) {
+        const rounds: Record<Kind, Round[]> = { apart: [], beside: [] };
+        for (let at = 0; at < ROUND_COUNT; at++) for (const kind of KINDS) rounds[kind].push(await round(kind, each));
+        for (const kind of KINDS) {
+          const add = (name: string, of: (round: Round) => number, unit: string, share = each.parentCount): void =>
+            report.add(`families.${each.called}.${kind}.${name}`, median(rounds[kind].map(of)) / share, unit);
+          add('all_ms', ({ tookMs }) => tookMs, 'ms', 1);
+          add('each_workers_cpu_ms', ({ workerMs }) => workerMs, 'ms');
+          add('each_coordinator_cpu_ms', ({ coordinatorMs }) => coordinatorMs, 'ms');
+          add('each_reads', (round) => round.reads, 'reads');
+        }
+      }
+    } finally {
+      for (const host of hosts.toReversed()) await host.close();
+    }
+  });
+}
+
+function countReads(log: { read: EventLog['read'] }, count: () => void): void {
+  const read = log.read.bind(log);
+  log.read = (...given) => {
+    count();
+    return read(...given);
+  };
 }

@@ -40,7 +40,8 @@ export function partitionFor(
     tenants.set(partition, owner);
     liveCounts.set(partition, (liveCounts.get(partition) ?? 0) + 1);
   }
-  if (joined !== undefined && mayJoin(tenant, { live: liveCounts.get(joined)!, tenant: tenants.get(joined)! })) return joined;
+  if (joined !== undefined && mayJoin(tenant, { live: liveCounts.get(joined)!, tenant: tenants.get(joined)! }))
+    return joined;
   const free = all.filter((partition) => !tenants.has(partition));
   const ownCount = [...tenants.values()].filter((owner) => owner === tenant).length;
   const [first] = mayTakeFree(ownCount, free.length, rules) ? free : [];
