@@ -124,13 +124,14 @@ describe('a task that waits for a child', () => {
     expect((await world.client.run('s~1.0').summary())?.definition).toBe('square');
   });
 
-  it("has its child in its own partition, unless the child's definition asks for another", async () => {
+  it("has its child beside its workflow, unless the child's definition asks for another", async () => {
     const alone = defineWorkflow({ ...lasting, name: 'alone', placement: 'exclusive' });
     const beside = defineWorkflow({ ...lasting, name: 'beside' });
     const both = defineWorkflow({
       ...lasting,
       name: 'both',
       children: { alone, beside },
+      begin: () => ({ belief: {}, next: [task('wait', {})] }),
       tasks: { wait: z.object({}), end: z.object({}) },
       flow: { wait: ['wait', 'end'], end: [] },
       steps: {
