@@ -5,19 +5,26 @@ import { describe, expect, test } from 'vitest';
 import { assign, type Candidate } from './place-workflows.ts';
 
 const tenants = ['a', 'b', 'c'] as const;
-const requests = fc.array(fc.record({ tenant: fc.constantFrom(...tenants), shared: fc.boolean() }), { maxLength: 30 });
+const requests = fc.array(
+  fc.record({ tenant: fc.constantFrom(...tenants), shared: fc.boolean(), beside: fc.option(fc.nat(12)) }),
+  { maxLength: 30 },
+);
 const partitions = fc.array(
-  fc.record({ live: fc.nat(3), tenant: fc.constantFrom(...tenants), generation: fc.nat(9) }),
+  fc.record({ live: fc.nat(8), tenant: fc.constantFrom(...tenants), generation: fc.nat(9) }),
   {
     maxLength: 12,
   },
 );
 
-const asRequests = (made: readonly { tenant: string; shared: boolean }[]): PlacementRequest[] =>
-  made.map(({ tenant, shared }, n) => ({
+const asRequests = (
+  made: readonly { tenant: string; shared: boolean; beside?: number | null }[],
+): (PlacementRequest & { readonly home: number | null })[] =>
+  made.map(({ tenant, shared, beside = null }, n) => ({
     workflow: `w-${n}` as WorkflowId,
     tenant: tenant as TenantId,
     mode: shared ? 'shared' : 'exclusive',
+    beside: beside === null ? undefined : (`home-${beside}` as WorkflowId),
+    home: beside,
     session: null,
     opening: '{}',
   }));
@@ -31,11 +38,12 @@ const asCandidates = (made: readonly { live: number; tenant: string; generation:
   }));
 
 describe('assign', () => {
-  test('exclusive ones get a free partition, nobody joins another tenant, nobody is left out for nothing', () => {
+  test('exclusive ones get a free partition, those beside another its own while that has room, nobody joins another tenant, nobody is left out for nothing', () => {
     fc.assert(
       fc.property(requests, partitions, (asked, there) => {
         const candidates = asCandidates(there);
-        const { placed, taken } = assign(asRequests(asked), candidates);
+        const homes = new Map(candidates.map(({ partition }) => [`home-${partition}` as WorkflowId, partition]));
+        const { placed, taken } = assign(asRequests(asked), candidates, {}, new Map(), homes);
         const live = candidates.map((candidate) => candidate.live);
         const owner = candidates.map((candidate) => candidate.tenant);
         const generation = candidates.map((candidate) => candidate.placedGeneration);
@@ -44,10 +52,13 @@ describe('assign', () => {
           const placement = byWorkflow.get(request.workflow);
           const free = live.includes(0);
           const own = live.some((count, n) => count > 0 && owner[n] === request.tenant);
-          expect(placement !== undefined).toBe(free || (request.mode === 'shared' && own));
+          const { home } = request;
+          const joins = home !== null && owner[home] === request.tenant && live[home]! > 0 && live[home]! < 8;
+          expect(placement !== undefined).toBe(joins || free || (request.mode === 'shared' && own));
           if (placement === undefined) continue;
           const at = placement.partition;
-          if (free) expect(live[at]).toBe(0);
+          if (joins) expect(at).toBe(home);
+          else if (free) expect(live[at]).toBe(0);
           else expect(owner[at]).toBe(request.tenant);
           live[at]! += 1;
           generation[at]! += 1;

@@ -4,6 +4,7 @@
  *
  * - of the workflows of one session, one is live at a time.
  * - of workflows that exclude each other (`unless`), the first is placed, for good.
+ * - beside another: the partition of that one, while it may be joined (`mayJoin`); otherwise as the mode says.
  * - exclusive: the first partition without a live workflow, with the next generation there.
  * - shared: of the partitions without a live workflow and those of the same tenant, one with the fewest live workflows. A partition with
  *   another tenant's live workflow is never taken.
@@ -13,6 +14,7 @@
 
 import { type Generation, type Partition, type TenantId, UnavailableError, type WorkflowId } from '@tidemark/core';
 import {
+  mayJoin,
   mayTakeFree,
   type Placed,
   type Placement,
@@ -27,6 +29,7 @@ import {
   findPlacements,
   freePartitions,
   insertPlacements,
+  joinedPartitions,
   liveOfSessions,
   lockPlacing,
   type NewPlacement,
@@ -65,17 +68,17 @@ export interface Assignment {
 
 /**
  * Gives each request a partition, in order, and skips requests for which there is none. `owned`: the number of partitions in which a tenant
- * has a live workflow.
+ * has a live workflow. `homes`: the partitions, among the candidates, of workflows to join.
  */
 export function assign(
   requests: readonly PlacementRequest[],
   candidates: readonly Candidate[],
   rules: PlacementRules = {},
   owned: ReadonlyMap<TenantId, number> = new Map(),
+  homes: ReadonlyMap<WorkflowId, Partition> = new Map(),
 ): Assignment {
-  const pool = candidates
-    .map((candidate) => ({ ...candidate, taken: false }))
-    .sort((a, b) => a.live - b.live || a.partition - b.partition);
+  const byPartition = new Map(candidates.map((candidate) => [candidate.partition, { ...candidate, taken: false }]));
+  const pool = [...byPartition.values()].sort((a, b) => a.live - b.live || a.partition - b.partition);
   const placed: NewPlacement[] = [];
   const ownCounts = new Map(owned);
   let firstFree = 0;
@@ -83,7 +86,9 @@ export function assign(
   for (const request of requests) {
     while (pool[firstFree] !== undefined && pool[firstFree]!.live > 0) firstFree += 1;
     const ownCount = ownCounts.get(request.tenant) ?? 0;
-    let chosen = mayTakeFree(ownCount, freeCount, rules) ? pool[firstFree] : undefined;
+    const home = request.beside && byPartition.get(homes.get(request.beside)!);
+    let chosen = mayJoin(request.tenant, home) ? home : undefined;
+    if (chosen === undefined && mayTakeFree(ownCount, freeCount, rules)) chosen = pool[firstFree];
     if (chosen === undefined && request.mode === 'shared') {
       for (const own of pool) {
         if (own.tenant === request.tenant && (chosen === undefined || own.live < chosen.live)) chosen = own;
@@ -141,12 +146,13 @@ async function attempt(
   const inSessions = requests.filter(({ session }) => session !== null);
   const taking = inSessions.length === 0 ? [] : [liveOfSessions(inSessions)];
   return await client.session(async (runner) => {
-    const [, , , ready, found, free, open, owned, ...more] = await runner.run([
+    const [, , , ready, found, joined = [], free, open, owned, ...more] = await runner.run([
       BEGIN,
       commitDurably,
       lockPlacing,
       readReadiness,
       findPlacements(requests.flatMap(({ workflow, unless = [] }) => [workflow, ...unless])),
+      joinedPartitions(requests.flatMap(({ beside }) => beside ?? [])),
       freePartitions(requests.length + keepFreeCount, skip),
       openCounts(limited),
       ownedPartitions(keepFreeCount > 0 ? tenantsOf(requests) : []),
@@ -169,9 +175,10 @@ async function attempt(
     const fresh = admitted.filter((request) => !refused.has(request.workflow));
     const { placed, taken } = assign(
       fresh,
-      [...(free ?? []), ...shared].map(candidateOf),
+      [...joined, ...(free ?? []), ...shared].map(candidateOf),
       rules,
       new Map((owned ?? []).map((row) => [textAt(row, 0) as TenantId, numberAt(row, 1)])),
+      new Map(joined.map((row) => [textAt(row, 4) as WorkflowId, numberAt(row, 0) as Partition])),
     );
     if (skip && placed.length < fresh.length) {
       await runner.run([ROLLBACK]);

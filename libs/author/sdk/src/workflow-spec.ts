@@ -66,7 +66,10 @@ export interface RunSpec<Input extends Schema, Output extends Schema> {
   readonly recovery?: RecoveryOptions | undefined;
   /** Retry of steps; default 5 attempts, 200 ms first, doubling, at most a minute. */
   readonly retry?: RetryOptions | undefined;
-  /** Default `exclusive`: a partition of its own while it lives; `shared`: one together with others. */
+  /**
+   * `exclusive`: it begins in a partition of its own; `shared`: in one together with others, once none is free. Default: a child joins its
+   * parent's partition while that has room, and any other workflow has its own.
+   */
   readonly placement?: 'exclusive' | 'shared' | undefined;
   /**
    * When a step fails permanently. `park` (default): the workflow waits for a person, who fixes the cause and resumes it (`retry`); a

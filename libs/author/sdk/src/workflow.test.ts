@@ -95,7 +95,7 @@ const running = async (price: unknown, change: object = {}, given = context()) =
 describe('a definition', () => {
   it('becomes what the runtime consumes, with documented defaults', () => {
     const refund = defineWorkflow(spec as never) as Workflow;
-    expect(refund).toMatchObject({ name: 'refund', version: 2, parallel: 8, placement: 'exclusive', warnings: [] });
+    expect(refund).toMatchObject({ name: 'refund', version: 2, parallel: 8, warnings: [] });
     expect(refund.starts).toEqual(['price']);
     expect(step({})).toMatchObject({ name: 'price', durability: 'durable', retry: { attempts: 5, firstDelayMs: 200 } });
     expect(step({}).mayAdd).toEqual(new Set(['credit']));

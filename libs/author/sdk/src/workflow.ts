@@ -102,7 +102,7 @@ function build(spec: CheckedSpec): Workflow {
     name: spec.name,
     version: spec.version,
     parallel: spec.parallel ?? PARALLEL_DEFAULT_COUNT,
-    placement: spec.placement ?? 'exclusive',
+    ...(spec.placement !== undefined && { placement: spec.placement }),
     ...(spec.staging !== undefined && { staging: spec.staging }),
     ...(spec.recovery !== undefined && { recovery: spec.recovery }),
     ...(Object.keys(spec.models ?? {}).length > 0 && { agent: true }),

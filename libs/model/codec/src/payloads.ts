@@ -161,6 +161,8 @@ export interface ChildOpening {
   /** Its name among the children of its parent's definition. */
   readonly name: string;
   readonly mode: 'exclusive' | 'shared';
+  /** Whether it joins its parent's partition where it may; absent: no. */
+  readonly besideParent?: boolean;
   /** The opening's control, without its place. */
   readonly control: Json;
   readonly input: Json;

@@ -111,6 +111,7 @@ export {
 } from './object-store.ts';
 export { isForeign, isOpenToOthers } from './ownership.ts';
 export {
+  mayJoin,
   mayTakeFree,
   type Placed,
   type PlacedWorkflow,

@@ -10,6 +10,8 @@ export interface PlacementRequest {
   readonly workflow: WorkflowId;
   readonly tenant: TenantId;
   readonly mode: 'exclusive' | 'shared';
+  /** It joins the partition of this live workflow of its tenant, where `mayJoin` lets it; otherwise `mode` decides. */
+  readonly beside?: WorkflowId | undefined;
   /** The session of the workflow: at most one live workflow of a session is placed at a time. Null: none. */
   readonly session: string | null;
   /** It is placed only while rows know none of these, ended or not; rows that are rebuilt know what the log and the archive's manifests do. */
@@ -35,6 +37,16 @@ const LAST_FREE_SHARE = 1 / 4;
 /** Whether a tenant with live workflows in `ownCount` partitions may take one of `freeCount` free ones. */
 export const mayTakeFree = (ownCount: number, freeCount: number, { keepFreeCount = 0 }: PlacementRules): boolean =>
   freeCount > keepFreeCount || ownCount < freeCount * LAST_FREE_SHARE;
+
+/** Most live workflows of a partition that another may join. */
+const JOINED_LIVE_MAX = 8;
+
+/** Whether a workflow of the tenant may join a partition with so many live workflows of that tenant. */
+export const mayJoin = (
+  tenant: TenantId,
+  partition: { readonly live: number; readonly tenant: TenantId | null } | undefined,
+): boolean =>
+  partition !== undefined && partition.live > 0 && partition.live < JOINED_LIVE_MAX && partition.tenant === tenant;
 
 /** Not placed: a limit on live workflows is reached. */
 export interface PlacementRefused {

@@ -160,6 +160,49 @@ export function testPlacement(under: StoreUnderTest): void {
       expect(await under.store.counts()).toMatchObject({ partitionCount: 2, openCount: 2, unappendedCount: 2 });
     });
 
+    test('beside another: its partition while it lives there with room, among its own tenant; otherwise as the mode says', async () => {
+      await under.partitions(6);
+      const beside = (name: string, of: string, tenant = rows.tenant) =>
+        rows.request(name, { beside: of as WorkflowId, tenant });
+      await under.store.place([rows.request('p'), rows.request('q')]);
+      expect(places(await under.store.place([beside('p1', 'p'), beside('q1', 'q'), rows.request('r')]))).toEqual([
+        ['p1', 0, 2, true],
+        ['q1', 1, 2, true],
+        ['r', 2, 1, true],
+      ]);
+      // Where it lies is decided for good.
+      expect(places(await under.other.place([beside('p1', 'q')]))).toEqual([['p1', 0, 2, false]]);
+      const more = ['p2', 'p3', 'p4', 'p5', 'p6', 'p7', 'p8'].map((name) => beside(name, 'p'));
+      expect(places(await under.other.place([beside('other', 'p', other), beside('lost', 'nobody'), ...more]))).toEqual(
+        [
+          ['other', 3, 1, true],
+          ['lost', 4, 1, true],
+          ...['p2', 'p3', 'p4', 'p5', 'p6', 'p7'].map((name, n) => [name, 0, n + 3, true]),
+          ['p8', 5, 1, true],
+        ],
+      );
+      await under.store.apply(rows.openingBatch('q', 1));
+      await under.store.apply(rows.closingBatch('q', 1, 1));
+      expect(await under.store.place([beside('q2', 'q')])).toEqual([]);
+    });
+
+    test('beside one workflow each is placed once, and there, by however many', async () => {
+      await under.partitions(8);
+      await under.store.place([rows.request('p')]);
+      const names = ['p1', 'p2', 'p3', 'p4', 'p5', 'p6'];
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, (_, n) =>
+          (n % 2 === 0 ? under.store : under.other).place(
+            (n % 3 === 0 ? names.toReversed() : names).map((name) => rows.request(name, { beside: 'p' as WorkflowId })),
+          ),
+        ),
+      );
+      const placed = answers.flat() as Placement[];
+      expect(new Set(placed.map(({ partition }) => partition))).toEqual(new Set([0]));
+      expect(new Set(placed.map(({ generation }) => generation))).toEqual(new Set([2, 3, 4, 5, 6, 7]));
+      expect(placed.filter(({ created }) => created)).toHaveLength(6);
+    });
+
     test('an id that is placed keeps its placement, whoever asks and how', async () => {
       await under.partitions(3);
       const [first] = await under.store.place([rows.request('a')]);

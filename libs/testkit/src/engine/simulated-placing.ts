@@ -2,6 +2,7 @@
 
 import type { Partition, TenantId } from '@tidemark/core';
 import {
+  mayJoin,
   mayTakeFree,
   type Placement,
   type PlacementRefused,
@@ -9,7 +10,7 @@ import {
   type PlacementRules,
 } from '@tidemark/ports';
 
-type Known = Iterable<Pick<Placement, 'partition' | 'tenant'> & { readonly live: boolean }>;
+type Known = Iterable<Pick<Placement, 'workflow' | 'partition' | 'tenant'> & { readonly live: boolean }>;
 
 export function refusalOf(
   { isLimited, tenant }: PlacementRequest,
@@ -23,20 +24,24 @@ export function refusalOf(
   return isOver(live.length, openMax) ? 'openMax' : undefined;
 }
 
-/** The first free partition that the tenant may take, or its own with the fewest live workflows where it may share. */
+/** That of the workflow to join, or the first free one that the tenant may take, or its own with the fewest live workflows where it may share. */
 export function partitionFor(
-  { mode, tenant }: PlacementRequest,
+  { mode, tenant, beside }: PlacementRequest,
   rules: PlacementRules,
   all: readonly Partition[],
   placements: Known,
 ): Partition | undefined {
   const tenants = new Map<Partition, TenantId>();
   const liveCounts = new Map<Partition, number>();
-  for (const { partition, tenant: owner, live } of placements) {
+  let joined: Partition | undefined;
+  for (const { workflow, partition, tenant: owner, live } of placements) {
     if (!live) continue;
+    if (workflow === beside) joined = partition;
     tenants.set(partition, owner);
     liveCounts.set(partition, (liveCounts.get(partition) ?? 0) + 1);
   }
+  if (joined !== undefined && mayJoin(tenant, { live: liveCounts.get(joined)!, tenant: tenants.get(joined)! }))
+    return joined;
   const free = all.filter((partition) => !tenants.has(partition));
   const ownCount = [...tenants.values()].filter((owner) => owner === tenant).length;
   const [first] = mayTakeFree(ownCount, free.length, rules) ? free : [];

@@ -98,6 +98,19 @@ export const sharedPartitions = (tenants: readonly TenantId[], limit: number): S
   values: [textArray(tenants), String(limit)],
 });
 
+const joined = `
+select p.partition, p.placed_generation, p.live, p.tenant, w.workflow
+from placements w join partitions p on p.partition = w.partition
+where w.workflow = any($1::text[]) and w.live
+order by p.partition for update of p`;
+
+/** The partitions of live workflows, locked, and whose they are. Index: primary keys. */
+export const joinedPartitions = (workflows: readonly WorkflowId[]): Statement => ({
+  name: 'joined-partitions',
+  text: joined,
+  values: [textArray(workflows)],
+});
+
 /** Columns written for a request that gets a partition. */
 export type NewPlacement = Placement & Pick<PlacementRequest, 'session'>;
 

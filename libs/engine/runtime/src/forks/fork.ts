@@ -158,7 +158,7 @@ export async function drawUpContent(
     ...(state.dispatch !== undefined && { dispatch: state.dispatch }),
     fork,
   };
-  const mode = definition?.placement ?? past.opening.placement;
+  const mode = definition === undefined ? past.opening.placement : (definition.placement ?? 'exclusive');
   return { control, payload, content, mode, known: chosen === undefined ? [] : [chosen], definition };
 }
 

@@ -2,7 +2,17 @@
  * Starts: one id is one workflow of one tenant and one definition, however often and by whomever it is started, and wherever it is placed.
  */
 
-import { ConflictError, type EventId, LimitError, type Partition, type TenantId, workflowId } from '@tidemark/core';
+import {
+  ConflictError,
+  type EventId,
+  type Lamport,
+  LimitError,
+  type Partition,
+  type Sequence,
+  type TenantId,
+  taskId,
+  workflowId,
+} from '@tidemark/core';
 import { definitionOf, entriesOf, foldLog, P0, TENANT, typesOf } from '@tidemark/testkit/engine/simulated-definition';
 import { placementOf } from '@tidemark/testkit/engine/simulated-placing';
 import { quiet, type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
@@ -10,8 +20,9 @@ import { newRows } from '@tidemark/testkit/engine/simulated-rows';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LamportClock } from '../kernel/ports.ts';
+import { ownContent } from '../kernel/secret-guard.ts';
 import { streamRow } from '../projection/stream-rows.ts';
-import type { StartRequest } from '../run/opening.ts';
+import { childId, drawUpOpening, type StartRequest } from '../run/opening.ts';
 import type { Admission } from './placing.ts';
 import { ADMISSION_RETRY_AFTER_MS } from './placing.ts';
 import { Starter } from './starter.ts';
@@ -68,6 +79,32 @@ describe('a start', () => {
     expect(isAnswered).toBe(false);
     release();
     await starting;
+  });
+
+  it('of six children each of a thousand parents needs no more partitions than the parents', async () => {
+    make(64, 4_096);
+    const families = Array.from({ length: 1_000 }, (_, n) => workflowId(`p${n}`));
+    const parents = await Promise.all(families.map((id) => start(id)));
+    const partitionOf = new Map(parents.map(({ workflow, partition }) => [workflow, partition]));
+    expect(new Set(partitionOf.values()).size).toBe(1_000);
+    const opened = families.flatMap((parent) =>
+      Array.from({ length: 6 }, async (_, n) => {
+        const task = taskId(1 as Sequence, n);
+        const workflow = childId(parent, task);
+        const drawn = drawUpOpening(
+          { definition, input: 1, workflow, parent: { workflow: parent, task, onClose: 'cancel' } },
+          ports,
+        );
+        const { partition } = await starter.open({
+          ...{ workflow, tenant: TENANT, mode: 'exclusive', besideParent: true, name: 'd', isPlain: true },
+          opening: ownContent('stored', { lamport: 1 as Lamport, ...drawn }),
+        });
+        return partition === partitionOf.get(parent);
+      }),
+    );
+    expect(await Promise.all(opened)).not.toContain(false);
+    expect(await ports.store.counts()).toMatchObject({ openCount: 7_000, partitionCount: 1_024 });
+    expect(await log.partitionCount()).toBe(1_024);
   });
 
   it('of an id that is there answers its run, also when both come at once', async () => {

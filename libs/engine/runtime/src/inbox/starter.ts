@@ -33,6 +33,8 @@ export interface OpenRequest {
   readonly tenant: TenantId;
   readonly session?: string | undefined;
   readonly mode: PlacementRequest['mode'];
+  /** Joins its parent's partition where it may; false when absent. */
+  readonly besideParent?: boolean | undefined;
   /** Name of the definition. */
   readonly name: string;
   /** An ordinary workflow, which workers run: neither a shadow nor an undo. */
@@ -80,7 +82,7 @@ export class Starter {
     return this.open({
       ...request,
       name: definition.name,
-      mode: definition.placement,
+      mode: definition.placement ?? 'exclusive',
       opening: names.as(() => ({ lamport: lamport.stamp(), ...drawn })),
       // A start of a shadow says so, and ids of undos are reserved.
       isPlain: !shadow && compensates === undefined,
@@ -93,7 +95,8 @@ export class Starter {
     const { value: opening } = request.opening;
     this.checkFits(request);
     const unless = request.unless ?? this.#otherClaim(request);
-    const asked = { workflow, tenant, mode, session, unless, isLimited, opening: JSON.stringify(opening) };
+    const beside = request.besideParent === true ? opening.control.parent?.workflow : undefined;
+    const asked = { workflow, tenant, mode, beside, session, unless, isLimited, opening: JSON.stringify(opening) };
     const placement = await this.#placing.place(asked);
     if ('takenBy' in placement) {
       if (unless.includes(placement.takenBy)) throw claimed(request, placement.takenBy);

@@ -22,7 +22,7 @@ import type { Definition } from '../definition/index.ts';
 import type { InheritedSignals } from '../history/index.ts';
 import { type Ports, traceParentOf, workflowSpan } from '../kernel/index.ts';
 import { WORKFLOW_ID_MAX_CHARS } from '../lease/index.ts';
-import { drawUpOpening, type Opening } from './opening.ts';
+import { drawUpOpening, type Opening, placingOf } from './opening.ts';
 
 export interface Next {
   readonly as: WorkflowId;
@@ -51,12 +51,13 @@ export function drawUpNext(
   );
   // The time limit counts from the opening of the first run, so `completed` sets what is left of it.
   const { timeoutMs: _, ...opened } = control;
-  return { as, opening: { mode: definition.placement, control: opened as unknown as Json, ...payload } as NextOpening };
+  const placing = placingOf(definition, parent);
+  return { as, opening: { ...placing, control: opened as unknown as Json, ...payload } as NextOpening };
 }
 
 /** The complete opening. `state` and `rows` are those of the run before it, as it closed; `atMs`: the time of the opening. */
 export function completed(
-  { mode: _, control, ...payload }: NextOpening,
+  { mode: _, besideParent: __, control, ...payload }: NextOpening,
   state: StreamState,
   rows: Pick<StreamSnapshot, 'checkpoints' | 'causes'>,
   atMs: number,
@@ -80,7 +81,7 @@ export function completed(
  * that it inherits.
  */
 export function completedReset(
-  { mode: _, control, ...payload }: NextOpening,
+  { mode: _, besideParent: __, control, ...payload }: NextOpening,
   state: StreamState,
   { signals, values }: InheritedSignals,
   atMs: number,

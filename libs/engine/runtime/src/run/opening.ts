@@ -154,13 +154,22 @@ export function childrenOf(
     const { control, payload } = drawUpOpening(request, ports);
     drawn[index] = {
       name,
-      mode: definition.placement,
+      ...placingOf(definition, parent),
       control: control as unknown as Json,
       ...payload,
     } as ChildOpening;
   }
   return Object.keys(drawn).length === 0 ? undefined : drawn;
 }
+
+/** How a workflow of this definition is placed. */
+export const placingOf = (
+  { placement }: Pick<Definition, 'placement'>,
+  parent: Parent | undefined,
+): Pick<ChildOpening, 'mode' | 'besideParent'> => ({
+  mode: placement ?? 'exclusive',
+  ...(parent !== undefined && placement !== 'exclusive' && { besideParent: true }),
+});
 
 const childSecret = ({ name }: Definition): InvalidError =>
   new InvalidError(

@@ -115,11 +115,12 @@ export class Children {
     if (drawn === undefined) return;
     if (isReplaying(parent)) return this.#replay(work, parent, drawn, shared);
     if (await this.#isKept(work, parent, drawn, shared)) return;
-    const { name: _, mode, control, ...payload } = drawn;
+    const { name: _, mode, besideParent, control, ...payload } = drawn;
     await this.#options.starter.open({
       workflow: work.child,
       tenant: parent.tenant,
       mode,
+      besideParent,
       name: (control as unknown as Opening['control']).definition,
       isPlain: true,
       opening: ownContent('stored', {

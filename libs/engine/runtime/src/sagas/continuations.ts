@@ -126,6 +126,7 @@ export const nextRequest = (row: WorkflowSummary, next: NextOpening, opening: Op
   tenant: row.tenant,
   session: opening.control.session,
   mode: next.mode,
+  besideParent: next.besideParent,
   name: opening.control.definition,
   isPlain: true,
   opening: ownContent('stored', opening),
