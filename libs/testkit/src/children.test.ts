@@ -1,6 +1,5 @@
 /** Owns the tests of workflows that start others and wait for their end: in order, by the thousand, and when either ends early. */
 
-import type { WorkflowId } from '@tidemark/core';
 import { child, defineEffect, defineWorkflow, signal, task } from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -53,20 +52,6 @@ const square = defineWorkflow({
     wait: ({ input }) => ({ done: { squared: input.n ** 2 } }),
   },
 });
-
-/** Waits for a word that nobody gives. */
-const lasting = {
-  version: 1,
-  input: z.object({}),
-  belief: z.object({}),
-  output: z.object({}),
-  tasks: { wait: z.object({}) },
-  flow: { wait: [] },
-  starts: ['wait'],
-  signals: { go: z.object({}) },
-  begin: () => ({ belief: {}, next: [task('wait', {}, { when: signal('go') })] }),
-  steps: { wait: () => ({ done: {} }) },
-} as const;
 
 const ends = z.object({ sum: z.number(), failed: z.array(z.string()) });
 
@@ -122,35 +107,6 @@ describe('a task that waits for a child', () => {
     const run = await world.start(sum, given([2, 3, 0]), { id: 's' });
     expect(await run.result()).toEqual({ sum: 13, failed: ['s~1.2 Error'] });
     expect((await world.client.run('s~1.0').summary())?.definition).toBe('square');
-  });
-
-  it("has its child beside its workflow, unless the child's definition asks for another", async () => {
-    const alone = defineWorkflow({ ...lasting, name: 'alone', placement: 'exclusive' });
-    const beside = defineWorkflow({ ...lasting, name: 'beside' });
-    const both = defineWorkflow({
-      ...lasting,
-      name: 'both',
-      children: { alone, beside },
-      begin: () => ({ belief: {}, next: [task('wait', {})] }),
-      tasks: { wait: z.object({}), end: z.object({}) },
-      flow: { wait: ['wait', 'end'], end: [] },
-      steps: {
-        wait: () => {
-          const heard = (['alone', 'beside'] as const).map((name) => task('wait', {}, { when: child(name, {}) }));
-          return { next: [...heard, task('end', {}, { after: heard })] };
-        },
-        end: () => ({ done: {} }),
-      },
-    });
-    const world = await open({ workflows: [both, alone, beside] });
-    world.crash({ after: 'CheckpointCommitted', step: 'wait' });
-    await world.start(both, {}, { id: 'b' });
-    const partitionOf = async (id: string): Promise<number | undefined> =>
-      (await world.ports.store.loadStreams([id as WorkflowId]))[0]?.partition;
-    await expect.poll(() => partitionOf('b~1.0')).toBeDefined();
-    await expect.poll(() => partitionOf('b~1.1')).toBeDefined();
-    expect(await partitionOf('b~1.1')).toBe(await partitionOf('b'));
-    expect(await partitionOf('b~1.0')).not.toBe(await partitionOf('b'));
   });
 
   it('has its child once, whoever dies over it', async () => {

@@ -38,7 +38,7 @@ const asCandidates = (made: readonly { live: number; tenant: string; generation:
   }));
 
 describe('assign', () => {
-  test('exclusive ones get a free partition, those beside another its own while that has room, nobody joins another tenant, nobody is left out for nothing', () => {
+  test('exclusive ones get a free partition, those beside another its own where none is free and that has room, nobody joins another tenant, nobody is left out for nothing', () => {
     fc.assert(
       fc.property(requests, partitions, (asked, there) => {
         const candidates = asCandidates(there);
@@ -57,8 +57,8 @@ describe('assign', () => {
           expect(placement !== undefined).toBe(joins || free || (request.mode === 'shared' && own));
           if (placement === undefined) continue;
           const at = placement.partition;
-          if (joins) expect(at).toBe(home);
-          else if (free) expect(live[at]).toBe(0);
+          if (free) expect(live[at]).toBe(0);
+          else if (joins) expect(at).toBe(home);
           else expect(owner[at]).toBe(request.tenant);
           live[at]! += 1;
           generation[at]! += 1;

@@ -4,8 +4,8 @@
  *
  * - of the workflows of one session, one is live at a time.
  * - of workflows that exclude each other (`unless`), the first is placed, for good.
- * - beside another: the partition of that one, while it may be joined (`mayJoin`); otherwise as the mode says.
  * - exclusive: the first partition without a live workflow, with the next generation there.
+ * - beside another: the same, or while none is free the partition of that one, if it may be joined (`mayJoin`).
  * - shared: of the partitions without a live workflow and those of the same tenant, one with the fewest live workflows. A partition with
  *   another tenant's live workflow is never taken.
  * - where the rules keep some partitions free, a tenant takes one of the last only while it has few (`mayTakeFree`).
@@ -86,9 +86,9 @@ export function assign(
   for (const request of requests) {
     while (pool[firstFree] !== undefined && pool[firstFree]!.live > 0) firstFree += 1;
     const ownCount = ownCounts.get(request.tenant) ?? 0;
+    let chosen = mayTakeFree(ownCount, freeCount, rules) ? pool[firstFree] : undefined;
     const home = request.beside && byPartition.get(homes.get(request.beside)!);
-    let chosen = mayJoin(request.tenant, home) ? home : undefined;
-    if (chosen === undefined && mayTakeFree(ownCount, freeCount, rules)) chosen = pool[firstFree];
+    if (chosen === undefined && mayJoin(request.tenant, home)) chosen = home;
     if (chosen === undefined && request.mode === 'shared') {
       for (const own of pool) {
         if (own.tenant === request.tenant && (chosen === undefined || own.live < chosen.live)) chosen = own;
@@ -119,7 +119,7 @@ export async function placeWorkflows(
 ): Promise<readonly Placed[]> {
   const distinct = distinctRequests(requests);
   if (distinct.length === 0) return [];
-  // Skips partitions that the projector is writing, unless that leaves too few.
+  // Skips partitions that the projector is writing, and joins none, unless that leaves too few.
   return (await attempt(client, distinct, rules, true)) ?? (await attempt(client, distinct, rules, false)) ?? [];
 }
 
@@ -152,7 +152,7 @@ async function attempt(
       lockPlacing,
       readReadiness,
       findPlacements(requests.flatMap(({ workflow, unless = [] }) => [workflow, ...unless])),
-      joinedPartitions(requests.flatMap(({ beside }) => beside ?? [])),
+      joinedPartitions(skip ? [] : requests.flatMap(({ beside }) => beside ?? [])),
       freePartitions(requests.length + keepFreeCount, skip),
       openCounts(limited),
       ownedPartitions(keepFreeCount > 0 ? tenantsOf(requests) : []),

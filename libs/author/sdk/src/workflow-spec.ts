@@ -67,8 +67,8 @@ export interface RunSpec<Input extends Schema, Output extends Schema> {
   /** Retry of steps; default 5 attempts, 200 ms first, doubling, at most a minute. */
   readonly retry?: RetryOptions | undefined;
   /**
-   * `exclusive`: it begins in a partition of its own; `shared`: in one together with others, once none is free. Default: a child joins its
-   * parent's partition while that has room, and any other workflow has its own.
+   * `exclusive`: it begins in a partition of its own; `shared`: in one together with others, once none is free. Default: one of its own, but
+   * a child joins its parent's before the pool of partitions grows.
    */
   readonly placement?: 'exclusive' | 'shared' | undefined;
   /**

@@ -10,7 +10,7 @@ export interface PlacementRequest {
   readonly workflow: WorkflowId;
   readonly tenant: TenantId;
   readonly mode: 'exclusive' | 'shared';
-  /** It joins the partition of this live workflow of its tenant, where `mayJoin` lets it; otherwise `mode` decides. */
+  /** While no partition is free, it joins that of this live workflow of its tenant, where `mayJoin` lets it. */
   readonly beside?: WorkflowId | undefined;
   /** The session of the workflow: at most one live workflow of a session is placed at a time. Null: none. */
   readonly session: string | null;

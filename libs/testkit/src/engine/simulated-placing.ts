@@ -24,7 +24,7 @@ export function refusalOf(
   return isOver(live.length, openMax) ? 'openMax' : undefined;
 }
 
-/** That of the workflow to join, or the first free one that the tenant may take, or its own with the fewest live workflows where it may share. */
+/** The first free one that the tenant may take, or that of the workflow to join, or its own with the fewest live workflows where it may share. */
 export function partitionFor(
   { mode, tenant, beside }: PlacementRequest,
   rules: PlacementRules,
@@ -40,12 +40,13 @@ export function partitionFor(
     tenants.set(partition, owner);
     liveCounts.set(partition, (liveCounts.get(partition) ?? 0) + 1);
   }
-  if (joined !== undefined && mayJoin(tenant, { live: liveCounts.get(joined)!, tenant: tenants.get(joined)! }))
-    return joined;
   const free = all.filter((partition) => !tenants.has(partition));
   const ownCount = [...tenants.values()].filter((owner) => owner === tenant).length;
   const [first] = mayTakeFree(ownCount, free.length, rules) ? free : [];
-  if (first !== undefined || mode === 'exclusive') return first;
+  if (first !== undefined) return first;
+  if (joined !== undefined && mayJoin(tenant, { live: liveCounts.get(joined)!, tenant: tenants.get(joined)! }))
+    return joined;
+  if (mode === 'exclusive') return undefined;
   const own = all.filter((partition) => tenants.get(partition) === tenant);
   return own.sort((a, b) => liveCounts.get(a)! - liveCounts.get(b)! || a - b)[0];
 }

@@ -7,6 +7,7 @@ import {
   type EventId,
   type Lamport,
   LimitError,
+  type Parent,
   type Partition,
   type Sequence,
   type TenantId,
@@ -22,7 +23,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { LamportClock } from '../kernel/ports.ts';
 import { ownContent } from '../kernel/secret-guard.ts';
 import { streamRow } from '../projection/stream-rows.ts';
-import { childId, drawUpOpening, type StartRequest } from '../run/opening.ts';
+import { childId, drawUpOpening, placingOf, type StartRequest } from '../run/opening.ts';
 import type { Admission } from './placing.ts';
 import { ADMISSION_RETRY_AFTER_MS } from './placing.ts';
 import { Starter } from './starter.ts';
@@ -81,6 +82,13 @@ describe('a start', () => {
     await starting;
   });
 
+  it('of a child is beside its parent unless its definition asks for a partition of its own', () => {
+    const parent: Parent = { workflow: workflowId('p'), task: taskId(1 as Sequence, 0), onClose: 'cancel' };
+    expect(placingOf({}, parent)).toEqual({ mode: 'exclusive', besideParent: true });
+    expect(placingOf({ placement: 'exclusive' }, parent)).toEqual({ mode: 'exclusive' });
+    expect(placingOf({}, undefined)).toEqual({ mode: 'exclusive' });
+  });
+
   it('of six children each of a thousand parents needs no more partitions than the parents', async () => {
     make(64, 4_096);
     const families = Array.from({ length: 1_000 }, (_, n) => workflowId(`p${n}`));
@@ -102,7 +110,8 @@ describe('a start', () => {
         return partition === partitionOf.get(parent);
       }),
     );
-    expect(await Promise.all(opened)).not.toContain(false);
+    // The others have what was free.
+    expect((await Promise.all(opened)).filter((isBeside) => !isBeside)).toHaveLength(24);
     expect(await ports.store.counts()).toMatchObject({ openCount: 7_000, partitionCount: 1_024 });
     expect(await log.partitionCount()).toBe(1_024);
   });
