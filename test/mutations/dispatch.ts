@@ -201,4 +201,32 @@ export const DISPATCH_MUTATIONS: Mutations = {
     caughtBy: NEW_BUILDS_TEST,
     breaks: 'What parked in partitions of another coordinator is retried on builds that announced themselves before.',
   },
+  'opened-where-placed': {
+    file: 'libs/engine/runtime/src/worker/claimable.ts',
+    edits: [
+      [
+        'place?.partition !== job.partition || partition === undefined',
+        'place === undefined || partition === undefined',
+      ],
+    ],
+    caughtBy: 'libs/engine/runtime/src/worker/claimable.test.ts',
+    breaks: 'A workflow that was opened in two partitions is claimed where it is placed.',
+  },
+  'fork-begins-at-once': {
+    file: 'libs/engine/runtime/src/projection/stream-rows.ts',
+    edits: [
+      [
+        "fork }: Pick<StreamState, 'fork'>): boolean => fork === undefined;",
+        "fork: _ }: Pick<StreamState, 'fork'>): boolean => true;",
+      ],
+    ],
+    caughtBy: 'libs/operate/host/src/secrets.test.ts',
+    breaks: 'A fork begins once rows show it, by which its secrets are found.',
+  },
+  'forgotten-before-rows': {
+    file: 'libs/engine/runtime/src/client/forgetting.ts',
+    edits: [['  await memory.caughtUp();\n', '']],
+    caughtBy: 'libs/operate/host/src/forgetting.test.ts',
+    breaks: 'Nobody is forgotten while a workflow of theirs is open, whether rows show it or not.',
+  },
 };

@@ -29,13 +29,13 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   epoch: {
     file: HOLDER,
     edits: [["if (envelope.epoch < lease.epoch) return 'stale-epoch';", '']],
-    seed: 23,
+    seed: 31,
     faults: FORGED,
   },
   holder: {
     file: HOLDER,
     edits: [["if (envelope.epoch > lease.epoch || envelope.holder !== lease.holder) return 'wrong-holder';", '']],
-    seed: 10,
+    seed: 8,
     faults: FORGED,
   },
   ordinal: {
@@ -101,7 +101,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
            .sort((a, b) => this.#ordinalOf(a) - this.#ordinalOf(b));`,
       ],
     ],
-    seed: 4,
+    seed: 1,
     faults: ['crash'],
     workloads: ['overlap'],
   },
@@ -111,7 +111,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
       ['requestDigest: asked ?? way.path };', 'requestDigest: asked ?? digestOf(digest, null) };'],
       ['isPlaced && this.#isUnordered(inPlace)', "name === ''"],
     ],
-    seed: 4,
+    seed: 3,
     faults: ['crash'],
     workloads: ['overlap'],
   },
@@ -125,19 +125,19 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'lamport-check': {
     file: HOLDER,
     edits: [["if (envelope.lamport <= lease.lamport) return 'lamport-regression';", '']],
-    seed: 1,
+    seed: 7,
     faults: FORGED,
   },
   'clock-check': {
     file: HOLDER,
     edits: [["if (envelope.atMs < head.atMs - CLOCK_REGRESSION_MAX_MS) return 'clock-regression';", '']],
-    seed: 42,
+    seed: 8,
     faults: FORGED,
   },
   'call-window': {
     file: 'libs/engine/runtime/src/effects/journaled-call.ts',
     edits: [['if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (mayCall) break;']],
-    seed: 23,
+    seed: 6,
     faults: ['late-call'],
     workloads: MONEY,
   },
@@ -151,7 +151,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'silent-caller': {
     file: 'libs/model/core/src/recovery.ts',
     edits: [["if (kind === 'irreversible' && mayStillCall) return 'ask-person';", '']],
-    seed: 17,
+    seed: 21,
     faults: ['frozen-caller'],
     workloads: MONEY,
   },
@@ -165,7 +165,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'projector-offset': {
     file: 'libs/testkit/src/engine/simulated-store.ts',
     edits: [['if (this.partitions.get(partition)?.next !== from) {', 'if (from < 0) {']],
-    seed: 5,
+    seed: 18,
     faults: ['drop', 'pause', 'slow'],
   },
   'one-snapshot-claim': {
@@ -182,7 +182,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
          });`,
       ],
     ],
-    seed: 125,
+    seed: 8,
     faults: ['signal', 'slow', 'crash'],
   },
   'start-accepted': {
@@ -190,17 +190,6 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     edits: [
       ['if (found === undefined) {', 'if (found === undefined && offset < 0) {'],
       ["if (found !== 'gone') this.#send", "if (found !== undefined && found !== 'gone') this.#send"],
-    ],
-    seed: 5,
-    faults: ['drop', 'cut', 'slow'],
-  },
-  'opened-where-placed': {
-    file: 'libs/engine/runtime/src/worker/claimable.ts',
-    edits: [
-      [
-        'if (place?.partition !== job.partition || partition === undefined)',
-        'if (place === undefined || partition === undefined)',
-      ],
     ],
     seed: 5,
     faults: ['drop', 'cut', 'slow'],
@@ -277,7 +266,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         'segment.workflows.map(({ workflow }) => workflow)',
       ],
     ],
-    seed: 5,
+    seed: 1,
     faults: ['slow'],
     archives: true,
   },
@@ -290,7 +279,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'claim-journals': {
     file: 'libs/testkit/src/engine/simulated-rows.ts',
     edits: [['effects: effectsOf(tasks, effects),', 'effects: [],']],
-    seed: 37,
+    seed: 1,
     faults: ['crash'],
     workloads: MONEY,
   },
@@ -362,14 +351,14 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'drops-no-call': {
     file: HOLDER,
     edits: [["if (!mayDrop(pending)) return 'not-intended';", '']],
-    seed: 72,
+    seed: 134,
     faults: FORGED,
     workloads: ['gather'],
   },
   'dropped-signal-returns': {
     file: HOLDER,
     edits: [["if (cause?.kind === 'signal') freed.push({ name: cause.name, event: cause.event });", '']],
-    seed: 6,
+    seed: 3,
     faults: ['slow'],
     workloads: ['script'],
   },

@@ -16,6 +16,8 @@ import {
 } from '@tidemark/core';
 import { type Job, type Route, routeKey } from '@tidemark/ports';
 
+/** Partitions are 32-bit numbers. */
+const PARTITION_MAX = 2 ** 31 - 1;
 /** Longest name of a definition in Redis keys, in characters; longer ones are cut and distinguished by their digest. */
 const QUEUE_NAME_MAX_CHARS = 400;
 
@@ -113,5 +115,6 @@ function isPackedJob(value: unknown): value is PackedJob {
   if (begins !== undefined && begins !== true) return false;
   if (trace === undefined && dispatch === null) return false;
   if (trace === null ? begins === undefined : trace !== undefined && typeof trace !== 'string') return false;
+  if (Number(value[2]) > PARTITION_MAX) return false;
   return rest.every((number) => Number.isSafeInteger(number) && (number as number) >= 0);
 }

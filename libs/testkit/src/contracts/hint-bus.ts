@@ -47,6 +47,19 @@ export function hintBusContract(name: string, open: () => Promise<OpenedHintBus>
       await eventually(() => heard.has(7));
     });
 
+    test('a hint for which nobody waits comes later, and not at all when another of its partition came meanwhile', async () => {
+      const heard: Partition[] = [];
+      await other.subscribe('appended', (partitions) => heard.push(...partitions));
+      await eventually(() => {
+        bus.publish('appended', partition(9_999));
+        return heard.length > 0;
+      });
+      for (const number of [1, 2]) bus.publish('appended', partition(number), 'later');
+      for (const number of [2, 3]) bus.publish('appended', partition(number));
+      await eventually(() => heard.includes(partition(1)));
+      expect(heard.filter((number) => number < 9_999)).toEqual([2, 3, 1]);
+    });
+
     test('topics are apart, and every subscriber hears', async () => {
       const heard: Record<string, Set<number>> = { a: new Set(), b: new Set(), applied: new Set() };
       await other.subscribe('appended', (partitions) => add(heard.a!, partitions));

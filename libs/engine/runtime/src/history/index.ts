@@ -15,7 +15,7 @@ export { type InheritedSignals, inheritedSignals } from './inherited-signals.ts'
 export { HISTORY_READ_MAX_BYTES, OUTPUTS_PAGE_COUNT, SHARED_TEXT_MIN_CHARS } from './limits.ts';
 export { journalOf, lineageReads, originOf, outputsOf, type PageOf, placeOf, readsOf, shiftOf } from './lineage.ts';
 export { parkedQuestion } from './parked-question.ts';
-export { foldThrough, partitionsInRows } from './partition-tail.ts';
+export { foldNear, foldThrough, partitionsInRows } from './partition-tail.ts';
 export { type Recorded, Replay, type ReplayOrigin } from './replay.ts';
 export { RowChanges } from './row-changes.ts';
 export { rowsCatchUp } from './rows-catch-up.ts';

@@ -33,40 +33,67 @@ export async function partitionsInRows(
   return states;
 }
 
+/** Receives each accepted event that rows didn't have, in order. */
+type OnAccepted = (entry: EventEntry) => void;
+
 /**
- * The partitions folded through these offsets, or further where rows are ahead; those without rows are missing. `onAccepted` receives each
- * accepted event that rows didn't have, in order. Throws `UnavailableError` (`log-gap`) while the log shows less than it acknowledged.
+ * The partitions folded to what a read or two show, which are to be found at these offsets; those without rows are missing. A state may be
+ * behind its offset: what isn't there may come later, or never.
  */
-export async function foldThrough(
+export async function foldNear(
   ports: TailPorts,
   wanted: ReadonlyMap<Partition, Offset>,
-  onAccepted: (entry: EventEntry) => void = () => {},
-): Promise<ReadonlyMap<Partition, PartitionState>> {
+  onAccepted: OnAccepted = () => {},
+): Promise<Map<Partition, PartitionState>> {
   // Mostly rows end where the wanted records begin, and both are read at once.
   const [states, likely] = await Promise.all([
     partitionsInRows(ports, [...wanted.keys()]),
     readFrom(ports, wanted).catch(() => []),
   ]);
-  fold(
-    states,
-    likely.filter(({ partition }) => states.get(partition)?.next === wanted.get(partition)),
-    onAccepted,
-  );
+  const follows = ({ partition }: ReadResult): boolean => states.get(partition)?.next === wanted.get(partition);
+  fold(states, likely.filter(follows), onAccepted);
+  await readOn(ports, states, wanted, onAccepted);
+  return states;
+}
+
+/** The same, folded through these offsets. Throws `UnavailableError` (`log-gap`) while the log shows less than it acknowledged. */
+export async function foldThrough(
+  ports: TailPorts,
+  wanted: ReadonlyMap<Partition, Offset>,
+): Promise<ReadonlyMap<Partition, PartitionState>> {
+  const states = await foldNear(ports, wanted);
   for (let emptyCount = 0; ; ) {
-    const behind = [...states.values()].filter(({ partition, next }) => next <= wanted.get(partition)!);
-    if (behind.length === 0) return states;
-    const results = await readFrom(ports, new Map(behind.map(({ partition, next }) => [partition, next])));
-    if (fold(states, results, onAccepted)) {
+    const read = await readOn(ports, states, wanted, () => {});
+    if (read === 'nothing wanted') return states;
+    if (read === 'records') {
       emptyCount = 0;
       continue;
     }
     // The log acknowledged these records, but a replica that lags may not show them yet.
     if (++emptyCount === GAP_EMPTY_READS_MAX) {
-      const partitions = behind.map(({ partition }) => partition);
+      const partitions = behind(states, wanted).map(({ partition }) => partition);
       throw new UnavailableError('log-gap', "The log doesn't show the records that it acknowledged.", { partitions });
     }
     await ports.clock.sleep(backoffMs(emptyCount, BACKOFF_FIRST_MS, BACKOFF_MAX_MS));
   }
+}
+
+const behind = (
+  states: ReadonlyMap<Partition, PartitionState>,
+  wanted: ReadonlyMap<Partition, Offset>,
+): readonly PartitionState[] => [...states.values()].filter(({ partition, next }) => next <= wanted.get(partition)!);
+
+/** Reads the log once for the partitions that are behind, and folds what it shows. */
+async function readOn(
+  ports: TailPorts,
+  states: Map<Partition, PartitionState>,
+  wanted: ReadonlyMap<Partition, Offset>,
+  onAccepted: OnAccepted,
+): Promise<'nothing wanted' | 'nothing' | 'records'> {
+  const late = behind(states, wanted);
+  if (late.length === 0) return 'nothing wanted';
+  const results = await readFrom(ports, new Map(late.map(({ partition, next }) => [partition, next])));
+  return fold(states, results, onAccepted) ? 'records' : 'nothing';
 }
 
 const readFrom = (
@@ -79,11 +106,7 @@ const readFrom = (
   );
 
 /** False: there were no records. */
-function fold(
-  states: Map<Partition, PartitionState>,
-  results: readonly ReadResult[],
-  onAccepted: (entry: EventEntry) => void,
-): boolean {
+function fold(states: Map<Partition, PartitionState>, results: readonly ReadResult[], onAccepted: OnAccepted): boolean {
   for (const { partition, records } of results) {
     let state = states.get(partition)!;
     for (const record of records) {

@@ -84,15 +84,15 @@ it('does not acknowledge an opening that was rejected, since its placement was l
 
 it('asks a log that lags again, each time after a pause', async () => {
   interposeLate();
-  hideReads(3);
+  hideReads(4);
   expect(await inTime(start('w1'))).toMatchObject({ workflow: 'w1' });
   expect(ports.clock.monotonicMs()).toBeGreaterThanOrEqual(3 * BACKOFF_FIRST_MS);
 });
 
 it('gives up on a log that goes on to hide what it acknowledged; another try is the same start', async () => {
   interposeLate();
-  // One goes along with the read of rows.
-  hideReads(1 + GAP_EMPTY_READS_MAX);
+  // One goes along with the read of rows, and one follows it at once.
+  hideReads(2 + GAP_EMPTY_READS_MAX);
   await expect(inTime(start('w1'))).rejects.toMatchObject({ code: 'log-gap' });
   expect(await start('w1')).toMatchObject({ workflow: 'w1', partition: 0 });
 });

@@ -15,7 +15,7 @@ import {
 } from '@tidemark/core';
 import type { Job, StreamSnapshot } from '@tidemark/ports';
 import { batched } from '@tidemark/ports/batched';
-import { foldThrough, StreamContent } from '../history/index.ts';
+import { foldNear, StreamContent } from '../history/index.ts';
 import type { Ports } from '../kernel/index.ts';
 
 /** Most workflows that one read covers. */
@@ -86,7 +86,7 @@ async function openedAll(ports: ReadPorts, jobs: readonly Job[]): Promise<readon
   const events = new Map<WorkflowId, EventEntry[]>(jobs.map(({ workflow }) => [workflow, []]));
   const [places, states] = await Promise.all([
     Promise.all(jobs.map(({ workflow }) => ports.store.placed(workflow))),
-    foldThrough(ports, through, (entry) => events.get(entry.envelope.workflow)?.push(entry)),
+    foldNear(ports, through, (entry) => events.get(entry.envelope.workflow)?.push(entry)),
   ]);
   return jobs.map((job, at) => {
     const place = places[at];
