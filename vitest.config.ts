@@ -5,7 +5,6 @@
  */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { QUICK_WASM } from './libs/testkit/src/node-flags.ts';
 import { LongestFirst } from './scripts/stages/longest-first.ts';
 import { selectionOf } from './scripts/stages/stages.ts';
 import { runSeed } from './test/run-seed.ts';
@@ -42,7 +41,7 @@ export default defineConfig({
     // On two cores: many files wait for servers, processes and disks.
     maxWorkers: 3,
     // Files that open PGlite many times: V8 may abort when it frees code of a module that is loaded again (nodejs/node#64500).
-    execArgv: ['--no-wasm-code-gc', QUICK_WASM],
+    execArgv: ['--no-wasm-code-gc'],
     // Commands are started hundreds of times.
     env: {
       NODE_COMPILE_CACHE: fileURLToPath(new URL('.cache/node-compile-cache', import.meta.url)),

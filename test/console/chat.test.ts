@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connect } from '@tidemark/client';
 import { noteOutput } from '@tidemark/testkit/evidence';
-import { QUICK_WASM } from '@tidemark/testkit/node-flags';
 import { freePort } from '@tidemark/testkit/servers';
 import { expect, it, vi } from 'vitest';
 import { findBrowser, openBrowser } from './browser.ts';
@@ -34,7 +33,7 @@ it.skipIf(executable === undefined && process.env.CI !== 'true')(
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     });
     const begin = (name: string, args: readonly string[], env: Record<string, string> = {}): ChildProcess => {
-      const child = spawn(process.execPath, [QUICK_WASM, ...args], {
+      const child = spawn(process.execPath, [...args], {
         cwd: ROOT,
         env: { ...process.env, ...env },
         stdio: ['ignore', 'pipe', 'pipe'],

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connect } from '@tidemark/client';
 import { noteOutput } from '@tidemark/testkit/evidence';
-import { QUICK_WASM } from '@tidemark/testkit/node-flags';
 import { freePort } from '@tidemark/testkit/servers';
 import { expect, it, vi } from 'vitest';
 import { buildConsole, isConsoleStale } from '../../scripts/console.mjs';
@@ -31,7 +30,7 @@ it.skipIf(executable === undefined && process.env.CI !== 'true')(
     });
     const dev = (): ChildProcess => {
       const args = ['libs/operate/cli/src/main.ts', 'dev', '--workflows', 'test/console/agents.ts'];
-      const child = spawn(process.execPath, [QUICK_WASM, ...args, '--state', folder, '--port', String(port)], {
+      const child = spawn(process.execPath, [...args, '--state', folder, '--port', String(port)], {
         cwd: ROOT,
         stdio: ['ignore', 'pipe', 'pipe'],
       });

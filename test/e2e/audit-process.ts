@@ -3,7 +3,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import { QUICK_WASM } from '@tidemark/testkit/node-flags';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 export const AUDIT_MAIN = path.join(ROOT, 'examples/codebase-audit/src/main.ts');
@@ -32,7 +31,7 @@ export class AuditProcess {
 
   constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}, cwd = ROOT) {
     const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !NEUTRAL.includes(name)));
-    this.#child = spawn(process.execPath, [QUICK_WASM, AUDIT_MAIN, ...args], {
+    this.#child = spawn(process.execPath, [AUDIT_MAIN, ...args], {
       cwd,
       env: { ...clean, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],

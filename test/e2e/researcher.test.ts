@@ -15,7 +15,6 @@ import { openEmbedded } from '@tidemark/host';
 import { rebuildCalls } from '@tidemark/runtime';
 import { eventually } from '@tidemark/testkit/eventually';
 import { noteOutput } from '@tidemark/testkit/evidence';
-import { QUICK_WASM } from '@tidemark/testkit/node-flags';
 import { tokenizerById } from '@tidemark/tokenizer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runSeed } from '../run-seed.ts';
@@ -47,7 +46,7 @@ class Process {
     const inherited = Object.entries(process.env).filter(
       ([name]) => !/^(?:RESEARCHER_|TIDEMARK_KAFKA|FORCE_COLOR)/.test(name),
     );
-    this.#child = spawn(process.execPath, [QUICK_WASM, ...args], {
+    this.#child = spawn(process.execPath, [...args], {
       cwd: ROOT,
       env: { ...Object.fromEntries(inherited), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],

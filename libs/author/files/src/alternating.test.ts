@@ -6,7 +6,6 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { eventually } from '@tidemark/testkit/eventually';
-import { QUICK_WASM } from '@tidemark/testkit/node-flags';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RunState } from './formats.ts';
 
@@ -41,7 +40,7 @@ async function theirs(folder: string, step: string, killAt = ''): Promise<void> 
 /** One life: it is killed as soon as the condition holds. */
 async function ours(base: string, steps: readonly string[], until: () => Promise<boolean>): Promise<void> {
   const args = [path.join(base, 'files'), path.join(base, 'state'), path.join(base, 'witness'), DAY, ...steps];
-  const life = spawn(process.execPath, [QUICK_WASM, path.join(FIXTURES, 'ours.ts'), ...args], {
+  const life = spawn(process.execPath, [path.join(FIXTURES, 'ours.ts'), ...args], {
     stdio: ['ignore', 'inherit', 'pipe'],
   });
   let said = '';

@@ -1,9 +1,10 @@
 /** The real command on a folder, spawned where it is killed or interrupted: what it prints, what it exits with, and what survives whom. */
 
 import { once } from 'node:events';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
+import { openEmbedded } from '@tidemark/host';
 import { describe, expect, it, vi } from 'vitest';
 import type { Ended } from './called-cli-fixture.ts';
 import { AGENTS, cliFolder } from './spawned-cli-fixture.ts';
@@ -185,6 +186,40 @@ describe('dev', () => {
     const watched = await watching.interrupt();
     expect(watched.code).toBe(130);
     expect(lines(watched.out).map(({ type }) => type)).toContain('completed');
+  });
+
+  it('waits for a command that has the folder, and says for which; Ctrl-C ends the wait', async (context) => {
+    const { folder, start, begin } = await cliFolder(context);
+    const gate = path.join(folder, 'gate');
+    const input = JSON.stringify({ to: 3, journal: path.join(folder, 'journal'), gate, gateAt: 2 });
+    const run = start('run', 'count-up', '--id', 'c1', '--input', input, '--workflows', AGENTS);
+    await run.says(/#1 tick/);
+    const waiting = new RegExp(`process ${run.process.pid} \\(tidemark run\\) has this folder`);
+    const given = begin('dev', '--workflows', AGENTS);
+    await given.says(waiting);
+    expect((await given.interrupt()).code).toBe(130);
+    const dev = begin('dev', '--workflows', AGENTS);
+    await dev.says(waiting);
+    expect(dev.reported).not.toContain('stop    Ctrl-C');
+    await writeFile(gate, '');
+    expect((await run.ended()).code).toBe(0);
+    await dev.says(/stop +Ctrl-C/);
+    expect((await dev.interrupt()).code).toBe(0);
+  });
+
+  it('waits for a program that has the folder and answers nobody, where another command gives up', async (context) => {
+    const { folder, begin } = await cliFolder(context);
+    const host = await openEmbedded({ folder: path.join(folder, '.tidemark') });
+    const listing = begin('ls');
+    const state = path.join(folder, '.tidemark');
+    await expect.poll(async () => (await readdir(state)).some((name) => name.startsWith('.turn-'))).toBe(true);
+    const dev = begin('dev', '--workflows', AGENTS, '--json');
+    expect((await listing.ended()).code).toBe(78);
+    await dev.says(new RegExp(`process ${process.pid} has this folder`));
+    expect(dev.reported).not.toContain('"ready"');
+    await host.close();
+    await dev.says(/"type":"ready"/);
+    expect((await dev.interrupt()).code).toBe(0);
   });
 
   it('says what it resumes, and for which call it waits; a second Ctrl-C leaves at once; a run that it ran goes on elsewhere', async (context) => {

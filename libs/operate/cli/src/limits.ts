@@ -18,6 +18,8 @@ export const FOLDER_WAIT_MS = 5_000;
 /** How long, in milliseconds, it waits at most while others hold or open the folder in turn; and after which a turn that isn't touched is over. */
 export const TURNS_WAIT_MS = 60_000;
 export const TURN_STALE_MS = 10_000;
+/** Poll interval for a process that begins, or ends, to hold a folder, in milliseconds. */
+export const HOLDER_POLL_MS = 250;
 /** How long, in milliseconds, steps wait at most for the mirrors of a folder to take what others wrote while nobody held it. */
 export const MIRRORS_WAIT_MS = 30_000;
 /** How long, in milliseconds, `run` waits at its end for the mirrors of the folder that it held to have it. */

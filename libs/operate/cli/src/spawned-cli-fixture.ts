@@ -4,7 +4,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { QUICK_WASM } from '@tidemark/testkit/node-flags';
 import { CalledCli, callCli, type Ended } from './called-cli-fixture.ts';
 import { CommandOutput } from './command-output-fixture.ts';
 
@@ -23,7 +22,7 @@ export class SpawnedCli {
 
   constructor(args: readonly string[], cwd: string, env: Readonly<Record<string, string>> = {}) {
     this.#said = new CommandOutput(`tidemark ${args.join(' ')}`);
-    this.process = spawn(process.execPath, [QUICK_WASM, MAIN, ...args], {
+    this.process = spawn(process.execPath, [MAIN, ...args], {
       cwd,
       env: {
         ...process.env,

@@ -6,6 +6,7 @@
 
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import v8 from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { OTHER_TABLES, RENAME_TABLES } from '../sql/rebuild/empty-tables.ts';
@@ -96,7 +97,13 @@ async function open({ dataFolder, tables }: ThreadData): Promise<Opened> {
   return { database: await start(dataFolder, undefined), isBare: isNew };
 }
 
+/**
+ * What PGlite compiles while it starts is never optimised, and what the process compiles later is as ever. Postgres's grammar alone would take
+ * V8's optimising compiler 600 MB and half a second, for statements that are parsed once (decision 0083).
+ */
 async function start(dataFolder: string | null, template: Blob | undefined): Promise<PGlite> {
+  v8.setFlagsFromString('--no-wasm-tier-up');
+  v8.setFlagsFromString('--no-wasm-dynamic-tiering');
   const database = new PGlite({
     ...(dataFolder === null ? {} : { dataDir: dataFolder }),
     ...(template === undefined ? {} : { loadDataDir: template }),
@@ -106,8 +113,13 @@ async function start(dataFolder: string | null, template: Blob | undefined): Pro
     onStdout: print,
     onStderr: print,
   });
-  await database.waitReady;
-  return database;
+  try {
+    await database.waitReady;
+    return database;
+  } finally {
+    v8.setFlagsFromString('--wasm-dynamic-tiering');
+    v8.setFlagsFromString('--wasm-tier-up');
+  }
 }
 
 /** Whether the tables hold anyone's data. Rows that the migrations insert are the same everywhere and don't count. */

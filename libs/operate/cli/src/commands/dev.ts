@@ -15,10 +15,10 @@ import { outlivedReporter } from '../failures.ts';
 import { type Change, recordOf, resumed } from '../follow/change.ts';
 import { FleetFollower } from '../follow/follower.ts';
 import { Narrator } from '../follow/words.ts';
-import { DRAIN_MS } from '../limits.ts';
-import { DEFAULT_FOLDER, type Folder, folderTarget } from '../place/folder.ts';
+import { DRAIN_MS, HOLDER_POLL_MS, TURNS_WAIT_MS } from '../limits.ts';
+import { DEFAULT_FOLDER, type Folder, folderTarget, isInUse } from '../place/folder.ts';
 import { HeldFolder, holdNoticed, noteStaysPlain } from '../place/held-folder.ts';
-import { ownName, ownPlace, placeOr } from '../place/place.ts';
+import { holderPlace, ownName, ownPlace, placeOr } from '../place/place.ts';
 import type { RunningOptions } from '../program/running-options.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { progressBar } from '../text/progress.ts';
@@ -41,8 +41,11 @@ export async function dev(session: Session, options: RunningOptions['dev']): Pro
   const onError = devReporter(session);
   const name = ownName(env);
   const { otlp } = options;
-  const held = await placeOr(target, name, () => holdNoticed(session, target, { definitions, onError, otlp }));
-  if (!(held instanceof HeldFolder)) throw inUse(target, held.holder);
+  // Loaded while the folder opens.
+  import('@tidemark/api').catch(() => {});
+  const hold = () => holdNoticed(session, target, { definitions, onError, otlp });
+  const held = await holdInTurn(session, target, hold, interruption.signal);
+  if (held === undefined) return EXIT.interrupted;
   try {
     noteStaysPlain(session, held);
     const reportChange = (file: string): void =>
@@ -105,6 +108,45 @@ export async function dev(session: Session, options: RunningOptions['dev']): Pro
     interruption.release();
   }
 }
+
+/**
+ * Holds the folder, once a command that has it meanwhile has ended; people hear of the wait. Undefined: interrupted first. Throws
+ * `ConfigError` (`log-locked`) where another `dev` has it, or a program that answers nobody for `TURNS_WAIT_MS`.
+ */
+async function holdInTurn(
+  session: Session,
+  target: Folder,
+  hold: () => Promise<HeldFolder>,
+  signal: AbortSignal,
+): Promise<HeldFolder | undefined> {
+  const name = ownName(session.env);
+  const named = new Set<number | undefined>();
+  const reportWait = (pid: number | undefined, command?: string): void => {
+    if (named.has(pid)) return;
+    named.add(pid);
+    const message = `${processWords(pid, command)} has this folder; dev begins when it ends (Ctrl-C ends the wait)`;
+    reportWarning(session, target.shown, message);
+  };
+  const patience = { waitMs: TURNS_WAIT_MS, signal, onBusy: reportWait };
+  for (;;) {
+    const found = await placeOr(target, name, hold, patience).catch((error: unknown) => {
+      if (signal.aborted && isInUse(error)) return undefined;
+      throw error;
+    });
+    if (found === undefined || found instanceof HeldFolder) return found;
+    const { holder } = found;
+    // Another `dev` ends when somebody ends it.
+    if (holder === null || holder.command === 'dev') throw inUse(target, holder);
+    reportWait(holder.pid, holder.command);
+    while ((await holderPlace(target, name)) !== undefined) {
+      if (signal.aborted) return undefined;
+      await new Promise((resolve) => setTimeout(resolve, HOLDER_POLL_MS));
+    }
+  }
+}
+
+const processWords = (pid: number | undefined, command: string | undefined): string =>
+  pid === undefined ? 'another process' : `process ${pid}${command === undefined ? '' : ` (tidemark ${command})`}`;
 
 function hear({ workflow, delta }: ModelChunk, session: Session): void {
   const { terminal } = session;
@@ -179,7 +221,6 @@ const waitingWords = ({ workflow, reason }: Workflow, state: string | undefined)
   `  waits   ${printable(workflow)} for a person (${printable(reason ?? '')}): ${printable(showCommand(workflow, { state }))} says how to answer`;
 
 function inUse(target: Folder, holder: { readonly pid: number; readonly command: string } | null): ConfigError {
-  const who = holder === null ? 'another process' : `process ${holder.pid} (tidemark ${holder.command})`;
-  const message = `${target.shown} is in use by ${who}. End it first, or use another folder (--state); run, ls, show and watch work beside it.`;
+  const message = `${target.shown} is in use by ${processWords(holder?.pid, holder?.command)}. End it first, or use another folder (--state); run, ls, show and watch work beside it.`;
   return new ConfigError('log-locked', message, { pid: holder?.pid });
 }

@@ -121,7 +121,7 @@ async function open(current: Run): Promise<Opened> {
   const name = ownName(session.env);
   // The previous holder of the folder has just ended, and may still be handing over.
   const waitMs = FOLDER_WAIT_MS + (isTakeover ? DRAIN_MS : 0);
-  const found = await placeOr(target, name, () => hold(current, target, name), waitMs);
+  const found = await placeOr(target, name, () => hold(current, target, name), { waitMs });
   return 'client' in found ? { place: found, held: undefined } : found;
 }
 

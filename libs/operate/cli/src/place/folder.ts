@@ -43,12 +43,18 @@ export function exists({ folder, shown }: Folder): boolean {
 export const isInUse = (error: unknown): error is ConfigError =>
   error instanceof ConfigError && error.code === 'log-locked';
 
+/** The process that holds the folder; undefined: nobody does, or it isn't known. */
+export function pidOf(busy: ConfigError | undefined): number | undefined {
+  const pid = busy?.details.pid;
+  return typeof pid === 'number' ? pid : undefined;
+}
+
 /** Leaves other errors unchanged. `error`: as opening it failed; undefined: others were first all the time. */
 export function inUse(error: unknown, { shown }: Folder): unknown {
   const busy = isInUse(error) ? error : undefined;
   if (error !== busy) return error;
-  const pid = busy?.details.pid;
-  const who = typeof pid === 'number' ? `process ${pid}` : 'another process';
+  const pid = pidOf(busy);
+  const who = pid !== undefined ? `process ${pid}` : 'another process';
   const message = `${shown} is in use by ${who}, which doesn't answer here; it may be starting. Wait for it, end it, or use another folder (--state).`;
   return new ConfigError('log-locked', message, { ...busy?.details, cause: busy });
 }

@@ -13,20 +13,18 @@ import type { Host } from '@tidemark/host';
 import { isInClear } from '@tidemark/ports';
 import type { Definition } from '@tidemark/runtime';
 import { noState, UsageError } from '../failures.ts';
-import { FOLDER_WAIT_MS, RETRY_PAUSE_MS, TURNS_WAIT_MS } from '../limits.ts';
+import { FOLDER_WAIT_MS, HOLDER_POLL_MS, RETRY_PAUSE_MS, TURNS_WAIT_MS } from '../limits.ts';
 import type { Session } from '../session.ts';
 import { failureOf } from './api-failure.ts';
 import { contextNamed, readContexts } from './contexts.ts';
 import type { Context } from './contexts-file.ts';
-import { DEFAULT_FOLDER, exists, type Folder, folderTarget, inUse, isInUse } from './folder.ts';
+import { DEFAULT_FOLDER, exists, type Folder, folderTarget, inUse, isInUse, pidOf } from './folder.ts';
 import { folderFetch, type Holder } from './folder-socket.ts';
 import type { HeldFolder } from './held-folder.ts';
 import { tokenOf } from './oidc.ts';
 import { noticeStall } from './stall.ts';
 import { takeTurn } from './turn.ts';
 
-/** Poll interval for a holder of a folder, in milliseconds. */
-const HOLDER_POLL_MS = 250;
 /** How long, in milliseconds, the holder of a folder may take to identify itself. */
 const HOLDER_ANSWER_MS = 5_000;
 
@@ -117,16 +115,23 @@ export function refuseInClear(url: string, field: string, what: string): void {
   );
 }
 
-export interface AtPlaceOptions extends PlaceOptions {
+/** How a command waits for a folder that others hold. */
+export interface Patience {
+  /** How long one and the same process may hold it without answering, in milliseconds. */
+  readonly waitMs?: number | undefined;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called at each look at which a process holds it that doesn't answer; undefined: the process isn't known. */
+  readonly onBusy?: ((pid: number | undefined) => void) | undefined;
+}
+
+export interface AtPlaceOptions extends PlaceOptions, Pick<Patience, 'waitMs' | 'signal'> {
   /** Where nothing is stored yet, `read` is refused, `write` creates the folder, and `look` has one for its own time. */
   readonly how: 'read' | 'write' | 'look';
   /** The name of the decider, where state is in a folder; a server knows it by the credential. */
   readonly by?: string | undefined;
   /** Used where this process opens the folder; another holder, or a server, has its own. Absent: none are needed. */
   readonly definitions?: (() => Promise<readonly Definition[]>) | undefined;
-  /** How long it waits for a folder that one and the same process holds, in milliseconds, and what ends the wait. */
-  readonly waitMs?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** Throws `ConfigError` (`state-missing`) where there is nothing to read, what opening and `work` throw, and refusals as errors of their kind. */
@@ -209,7 +214,7 @@ async function openFolder(
     const { holdNoticed } = await import('./held-folder.ts');
     return holdNoticed(session, target, { definitions: (await definitions?.()) ?? [] });
   };
-  const found = await placeOr(target, name, hold, waitMs, signal);
+  const found = await placeOr(target, name, hold, { waitMs, signal });
   return 'client' in found ? found : placeOf(found, name);
 }
 
@@ -222,8 +227,7 @@ export async function placeOr<T>(
   target: Folder,
   name: string,
   hold: () => Promise<T>,
-  waitMs = FOLDER_WAIT_MS,
-  signal?: AbortSignal | undefined,
+  { waitMs = FOLDER_WAIT_MS, signal, onBusy }: Patience = {},
 ): Promise<Place | T> {
   const lastMs = performance.now() + Math.max(waitMs, TURNS_WAIT_MS);
   let deadlineMs = performance.now() + waitMs;
@@ -238,8 +242,9 @@ export async function placeOr<T>(
           return await hold();
         } catch (error) {
           if (!isInUse(error)) throw error;
-          if (error.details.pid !== busy?.details.pid) deadlineMs = performance.now() + waitMs;
+          if (pidOf(error) !== pidOf(busy)) deadlineMs = performance.now() + waitMs;
           busy = error;
+          onBusy?.(pidOf(error));
         }
       } else deadlineMs = performance.now() + waitMs;
       if (signal?.aborted === true || performance.now() > Math.min(deadlineMs, lastMs)) throw inUse(busy, target);

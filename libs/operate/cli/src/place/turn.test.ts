@@ -26,8 +26,8 @@ it('waits on while others hold it one after another, and no longer than it says 
     if (passedMs < 3 * WAIT_MS) throw busy(Math.floor(passedMs / (WAIT_MS / 2)) + 1);
     return 'held';
   };
-  expect(await placeOr(target, 'ana', inTurn, WAIT_MS)).toBe('held');
-  const same = placeOr(target, 'ana', () => Promise.reject(busy(7)), WAIT_MS);
+  expect(await placeOr(target, 'ana', inTurn, { waitMs: WAIT_MS })).toBe('held');
+  const same = placeOr(target, 'ana', () => Promise.reject(busy(7)), { waitMs: WAIT_MS });
   await expect(same).rejects.toMatchObject({ code: 'log-locked', message: expect.stringContaining('process 7') });
   expect(await readdir(target.folder)).toEqual([]);
 });
@@ -35,7 +35,7 @@ it('waits on while others hold it one after another, and no longer than it says 
 it('keeps its turn for as long as it has patience, and ends with who wanted it', async () => {
   const target = await folder();
   const ended = new AbortController();
-  const waiting = placeOr(target, 'ana', () => Promise.reject(busy(7)), 60_000, ended.signal);
+  const waiting = placeOr(target, 'ana', () => Promise.reject(busy(7)), { waitMs: 60_000, signal: ended.signal });
   const turns = async () => (await readdir(target.folder)).filter((name) => name.startsWith('.turn-'));
   await expect.poll(async () => (await turns()).length).toBe(1);
   ended.abort();
@@ -108,9 +108,9 @@ it('lets nobody overtake, and waits for no turn of a process that is gone', asyn
     order.push(name);
     return name;
   };
-  const first = placeOr(target, 'ana', hold('first'), 60_000);
+  const first = placeOr(target, 'ana', hold('first'), { waitMs: 60_000 });
   await expect.poll(() => tries).toBeGreaterThan(1);
-  const others = Array.from({ length: 5 }, (_, at) => placeOr(target, 'ana', hold(`later ${at}`), 60_000));
+  const others = Array.from({ length: 5 }, (_, at) => placeOr(target, 'ana', hold(`later ${at}`), { waitMs: 60_000 }));
   await expect.poll(async () => (await readdir(target.folder)).length).toBe(6);
   isHeld = false;
   await Promise.all([first, ...others]);
