@@ -220,13 +220,13 @@ export const DISPATCH_MUTATIONS: Mutations = {
         "fork: _ }: Pick<StreamState, 'fork'>): boolean => true;",
       ],
     ],
-    caughtBy: 'libs/operate/host/src/secrets.test.ts',
+    caughtBy: DISPATCHER_TEST,
     breaks: 'A fork begins once rows show it, by which its secrets are found.',
   },
   'forgotten-before-rows': {
     file: 'libs/engine/runtime/src/client/forgetting.ts',
     edits: [['  await memory.caughtUp();\n', '']],
-    caughtBy: 'libs/operate/host/src/forgetting.test.ts',
+    caughtBy: 'libs/engine/runtime/src/client/forgetting.test.ts',
     breaks: 'Nobody is forgotten while a workflow of theirs is open, whether rows show it or not.',
   },
 };

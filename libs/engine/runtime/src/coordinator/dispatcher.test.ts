@@ -59,12 +59,15 @@ describe('a dispatcher', () => {
         stream('c', { partition: 4 as Partition }),
         // Whoever opened it has sent its job.
         stream('d', { position: 1 as Position }),
+        // What a fork goes on from is in rows, so nobody did.
+        stream('e', { position: 1 as Position, fork: { workflow: 'base' } as StreamRow['fork'] }),
       ],
       next,
     );
     await quiet();
     expect(ports.queue.enqueued).toEqual([
       { workflow: 'a', tenant: TENANT, definition: 'd', partition: 3, offset: 9, lamport: 7 },
+      { workflow: 'e', tenant: TENANT, definition: 'd', partition: 3, offset: 9, lamport: 7 },
     ]);
   });
 
