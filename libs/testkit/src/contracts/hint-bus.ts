@@ -47,7 +47,7 @@ export function hintBusContract(name: string, open: () => Promise<OpenedHintBus>
       await eventually(() => heard.has(7));
     });
 
-    test('a hint for which nobody waits comes later, and not at all when another of its partition came meanwhile', async () => {
+    test('a hint for which nobody waits comes too, and once where another of its partition comes before it', async () => {
       const heard: Partition[] = [];
       await other.subscribe('appended', (partitions) => heard.push(...partitions));
       await eventually(() => {
@@ -56,8 +56,8 @@ export function hintBusContract(name: string, open: () => Promise<OpenedHintBus>
       });
       for (const number of [1, 2]) bus.publish('appended', partition(number), 'later');
       for (const number of [2, 3]) bus.publish('appended', partition(number));
-      await eventually(() => heard.includes(partition(1)));
-      expect(heard.filter((number) => number < 9_999)).toEqual([2, 3, 1]);
+      await eventually(() => [1, 2, 3].every((number) => heard.includes(partition(number))));
+      expect(heard.filter((number) => number < 9_999).toSorted()).toEqual([1, 2, 3]);
     });
 
     test('topics are apart, and every subscriber hears', async () => {

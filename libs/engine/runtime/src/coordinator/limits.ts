@@ -7,8 +7,8 @@
 export const DEMAND_STALE_MS = 15_000;
 export const DEMAND_MISSES = 2;
 export const DEMAND_REPORTED_PERIOD_MS = 2_000;
-/** From 500 entries a second on they are gathered for longer and longer; rows lag by at most that much more (see `Gathering`). */
-export const PROJECTION_GATHERING = { msPerEntry: 2, maxMs: 12 };
+/** Entries are gathered for so long, since a batch costs about the same for one as for ten; rows lag by at most that much more (see `Gathering`). */
+export const PROJECTION_GATHERING = { msPerEntry: 8, maxMs: 12 };
 /** Time to live and renewal of a projector's ranges, in milliseconds. */
 export const RANGE_TTL_MS = 5_000;
 export const RANGE_RENEW_PERIOD_MS = 1_000;
