@@ -111,7 +111,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
       ['requestDigest: asked ?? way.path };', 'requestDigest: asked ?? digestOf(digest, null) };'],
       ['isPlaced && this.#isUnordered(inPlace)', "name === ''"],
     ],
-    seed: 3,
+    seed: 15,
     faults: ['crash'],
     workloads: ['overlap'],
   },
@@ -131,7 +131,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'clock-check': {
     file: HOLDER,
     edits: [["if (envelope.atMs < head.atMs - CLOCK_REGRESSION_MAX_MS) return 'clock-regression';", '']],
-    seed: 8,
+    seed: 13,
     faults: FORGED,
   },
   'call-window': {
@@ -182,7 +182,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
          });`,
       ],
     ],
-    seed: 8,
+    seed: 7,
     faults: ['signal', 'slow', 'crash'],
   },
   'start-accepted': {
@@ -266,7 +266,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         'segment.workflows.map(({ workflow }) => workflow)',
       ],
     ],
-    seed: 1,
+    seed: 12,
     faults: ['slow'],
     archives: true,
   },
@@ -316,7 +316,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'wait-once': {
     file: 'libs/model/core/src/frontier.ts',
     edits: [['const [task] = waiting.splice(at, 1);', 'const task = waiting[at];']],
-    seed: 1,
+    seed: 2,
     faults: ['crash'],
     workloads: ['script'],
   },
@@ -358,7 +358,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'dropped-signal-returns': {
     file: HOLDER,
     edits: [["if (cause?.kind === 'signal') freed.push({ name: cause.name, event: cause.event });", '']],
-    seed: 3,
+    seed: 4,
     faults: ['slow'],
     workloads: ['script'],
   },

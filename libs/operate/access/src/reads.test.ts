@@ -70,6 +70,22 @@ it('one that waits holds nothing, and another tenant finds room meanwhile', asyn
   await Promise.all([first, second, other].map(({ done }) => done));
 });
 
+it('what goes on beside a read that has failed takes nothing any more', async () => {
+  const end = Promise.withResolvers<void>();
+  const reader = { whose: acme, showsContent: true, remedy: 'Ask for parts.' };
+  let late: unknown;
+  const failing = reads.read(reader, never, async () => {
+    const reading = readingNow()!;
+    void end.promise.then(() => reading.keep(300)).catch((error: unknown) => (late = error));
+    throw new Error('failed');
+  });
+  await expect(failing).rejects.toThrow('failed');
+  end.resolve();
+  await settled();
+  expect(late).toMatchObject({ code: 'reads-too-many' });
+  expect(room.takenCount).toBe(0);
+});
+
 it('one that waits too long, or finds no place to wait, is refused', async () => {
   vi.useFakeTimers();
   const first = held(900);

@@ -144,6 +144,7 @@ class Share implements Reading {
   #keptBytes = 0;
   #passingBytes = 0;
   #passedBytes = 0;
+  #isOver = false;
   /** As much as it needed when it was refused; 0: it wasn't. */
   lackedBytes = 0;
 
@@ -181,6 +182,8 @@ class Share implements Reading {
   }
 
   #grow(needed: number): void {
+    // Of reads beside each other one has failed, and nobody gives back what the others take now.
+    if (this.#isOver) throw noRoom();
     if (needed > this.#maxBytes) throw tooLarge(this.#reader);
     const more = needed - this.#heldBytes;
     if (more <= 0) return;
@@ -207,6 +210,7 @@ class Share implements Reading {
   }
 
   end(): void {
+    this.#isOver = true;
     for (const giveBack of this.#held.splice(0)) giveBack();
   }
 }

@@ -123,6 +123,8 @@ export const startWorkflow = route({
     const how = { id, tenant, session, user, pinned, tags, priority, timeout, trace: traceparent };
     const run = await backend.client.start(definition, body.input, how);
     backend.started(run.id, tenant);
+    // Rows may not show yet what was started a moment ago.
+    if (!run.created) await backend.check(principal, run.id);
     const before = run.created ? undefined : await inputOf(backend.reads, run.id);
     const given = before === undefined ? undefined : definition.parseInput(body.input, () => SECRET_MASK);
     const same_input = before === undefined || canonicalJson(before) === canonicalJson(given ?? null);
