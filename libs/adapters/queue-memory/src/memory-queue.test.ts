@@ -1,5 +1,6 @@
 /** Runs the contract of JobQueue in memory, and what only this adapter promises. */
 
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { jobQueueContract } from '@tidemark/testkit/contracts/job-queue';
 import { job, routesOf } from '@tidemark/testkit/contracts/job-queue-jobs';
 import { expect, test } from 'vitest';
@@ -19,6 +20,18 @@ test('a handler never runs inside enqueue', async () => {
   const added = queue.enqueue([job('a', { definition: 'd' })]);
   expect(handled).toBe(0);
   await added;
+  await queue.close();
+});
+
+test('a handler runs in the asynchronous context of its consumer, and not in that of who sent the job', async () => {
+  const queue = createMemoryQueue();
+  const context = new AsyncLocalStorage<string>();
+  const seen: (string | undefined)[] = [];
+  await context.run('consumer', () =>
+    queue.consume({ concurrency: 1, routes: routesOf('d') }, async () => void seen.push(context.getStore())),
+  );
+  await context.run('request', () => queue.enqueue(['a', 'b'].map((name) => job(name, { definition: 'd' }))));
+  await expect.poll(() => seen).toEqual(['consumer', 'consumer']);
   await queue.close();
 });
 

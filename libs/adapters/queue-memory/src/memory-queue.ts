@@ -3,6 +3,7 @@
  * never run inside `enqueue`. Never more than `concurrency` handlers of a consumer run.
  */
 
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { InvalidError, LimitError, type TenantId, UnavailableError } from '@tidemark/core';
 import { type ConsumeOptions, type Consumer, type Job, type JobQueue, routeKey, TenantSlots } from '@tidemark/ports';
 import { LimitBoard } from './limit-board.ts';
@@ -39,7 +40,10 @@ class MemoryQueue implements JobQueue {
     if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
       throw new InvalidError('concurrency-invalid', `concurrency must be a positive integer, not ${concurrency}`);
     }
-    const consumer = new MemoryConsumer([...new Set(routes.map(routeKey))], concurrency, handle, {
+    // A job isn't part of the request in which it was sent: what it reads is nobody's answer.
+    const inOwnContext = AsyncLocalStorage.snapshot();
+    const begin = (job: Job): Promise<void> => inOwnContext(handle, job);
+    const consumer = new MemoryConsumer([...new Set(routes.map(routeKey))], concurrency, begin, {
       freed: (job) => this.#ended(job),
       resized: () => this.#serveSoon(),
       left: () => this.#consumers.delete(consumer),
