@@ -45,7 +45,7 @@ export const DISPATCH_MUTATIONS: Mutations = {
   'paused-queue-is-served': {
     file: DISPATCHER,
     edits: [['waiting.filter(({ stream }) => !held.has(stream))', 'waiting.filter(({ stream }) => stream.runnable)']],
-    caughtBy: 'libs/engine/runtime/src/client/queues.test.ts',
+    caughtBy: DISPATCHER_TEST,
     breaks: 'A paused queue hands out no work.',
   },
   'lost-jobs-are-not-found': {

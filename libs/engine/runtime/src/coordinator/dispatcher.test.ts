@@ -71,6 +71,15 @@ describe('a dispatcher', () => {
     ]);
   });
 
+  it('makes none of a stream whose queue is held', async () => {
+    const held = new PausedQueues([{ definition: 'd', tenant: TENANT, by: 'x', why: 'y', sinceMs: 0 }]);
+    const pauses = { known: async () => held, poll: async () => held };
+    dispatcher = new Dispatcher({ ports, onError: (error) => errors.push(error), pauses });
+    dispatcher.applied([stream('a'), stream('b', { definition: 'free' })], next);
+    await dispatcher.stop();
+    expect(sent()).toEqual(['b']);
+  });
+
   it('reads how a stream stands among others once, and says it with each job', async () => {
     const dispatch = { priority: 1 } as const;
     const known: (readonly WorkflowId[])[] = [];

@@ -152,6 +152,10 @@ describe('runs that kill their workers', () => {
         await world.until(`guilty${at}` as WorkflowId, 'parked', LONG_MS);
         expect(world.ports.store.rows.get(`guilty${at}` as WorkflowId)!.stream.reason).toBe('recovery-limit');
       }
+      const crashes = neighbours.map(
+        (each) => JSON.parse(world.ports.store.rows.get(each)!.stream.state).crashCount ?? 0,
+      );
+      expect(crashes).toEqual(neighbours.map(() => 0));
       await settled(neighbours);
       expect(neighbours.map((each) => world.status(each))).toEqual(neighbours.map(() => 'completed'));
       expect(deaths()).toBeLessThanOrEqual(11 * count);
