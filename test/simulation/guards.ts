@@ -29,7 +29,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   epoch: {
     file: HOLDER,
     edits: [["if (envelope.epoch < lease.epoch) return 'stale-epoch';", '']],
-    seed: 31,
+    seed: 29,
     faults: FORGED,
   },
   holder: {
@@ -52,7 +52,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     edits: [
       ["if (control.parent !== head.checkpoint || control.sequence !== head.sequence + 1) return 'wrong-parent';", ''],
     ],
-    seed: 15,
+    seed: 16,
     faults: FORGED,
   },
   generation: {
@@ -111,7 +111,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
       ['requestDigest: asked ?? way.path };', 'requestDigest: asked ?? digestOf(digest, null) };'],
       ['isPlaced && this.#isUnordered(inPlace)', "name === ''"],
     ],
-    seed: 15,
+    seed: 1,
     faults: ['crash'],
     workloads: ['overlap'],
   },
@@ -125,13 +125,13 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'lamport-check': {
     file: HOLDER,
     edits: [["if (envelope.lamport <= lease.lamport) return 'lamport-regression';", '']],
-    seed: 7,
+    seed: 1,
     faults: FORGED,
   },
   'clock-check': {
     file: HOLDER,
     edits: [["if (envelope.atMs < head.atMs - CLOCK_REGRESSION_MAX_MS) return 'clock-regression';", '']],
-    seed: 13,
+    seed: 31,
     faults: FORGED,
   },
   'call-window': {
@@ -144,7 +144,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'late-probe-wait': {
     file: 'libs/engine/runtime/src/effects/effect-recovery.ts',
     edits: [['await run.ports.clock.sleep(waitMs, signal);', '']],
-    seed: 4,
+    seed: 3,
     faults: ['lost-caller'],
     workloads: MONEY,
   },
@@ -182,7 +182,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
          });`,
       ],
     ],
-    seed: 7,
+    seed: 47,
     faults: ['signal', 'slow', 'crash'],
   },
   'start-accepted': {
@@ -211,7 +211,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'undo-when-decided': {
     file: HOLDER,
     edits: [["if (effects.some((effect) => isOpen(effect) && effect.key !== key)) return 'not-intended';", '']],
-    seed: 16,
+    seed: 23,
     faults: FORGED,
     workloads: ['await', 'gather'],
   },
@@ -266,7 +266,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         'segment.workflows.map(({ workflow }) => workflow)',
       ],
     ],
-    seed: 12,
+    seed: 7,
     faults: ['slow'],
     archives: true,
   },
@@ -279,14 +279,14 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'claim-journals': {
     file: 'libs/testkit/src/engine/simulated-rows.ts',
     edits: [['effects: effectsOf(tasks, effects),', 'effects: [],']],
-    seed: 1,
+    seed: 7,
     faults: ['crash'],
     workloads: MONEY,
   },
   'redis-marker': {
     file: 'libs/testkit/src/simulation/redis-views.ts',
     edits: [['trusted: askedMs - standing.sinceMs >= markerAgeMs', 'trusted: askedMs >= 0']],
-    seed: 6,
+    seed: 4,
     faults: ['flush'],
   },
   'function-own-outcome': {
@@ -351,7 +351,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'drops-no-call': {
     file: HOLDER,
     edits: [["if (!mayDrop(pending)) return 'not-intended';", '']],
-    seed: 134,
+    seed: 141,
     faults: FORGED,
     workloads: ['gather'],
   },

@@ -3,7 +3,6 @@
 import type { Report } from '../report.ts';
 import { measureChildren } from './children.ts';
 import { measureFairness, measureSignal, measureTimers } from './dispatch.ts';
-import { measureFamilies } from './families.ts';
 import { measureFollowers } from './followers.ts';
 import { measureList } from './list.ts';
 import { measureStart } from './start.ts';
@@ -18,7 +17,6 @@ const parts: Readonly<Record<string, (report: Report) => Promise<void>>> = {
   timers: measureTimers,
   fairness: measureFairness,
   children: measureChildren,
-  families: measureFamilies,
 };
 
 export const controlParts = Object.keys(parts);

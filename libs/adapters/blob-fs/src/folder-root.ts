@@ -87,18 +87,26 @@ export class FolderRoot {
     return unlessAbsent(this.#in(name, false, ({ file }) => lstat(file, { bigint: true })));
   }
 
-  /** Replaces the file's content at once and durably, and creates the folders on its way. */
-  write(name: string, bytes: Uint8Array): Promise<void> {
+  /**
+   * Replaces the file's content at once and durably, and creates the folders on its way. `mayReplace` is asked when nothing is left to do
+   * but the renaming. Returns false where it said no.
+   */
+  write(name: string, bytes: Uint8Array, mayReplace?: () => Promise<boolean>): Promise<boolean> {
     return this.#in(name, true, ({ file, folder }) =>
       this.#in(`${this.#drafts}/${randomUUID()}.part`, true, async (draft) => {
         try {
           await this.#writeNew(draft.file, bytes);
+          if ((await mayReplace?.()) === false) {
+            await unlink(draft.file);
+            return false;
+          }
           await rename(draft.file, file);
         } catch (error) {
           await unlink(draft.file).catch(() => {});
           throw error;
         }
         await folder.sync();
+        return true;
       }),
     );
   }

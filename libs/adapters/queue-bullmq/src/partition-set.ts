@@ -3,7 +3,7 @@
  * integer (7 bits a byte, least first). A thousand neighbours take 1 kB. An unreadable message is no hint.
  */
 
-import { type Partition, partition } from '@tidemark/core';
+import { PARTITION_MAX, type Partition, partition } from '@tidemark/core';
 
 const VERSION = 1;
 /** Bytes of the longest number: partitions are below 2^31. */
@@ -43,7 +43,7 @@ export function decodePartitions(bytes: Uint8Array): Partition[] {
       continue;
     }
     previous += value;
-    if (previous > 0x7fffffff) return [];
+    if (previous > PARTITION_MAX) return [];
     partitions.push(partition(previous));
     value = 0;
     shift = 0;

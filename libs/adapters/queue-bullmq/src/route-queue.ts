@@ -8,6 +8,7 @@ import {
   type Dispatch,
   type Lamport,
   type Offset,
+  PARTITION_MAX,
   type Partition,
   PRIORITY_DEFAULT,
   type Priority,
@@ -16,8 +17,6 @@ import {
 } from '@tidemark/core';
 import { type Job, type Route, routeKey } from '@tidemark/ports';
 
-/** Partitions are 32-bit numbers. */
-const PARTITION_MAX = 2 ** 31 - 1;
 /** Longest name of a definition in Redis keys, in characters; longer ones are cut and distinguished by their digest. */
 const QUEUE_NAME_MAX_CHARS = 400;
 

@@ -31,7 +31,7 @@ import type {
   WorkflowQuery,
   WorkflowSummary,
 } from '@tidemark/ports';
-import { batched } from '@tidemark/ports/batched';
+import { batchedByKey } from '@tidemark/ports/batched';
 import { applyBatch } from './apply-batch.ts';
 import { faultOf, withFaults } from './faults.ts';
 import { placeWorkflows, unappendedPlacements } from './place-workflows.ts';
@@ -56,6 +56,8 @@ import { readyOr } from './sql-reads.ts';
 /** Most workflows in one read of their rows. */
 const WORKFLOWS_BATCH_MAX = 256;
 
+const byId = (row: WorkflowSummary): readonly [WorkflowId, WorkflowSummary] => [row.workflow, row];
+
 export interface SqlProjectionStoreOptions {
   readonly kind: RowStore['kind'];
   readonly client: SqlClient;
@@ -71,8 +73,14 @@ export class SqlProjectionStore extends SqlMemories implements RowStore {
   readonly kind: RowStore['kind'];
   readonly #options: SqlProjectionStoreOptions;
   /** Many may wait for their results at once, and each looks at its row whenever it has changed. */
-  readonly workflow = batched(WORKFLOWS_BATCH_MAX, (workflows: readonly WorkflowId[]) => this.#workflowsOf(workflows));
-  readonly placed = batched(WORKFLOWS_BATCH_MAX, (workflows: readonly WorkflowId[]) => this.#placedOf(workflows));
+  readonly workflow = batchedByKey<WorkflowId, WorkflowSummary>(
+    WORKFLOWS_BATCH_MAX,
+    async (workflows) => new Map((await this.read(readWorkflowsOf(workflows))).map(workflowOf).map(byId)),
+  );
+  readonly placed = batchedByKey<WorkflowId, PlacedWorkflow>(
+    WORKFLOWS_BATCH_MAX,
+    async (workflows) => new Map((await this.read(findPlaced(workflows))).map(placedOf)),
+  );
   /** The first range that this process owns: the process writes its sums under that range. */
   #shard: number | undefined;
 
@@ -146,11 +154,6 @@ export class SqlProjectionStore extends SqlMemories implements RowStore {
     return placeWorkflows(this.client, requests, rules);
   }
 
-  async #placedOf(workflows: readonly WorkflowId[]): Promise<readonly (PlacedWorkflow | undefined)[]> {
-    const found = new Map((await this.read(findPlaced([...new Set(workflows)]))).map(placedOf));
-    return workflows.map((workflow) => found.get(workflow));
-  }
-
   unappended(ageMs: number, limit: number): Promise<readonly Placement[]> {
     return unappendedPlacements(this.client, ageMs, limit);
   }
@@ -181,12 +184,6 @@ export class SqlProjectionStore extends SqlMemories implements RowStore {
 
   async openWorkflows(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {
     return (await this.read(readOpen(after, limit))).map((row) => textAt(row, 0) as WorkflowId);
-  }
-
-  async #workflowsOf(workflows: readonly WorkflowId[]): Promise<readonly (WorkflowSummary | undefined)[]> {
-    const rows = await this.read(readWorkflowsOf([...new Set(workflows)]));
-    const found = new Map(rows.map(workflowOf).map((row) => [row.workflow, row]));
-    return workflows.map((workflow) => found.get(workflow));
   }
 
   async workflows(query: WorkflowQuery): Promise<readonly WorkflowSummary[]> {

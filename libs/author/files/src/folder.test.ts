@@ -37,6 +37,25 @@ it('replaces a file at once: whoever has the old one open reads that to its end'
   expect(await folder.write('a.json', 'new')).toBe(false);
 });
 
+it('asks again what becomes of a file whose lock, or other content, comes while it is written', async () => {
+  const others = [() => writeFile(file('a.json.lock'), ''), () => writeFile(file('a.json'), 'theirs')];
+  const writeNew = async (draft: string, bytes: Uint8Array): Promise<void> => {
+    await writeFile(draft, bytes);
+    await others.shift()?.();
+  };
+  folder = await openFolder(place, { writeFile: writeNew });
+  const seen: (string | undefined)[] = [];
+  const ours = async (text: string | undefined): Promise<string> => {
+    seen.push(text);
+    return `${text ?? ''}ours`;
+  };
+  expect(await folder.replaceLocked('a.json', ours)).toBe('theirsours');
+  expect(seen).toEqual([undefined, undefined, 'theirs']);
+  expect(await read('a.json')).toBe('theirsours');
+  expect(await folder.replaceLocked('a.json', async () => undefined)).toBe(undefined);
+  expect(await read('a.json')).toBe('theirsours');
+});
+
 it('loses nothing that others append while it is changed', async () => {
   folder = await openFolder(place);
   await writeFile(file('notes.md'), 'one\n');

@@ -94,16 +94,28 @@ export class FilesFolder {
   }
 
   /**
-   * Does the work while nobody else has the file's lock, where its other writers have one: `flock` on `NAME.lock` beside it, as Python's
-   * `filelock` and shells take it. Without such a file it only does the work.
+   * Replaces the file's content by the result of `change`, which is undefined where it must stay, while nobody else has the file's lock,
+   * where its other writers have one: `flock` on `NAME.lock` beside it, as Python's `filelock` and shells take it. What others write
+   * without a lock, or with one that comes only now, is read before it is replaced. Returns the result.
    */
-  async locked<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const lock = await guarded(this.path, () => this.#root.openFile(`${name}.lock`));
-    try {
-      if (lock !== undefined) await flock(lock, path.join(this.path, `${name}.lock`));
-      return await work();
-    } finally {
-      await lock?.close();
+  async replaceLocked(
+    name: string,
+    change: (text: string | undefined) => Promise<string | undefined>,
+  ): Promise<string | undefined> {
+    for (;;) {
+      const lockName = `${name}.lock`;
+      const lock = await guarded(this.path, () => this.#root.openFile(lockName));
+      try {
+        if (lock !== undefined) await flock(lock, path.join(this.path, lockName));
+        const before = await this.read(name);
+        const after = await change(before);
+        if (after === undefined || after === before) return after;
+        const isAsBefore = async (): Promise<boolean> =>
+          (lock !== undefined || (await this.changeOf(lockName)) === '') && (await this.read(name)) === before;
+        if (await guarded(this.path, () => this.#root.write(name, Buffer.from(after), isAsBefore))) return after;
+      } finally {
+        await lock?.close();
+      }
     }
   }
 

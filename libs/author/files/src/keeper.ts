@@ -154,6 +154,11 @@ export class Keeper {
     this.#state.wrote(file, text);
   }
 
+  async #writeLocked(file: string, change: (now: string | undefined) => Promise<string | undefined>): Promise<void> {
+    const text = await this.#options.folder.replaceLocked(file, change);
+    if (text !== undefined) this.#state.wrote(file, text);
+  }
+
   /** What is there belongs to the run. */
   async #adopt(): Promise<void> {
     for (const file of SHARED_NAMES) {
@@ -225,18 +230,18 @@ export class Keeper {
     await this.#keepKeys(withheld, documents.dedupe, recorded, marks);
     const { lastSuccess: last } = documents;
     if (last !== undefined) {
-      const { total_tokens_used: total } = await this.#withOthersFields(documents.runState, withheld.view);
+      const now = await folder.read(RUN_STATE);
+      const { total_tokens_used: total } = this.#withOthersFields(now, documents.runState, withheld.view);
       const isOwn = last.pipeline_id === withheld.view.workflow;
       await this.#write(LAST_SUCCESS, jsonText(isOwn ? { ...last, total_tokens: total } : last));
     }
     // Last, so that a reader that waits for its status finds all the others.
-    await folder.locked(RUN_STATE, async () =>
-      this.#write(RUN_STATE, jsonText(await this.#withOthersFields(documents.runState, withheld.view))),
+    await this.#writeLocked(RUN_STATE, async (now) =>
+      jsonText(this.#withOthersFields(now, documents.runState, withheld.view)),
     );
   }
 
-  async #withOthersFields(own: RunState, view: RunView): Promise<RunState> {
-    const text = await this.#options.folder.read(RUN_STATE);
+  #withOthersFields(text: string | undefined, own: RunState, view: RunView): RunState {
     return withOthersFields(text, own, view, { isShown: this.#state.run !== null, marked: this.#marked });
   }
 
@@ -313,9 +318,7 @@ export class Keeper {
     await this.#state.take(...Object.entries(known).map(([key, entry]) => keyMark(view, key, entry)));
     for (const [key, { output }] of Object.entries(kept)) await this.#keepOutput(output, recorded.texts.get(key));
     // Somebody may have rewritten it since it was read: then the next pass takes that over first.
-    await folder.locked(DEDUPE_INDEX, async () => {
-      if ((await folder.read(DEDUPE_INDEX)) === text) await this.#write(DEDUPE_INDEX, jsonText(kept));
-    });
+    await this.#writeLocked(DEDUPE_INDEX, async (now) => (now === text ? jsonText(kept) : undefined));
   }
 
   /** The file that an entry of another run's key names, where it is missing or the key has another output by now. */

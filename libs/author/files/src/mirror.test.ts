@@ -418,6 +418,22 @@ with open(p.path('dedupe_index.json.lock'), 'w') as lock:
       expect(await python(take, day)).toBe('free');
     });
 
+    it('for the first time while the same file is written here, so that no lock was there, is taken', async () => {
+      const day = '20260524';
+      let isFirst = true;
+      const writeFileBeside: MirrorOptions['writeFile'] = async (draft, bytes) => {
+        await writeFile(draft, bytes);
+        if (!isFirst || !String(bytes).includes('"executed_at"')) return;
+        isFirst = false;
+        await python(`p.mark_done('theirs', 1)`, day);
+      };
+      await begun('shared-9', day, { writeFile: writeFileBeside });
+      await eventually(() => expect(world.reported).toContain('taken: key "theirs" is done'));
+      await eventually(async () => {
+        expect(JSON.parse(await read('dedupe_index.json'))).toMatchObject({ [`first_${day}`]: {}, theirs: {} });
+      });
+    });
+
     it('several keys at once loses none, nor what it spends', async () => {
       const day = '20260522';
       const run = await begun('shared-3', day);

@@ -105,6 +105,7 @@ export { continuedAs, continuesFrom, lastOf, supersedes } from './history/chain.
 export { readsOf } from './history/lineage.ts';
 export { type PastScope, type PhaseHandover, phaseHandovers, scopesAfter } from './history/memory-scopes.ts';
 export { parkedQuestion } from './history/parked-question.ts';
+export { haveRows } from './history/rows-catch-up.ts';
 export { definitionFor } from './history/versions.ts';
 export { workflowAt } from './history/workflow-at.ts';
 export {
@@ -121,7 +122,7 @@ export { type Loop, startLoop } from './kernel/backoff.ts';
 export { isEndForgotten, isForgotten } from './kernel/forgotten.ts';
 export { startGrowthReport } from './kernel/growth.ts';
 export { check, type Health, type HealthCheck, recentCheck } from './kernel/health.ts';
-export { ACCESS_SUBJECT, BULK_ACTS, OVERLAPS } from './kernel/names.ts';
+export { ACCESS_SUBJECT, BULK_ACTS, OVERLAPS, workflowStarting } from './kernel/names.ts';
 export { overridden } from './kernel/overridden.ts';
 export { Pace } from './kernel/pace.ts';
 export { type ColdHistory, LamportClock, type Ports } from './kernel/ports.ts';

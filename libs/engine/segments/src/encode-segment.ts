@@ -8,7 +8,7 @@
 
 import { promisify } from 'node:util';
 import { type ZstdOptions, zstdCompress, zstdCompressSync } from 'node:zlib';
-import { InvalidError, LimitError, type Partition, type Position, type Sha256 } from '@tidemark/core';
+import { InvalidError, LimitError, PARTITION_MAX, type Partition, type Position, type Sha256 } from '@tidemark/core';
 import type { StoredRecord } from '@tidemark/ports';
 import { chainOver, checkChain } from './chain.ts';
 import { Layouts } from './header.ts';
@@ -41,8 +41,6 @@ export interface EncodedSegment {
   readonly bytes: Uint8Array;
   readonly chainAfter: Sha256;
 }
-
-const PARTITION_MAX = 2 ** 31 - 1;
 
 /**
  * The file of the records. Throws `InvalidError` (`segment-invalid`: no records, a gap, an invalid position; `chain-invalid`) and

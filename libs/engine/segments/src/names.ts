@@ -3,14 +3,13 @@
  * leading zeros, so that names sort as offsets do.
  */
 
-import { InvalidError, type Offset, type Partition, type Sha256 } from '@tidemark/core';
+import { InvalidError, type Offset, PARTITION_MAX, type Partition, type Sha256 } from '@tidemark/core';
 
 const PARTITION_DIGITS = 5;
 const OFFSET_DIGITS = 20;
 /** Digits of the digest in a segment's name: enough to distinguish two segments of one stretch. */
 const DIGEST_CHARS = 16;
 
-const PARTITION_MAX = 2 ** 31 - 1;
 const SEGMENT = /^segments\/partition=(\d{5,10})\/(\d{20})-(\d{20})-([0-9a-f]{16})\.parquet$/;
 const MANIFEST = /^manifests\/partition=(\d{5,10})\/(\d{20})\.json$/;
 

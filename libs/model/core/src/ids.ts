@@ -45,6 +45,9 @@ export const workflowId = (value: string): WorkflowId => value as WorkflowId;
 export const holderId = (value: string): HolderId => value as HolderId;
 export const checkpointId = (value: string): CheckpointId => value as CheckpointId;
 export const eventId = (value: string): EventId => value as EventId;
+/** Partitions are 32-bit numbers. */
+export const PARTITION_MAX = 2 ** 31 - 1;
+
 export const partition = (value: number): Partition => value as Partition;
 export const offset = (value: number): Offset => value as Offset;
 export const sequence = (value: number): Sequence => value as Sequence;

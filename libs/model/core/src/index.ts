@@ -138,6 +138,7 @@ export {
   type Offset,
   type Ordinal,
   offset,
+  PARTITION_MAX,
   type Partition,
   type Position,
   partition,

@@ -1,9 +1,19 @@
 /** Requests are gathered while a batch runs, each gets its own answer, and none is lost. */
 
 import { describe, expect, it } from 'vitest';
-import { batched } from './batched.ts';
+import { batched, batchedByKey } from './batched.ts';
 
 describe('a batcher', () => {
+  it('asks for equal keys once, and answers each', async () => {
+    const asked: (readonly string[])[] = [];
+    const lookUp = batchedByKey<string, number>(10, async (keys) => {
+      asked.push(keys);
+      return new Map([['a', 1]]);
+    });
+    expect(await Promise.all(['a', 'b', 'a'].map(lookUp))).toEqual([1, undefined, 1]);
+    expect(asked).toEqual([['a', 'b']]);
+  });
+
   it('takes the requests of one turn together, and those that come meanwhile with the next', async () => {
     const batches: number[][] = [];
     const gates: (() => void)[] = [];

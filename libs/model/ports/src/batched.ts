@@ -39,3 +39,13 @@ export function batched<Request, Answer>(
       void drain();
     });
 }
+
+/** The same of what has keys: equal ones are asked for once. Undefined: nothing has the key. */
+export const batchedByKey = <Key, Value>(
+  maxCount: number,
+  read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>,
+): ((key: Key) => Promise<Value | undefined>) =>
+  batched(maxCount, async (keys) => {
+    const found = await read([...new Set(keys)]);
+    return keys.map((key) => found.get(key));
+  });

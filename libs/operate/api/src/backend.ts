@@ -23,6 +23,7 @@ import {
   overridden,
   type Ports,
   type Worker,
+  workflowStarting,
 } from '@tidemark/runtime';
 import { clearReads } from './clear-reads.ts';
 import { Newest } from './newest.ts';
@@ -147,7 +148,7 @@ export class Backend {
     for (let pauseMs = STARTED_POLL_MS; ; pauseMs = Math.min(pauseMs * 2, STARTED_POLL_MAX_MS)) {
       const row = await this.reads.workflow(id);
       if (row !== undefined) return row;
-      if (clock.monotonicMs() >= endMs) throw stillStarting(id);
+      if (clock.monotonicMs() >= endMs) throw workflowStarting(id);
       await clock.sleep(pauseMs);
     }
   }
@@ -162,9 +163,6 @@ export const maySee = ({ tenant }: Principal, of: TenantId): boolean => tenant =
 
 export const unknownWorkflow = (id: string): InvalidError =>
   new InvalidError('workflow-unknown', `No workflow has the id '${id.slice(0, 200)}'.`);
-
-const stillStarting = (id: string): UnavailableError =>
-  new UnavailableError('workflow-starting', `Workflow ${id} was started, and isn't known here yet. Try again.`);
 
 /** The requested tenant: the principal's own, or the named one for a caller of all tenants. Throws `InvalidError` (`tenant-unknown`). */
 export function tenantFor<T extends TenantId | undefined>(

@@ -1,7 +1,7 @@
 /** Owns where the next page of a list begins, as an opaque text. Pure. */
 
 import type { AuditPlace } from '@tidemark/access';
-import { InvalidError, type Position, type TaskId, type WorkflowId } from '@tidemark/core';
+import { InvalidError, PARTITION_MAX, type Position, type TaskId, type WorkflowId } from '@tidemark/core';
 import type { ApprovalPlace, EffectRow, RejectedPlace, SegmentRow } from '@tidemark/ports';
 import { z } from 'zod';
 import { checkTexts } from './body.ts';
@@ -47,7 +47,7 @@ class Order<Position extends object> {
 const name = z.string().max(300);
 const task = z.string().regex(/^\d{1,9}\.\d{1,6}$/);
 const whole = z.int().min(0);
-const partition = whole.max(2 ** 31 - 1);
+const partition = whole.max(PARTITION_MAX);
 
 export interface ListPlace {
   readonly openedAtMs: number;

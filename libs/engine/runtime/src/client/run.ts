@@ -24,8 +24,8 @@ export class Run<Output = Json> {
   readonly #ports: Ports;
   readonly #changes: RowChanges;
   readonly #closing: AbortSignal;
-  /** Undefined until it is known. */
-  #partition: Partition | undefined;
+  /** Where it was started; undefined: this handle didn't. */
+  readonly #partition: Partition | undefined;
 
   constructor(id: WorkflowId, { ports, changes, closing }: RunDependencies, started?: Omit<Started, 'workflow'>) {
     this.id = id;

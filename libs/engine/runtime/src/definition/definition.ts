@@ -463,7 +463,7 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly parallel: number;
   /** How many staged steps a crash may repeat; default: `STAGED_STEPS_DEFAULT_COUNT`, `STAGED_DELAY_DEFAULT_MS`. */
   readonly staging?: { readonly steps?: number | undefined; readonly delayMs?: number | undefined } | undefined;
-  /** Absent: a child joins its parent's partition, and any other workflow has one of its own. */
+  /** Absent: a partition of its own, but a child joins its parent's before the pool grows. */
   readonly placement?: 'exclusive' | 'shared' | undefined;
   readonly steps: ReadonlyMap<string, StepDefinition>;
   /** Effects that recovery and compensation find by operation, without the step that called them. */

@@ -34,7 +34,7 @@ import type { OpenRequest } from '../inbox/index.ts';
 import { FORK_DEPTH_MAX } from '../inbox/index.ts';
 import { digestOf, guardOf, type LamportClock, type Ports, SCHEDULE_SUFFIX } from '../kernel/index.ts';
 import { checkedWorkflowId, checkName, WORKFLOW_ID_MAX_CHARS } from '../lease/index.ts';
-import { traceHints } from '../run/index.ts';
+import { modeOf, traceHints } from '../run/index.ts';
 import { answeredBefore } from './fork-answers.ts';
 import { chosenDefinition, contentOf, type ForkContent, type GivenContent } from './fork-content.ts';
 
@@ -158,7 +158,7 @@ export async function drawUpContent(
     ...(state.dispatch !== undefined && { dispatch: state.dispatch }),
     fork,
   };
-  const mode = definition === undefined ? past.opening.placement : (definition.placement ?? 'exclusive');
+  const mode = definition === undefined ? past.opening.placement : modeOf(definition);
   return { control, payload, content, mode, known: chosen === undefined ? [] : [chosen], definition };
 }
 

@@ -5,6 +5,7 @@
 
 import { type Offset, type Partition, UnavailableError } from '@tidemark/core';
 import type { Ports } from '../kernel/index.ts';
+import { RowChanges } from './row-changes.ts';
 
 /** How long a lost hint can delay a waiter, in milliseconds. */
 const POLL_PERIOD_MS = 50;
@@ -18,19 +19,18 @@ interface Waiter {
 export class Applied {
   readonly #ports: Pick<Ports, 'store' | 'hints' | 'clock'>;
   readonly #waiters = new Set<Waiter>();
-  #unsubscribe: Promise<() => Promise<void>> | undefined;
+  readonly #changes: RowChanges;
   #polling: Promise<void> | undefined;
 
   constructor(ports: Pick<Ports, 'store' | 'hints' | 'clock'>) {
     this.#ports = ports;
+    this.#changes = new RowChanges(ports.hints);
   }
 
   /** Resolves when every event before `offset` is in the rows. Rejects with the signal's reason. */
   async wait(partition: Partition, offset: Offset, signal?: AbortSignal): Promise<void> {
-    this.#unsubscribe ??= this.#ports.hints.subscribe('applied', (partitions) => {
-      // A failure shows at the waiter's own next poll.
-      if (partitions.some((hinted) => this.#waitsFor(hinted))) this.#poll().catch(() => {});
-    });
+    // Not awaited, and a failure of the poll shows at the waiter's own next one.
+    const watching = this.#changes.watch(partition, () => void this.#poll().catch(() => {}));
     const { promise, resolve } = Promise.withResolvers<void>();
     const waiter: Waiter = { partition, offset, resolve };
     this.#waiters.add(waiter);
@@ -43,12 +43,8 @@ export class Applied {
       }
     } finally {
       this.#waiters.delete(waiter);
+      void watching.then((end) => end());
     }
-  }
-
-  #waitsFor(partition: Partition): boolean {
-    for (const waiter of this.#waiters) if (waiter.partition === partition) return true;
-    return false;
   }
 
   /** All waiters share one poll at a time. */
@@ -74,7 +70,7 @@ export class Applied {
     }
   }
 
-  async close(): Promise<void> {
-    await (await this.#unsubscribe)?.();
+  close(): Promise<void> {
+    return this.#changes.close();
   }
 }

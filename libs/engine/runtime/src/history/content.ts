@@ -113,10 +113,9 @@ export class StreamContent {
   }
 
   /** From all events of the stream, the opening first. */
-  static since(events: readonly EventEntry[], state: StreamState, digest: Digest = sha256Digest): StreamContent {
+  static since(events: readonly EventEntry[], digest: Digest): StreamContent {
     const content = new StreamContent(new WorkflowContext(ZERO.sequence, digest));
     for (const { envelope, payload } of events) content.apply(envelope, payload);
-    content.#questionKey = state.question?.key ?? null;
     return content;
   }
 

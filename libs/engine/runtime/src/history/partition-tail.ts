@@ -33,37 +33,39 @@ export async function partitionsInRows(
   return states;
 }
 
+/** Where a record is to be found. */
+interface Place {
+  readonly partition: Partition;
+  readonly offset: Offset;
+}
+
 /** Receives each accepted event that rows didn't have, in order. */
 type OnAccepted = (entry: EventEntry) => void;
 
 /**
- * The partitions folded to what a read or two show, which are to be found at these offsets; those without rows are missing. A state may be
- * behind its offset: what isn't there may come later, or never.
+ * The partitions of these records, folded to what a read or two show; those without rows are missing. A state may be behind its record: what
+ * isn't there may come later, or never.
  */
 export async function foldNear(
   ports: TailPorts,
-  wanted: ReadonlyMap<Partition, Offset>,
-  onAccepted: OnAccepted = () => {},
-): Promise<Map<Partition, PartitionState>> {
-  // Mostly rows end where the wanted records begin, and both are read at once.
-  const [states, likely] = await Promise.all([
-    partitionsInRows(ports, [...wanted.keys()]),
-    readFrom(ports, wanted).catch(() => []),
-  ]);
-  const follows = ({ partition }: ReadResult): boolean => states.get(partition)?.next === wanted.get(partition);
-  fold(states, likely.filter(follows), onAccepted);
+  places: readonly Place[],
+  onAccepted: OnAccepted,
+): Promise<ReadonlyMap<Partition, PartitionState>> {
+  const wanted = lastOf(places);
+  const states = await foldLikely(ports, wanted, onAccepted);
   await readOn(ports, states, wanted, onAccepted);
   return states;
 }
 
-/** The same, folded through these offsets. Throws `UnavailableError` (`log-gap`) while the log shows less than it acknowledged. */
+/** The same, folded through these records. Throws `UnavailableError` (`log-gap`) while the log shows less than it acknowledged. */
 export async function foldThrough(
   ports: TailPorts,
-  wanted: ReadonlyMap<Partition, Offset>,
+  places: readonly Place[],
 ): Promise<ReadonlyMap<Partition, PartitionState>> {
-  const states = await foldNear(ports, wanted);
+  const wanted = lastOf(places);
+  const states = await foldLikely(ports, wanted);
   for (let emptyCount = 0; ; ) {
-    const read = await readOn(ports, states, wanted, () => {});
+    const read = await readOn(ports, states, wanted);
     if (read === 'nothing wanted') return states;
     if (read === 'records') {
       emptyCount = 0;
@@ -78,6 +80,30 @@ export async function foldThrough(
   }
 }
 
+/** The last record of each partition. */
+function lastOf(places: readonly Place[]): ReadonlyMap<Partition, Offset> {
+  const last = new Map<Partition, Offset>();
+  for (const { partition, offset } of places) {
+    if ((last.get(partition) ?? -1) < offset) last.set(partition, offset);
+  }
+  return last;
+}
+
+/** Mostly rows end where the wanted records begin, and both are read at once. */
+async function foldLikely(
+  ports: TailPorts,
+  wanted: ReadonlyMap<Partition, Offset>,
+  onAccepted?: OnAccepted,
+): Promise<Map<Partition, PartitionState>> {
+  const [states, likely] = await Promise.all([
+    partitionsInRows(ports, [...wanted.keys()]),
+    readFrom(ports, wanted).catch(() => []),
+  ]);
+  const follows = ({ partition }: ReadResult): boolean => states.get(partition)?.next === wanted.get(partition);
+  fold(states, likely.filter(follows), onAccepted);
+  return states;
+}
+
 const behind = (
   states: ReadonlyMap<Partition, PartitionState>,
   wanted: ReadonlyMap<Partition, Offset>,
@@ -88,7 +114,7 @@ async function readOn(
   ports: TailPorts,
   states: Map<Partition, PartitionState>,
   wanted: ReadonlyMap<Partition, Offset>,
-  onAccepted: OnAccepted,
+  onAccepted?: OnAccepted,
 ): Promise<'nothing wanted' | 'nothing' | 'records'> {
   const late = behind(states, wanted);
   if (late.length === 0) return 'nothing wanted';
@@ -106,14 +132,18 @@ const readFrom = (
   );
 
 /** False: there were no records. */
-function fold(states: Map<Partition, PartitionState>, results: readonly ReadResult[], onAccepted: OnAccepted): boolean {
+function fold(
+  states: Map<Partition, PartitionState>,
+  results: readonly ReadResult[],
+  onAccepted?: OnAccepted,
+): boolean {
   for (const { partition, records } of results) {
     let state = states.get(partition)!;
     for (const record of records) {
       const entry = entryOf(record);
       const step = foldEntry(state, entry);
       state = step.state;
-      if (entry.kind === 'event' && step.verdict.kind === 'accepted') onAccepted(entry);
+      if (entry.kind === 'event' && step.verdict.kind === 'accepted') onAccepted?.(entry);
     }
     states.set(partition, state);
   }

@@ -7,7 +7,7 @@
 import { decodeRecord } from '@tidemark/codec';
 import { foldEntry, type Offset, type Partition, type PartitionState, type StreamState } from '@tidemark/core';
 import type { Placement } from '@tidemark/ports';
-import { batched } from '@tidemark/ports/batched';
+import { batched, batchedByKey } from '@tidemark/ports/batched';
 import { foldThrough, partitionsInRows } from '../history/index.ts';
 import type { Ports } from '../kernel/index.ts';
 import { PLACE_BATCH_MAX } from './limits.ts';
@@ -38,10 +38,9 @@ export class OpeningCheck {
   constructor(ports: Pick<Ports, 'log' | 'store' | 'clock'>) {
     this.#ports = ports;
     this.#findInLog = batched(PLACE_BATCH_MAX, (openings) => this.#findAll(openings));
-    this.rowsOf = batched(PLACE_BATCH_MAX, async (partitions) => {
-      const states = await partitionsInRows(ports, [...new Set(partitions)]).catch(() => undefined);
-      return partitions.map((partition) => states?.get(partition));
-    });
+    this.rowsOf = batchedByKey(PLACE_BATCH_MAX, (partitions) =>
+      partitionsInRows(ports, partitions).catch(() => new Map()),
+    );
   }
 
   /**
@@ -55,12 +54,10 @@ export class OpeningCheck {
   }
 
   async #findAll(openings: readonly AppendedOpening[]): Promise<readonly Found[]> {
-    const wanted = new Map<Partition, Offset>();
-    for (const { placement, offset } of openings) {
-      const { partition } = placement;
-      if ((wanted.get(partition) ?? -1) < offset) wanted.set(partition, offset);
-    }
-    const states = await foldThrough(this.#ports, wanted);
+    const states = await foldThrough(
+      this.#ports,
+      openings.map(({ placement: { partition }, offset }) => ({ partition, offset })),
+    );
     return Promise.all(
       openings.map(async ({ placement: { workflow, partition }, offset }) => {
         const state = states.get(partition);

@@ -17,7 +17,7 @@ import { withSecrets } from '../encryption/index.ts';
 import { digestOf, type Guarded, guardOf, type SecretPorts } from '../kernel/index.ts';
 import { checkName, inboxRecord } from '../lease/index.ts';
 import { beginsAtOnce, isRunnable, jobOf } from '../projection/index.ts';
-import { drawUpOpening, type Opening, type StartRequest } from '../run/index.ts';
+import { drawUpOpening, modeOf, type Opening, type StartRequest } from '../run/index.ts';
 import { OpeningCheck } from './opening-check.ts';
 import { Placing, type PlacingOptions } from './placing.ts';
 
@@ -82,7 +82,7 @@ export class Starter {
     return this.open({
       ...request,
       name: definition.name,
-      mode: definition.placement ?? 'exclusive',
+      mode: modeOf(definition),
       opening: names.as(() => ({ lamport: lamport.stamp(), ...drawn })),
       // A start of a shadow says so, and ids of undos are reserved.
       isPlain: !shadow && compensates === undefined,

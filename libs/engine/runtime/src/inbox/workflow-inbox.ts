@@ -28,6 +28,7 @@ import {
   type SecretGuard,
   type SecretPorts,
   whileUnavailable,
+  workflowStarting,
   workflowUnknown,
 } from '../kernel/index.ts';
 import { Inbox } from '../lease/index.ts';
@@ -135,9 +136,7 @@ export class WorkflowInbox {
     });
     if (found !== undefined) return found;
     const placed = await whileUnavailable(ports.clock, this.#options.closing, () => ports.store.placed(workflow));
-    if (placed === undefined) throw workflowUnknown(workflow);
-    const message = `Workflow ${workflow} has started, and rows don't show it yet. Try again.`;
-    throw new UnavailableError('workflow-starting', message, { workflow });
+    throw placed === undefined ? workflowUnknown(workflow) : workflowStarting(workflow);
   }
 
   async pollFor<T>(graceMs: number, poll: () => Promise<T | undefined>): Promise<T | undefined> {

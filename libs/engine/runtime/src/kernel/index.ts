@@ -33,6 +33,7 @@ export {
   UNDOING,
   UNREADABLE,
   workerHolder,
+  workflowStarting,
   workflowUnknown,
 } from './names.ts';
 export { overridden } from './overridden.ts';

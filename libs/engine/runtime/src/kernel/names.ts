@@ -3,7 +3,7 @@
  * process that only sends requests does not load it.
  */
 
-import { type HolderId, holderId, InvalidError, type WorkflowId } from '@tidemark/core';
+import { type HolderId, holderId, InvalidError, UnavailableError, type WorkflowId } from '@tidemark/core';
 
 /** Ends the names of the definitions of schedules. */
 export const SCHEDULE_SUFFIX = '~schedule';
@@ -34,6 +34,12 @@ export const EFFECT_DONE_BEFORE = 'effect-done-before';
 
 export const workflowUnknown = (workflow: WorkflowId): InvalidError =>
   new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
+
+/** It is placed, and rows don't show it yet. */
+export const workflowStarting = (workflow: WorkflowId): UnavailableError =>
+  new UnavailableError('workflow-starting', `Workflow ${workflow} was started, and isn't known here yet. Try again.`, {
+    workflow,
+  });
 
 /** The workflow's content was forgotten for good. Its existence is still known, nothing is damaged, and no copy brings the content back. */
 export const historyForgotten = (workflow: WorkflowId): InvalidError =>

@@ -162,13 +162,16 @@ export function childrenOf(
   return Object.keys(drawn).length === 0 ? undefined : drawn;
 }
 
+/** Where a workflow of this definition is placed by itself. */
+export const modeOf = ({ placement = 'exclusive' }: Pick<Definition, 'placement'>): ChildOpening['mode'] => placement;
+
 /** How a workflow of this definition is placed. */
 export const placingOf = (
-  { placement }: Pick<Definition, 'placement'>,
+  definition: Pick<Definition, 'placement'>,
   parent: Parent | undefined,
 ): Pick<ChildOpening, 'mode' | 'besideParent'> => ({
-  mode: placement ?? 'exclusive',
-  ...(parent !== undefined && placement !== 'exclusive' && { besideParent: true }),
+  mode: modeOf(definition),
+  ...(parent !== undefined && definition.placement !== 'exclusive' && { besideParent: true }),
 });
 
 const childSecret = ({ name }: Definition): InvalidError =>

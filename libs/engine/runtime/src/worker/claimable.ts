@@ -79,14 +79,11 @@ async function loadAll(
  * been opened in two partitions, and rows keep one of them.
  */
 async function openedAll(ports: ReadPorts, jobs: readonly Job[]): Promise<readonly (Claimable | undefined)[]> {
-  const through = new Map<Partition, Offset>();
-  for (const { partition, offset } of jobs) {
-    through.set(partition, Math.max(through.get(partition) ?? 0, offset - 1) as Offset);
-  }
+  const openings = jobs.map(({ partition, offset }) => ({ partition, offset: Math.max(0, offset - 1) as Offset }));
   const events = new Map<WorkflowId, EventEntry[]>(jobs.map(({ workflow }) => [workflow, []]));
   const [places, states] = await Promise.all([
     Promise.all(jobs.map(({ workflow }) => ports.store.placed(workflow))),
-    foldNear(ports, through, (entry) => events.get(entry.envelope.workflow)?.push(entry)),
+    foldNear(ports, openings, (entry) => events.get(entry.envelope.workflow)?.push(entry)),
   ]);
   return jobs.map((job, at) => {
     const place = places[at];
@@ -105,6 +102,6 @@ function openedIn(
   const state = streams.get(workflow);
   const own = events.filter(({ envelope }) => envelope.generation === generation);
   if (state?.generation !== generation || own[0]?.envelope.type !== 'WorkflowOpened') return undefined;
-  const content = (): StreamContent => StreamContent.since(own, state, digest);
+  const content = (): StreamContent => StreamContent.since(own, digest);
   return { state, partition, next, content };
 }

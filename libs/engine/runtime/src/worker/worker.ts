@@ -262,14 +262,13 @@ export class Worker {
     lamport.witness(job.lamport);
     const available = <T>(read: () => Promise<T>): Promise<T> =>
       whileUnavailable(ports.clock, this.#stopping.signal, read);
-    // Who starts a workflow sends its job whether its queue is paused or not.
-    if (await available(() => this.#queues.isHeld(job))) return;
     const claimable = await available(() => this.#claimable.of(job));
     if (claimable === undefined) return;
     const { state, next } = claimable;
     const definition = definitionFor(this.#definitions, state);
     // Rows older than the hint may not show yet what made the workflow runnable.
     if (definition === undefined || (!isRunnable(state) && job.offset <= next)) return;
+    // Who starts a workflow sends its job whether its queue is paused or not.
     if (await available(() => this.#queues.isHeld(state))) return;
     lamport.witness(state.lamport);
     const member = { besideMax: undefined, stop: this.#queues.begin(state, this.#stopping.signal) };

@@ -12,7 +12,7 @@ import {
   onSecretFromEnv,
   openEmbedded,
 } from '@tidemark/host';
-import type { Definition, Ports, WorkerOptions } from '@tidemark/runtime';
+import { type Definition, haveRows, type Ports, type WorkerOptions } from '@tidemark/runtime';
 import { metricsSettings, traceSettings } from '@tidemark/traces';
 import { MIRRORS_WAIT_MS, RETRY_PAUSE_MS } from '../limits.ts';
 import type { Session } from '../session.ts';
@@ -165,9 +165,5 @@ async function catchUp(ports: Ports, shown: string, damage: () => TidemarkError 
 
 /** True once rows hold all of the current log and placements are rebuilt. */
 async function isCaughtUp({ log, store }: Ports): Promise<boolean> {
-  if (!(await store.ready())) return false;
-  const bounds = await log.bounds();
-  const positions = await store.positions();
-  for (const [partition, { end }] of bounds) if ((positions.get(partition) ?? 0) < end) return false;
-  return true;
+  return (await store.ready()) && (await haveRows(store, await log.bounds()));
 }
