@@ -23,6 +23,7 @@ import { measureResume, resumeParts } from './resume.ts';
 import { printScaling, SCALING_USAGE } from './scaling/scaling.ts';
 import { measureStepSuite, stepParts } from './steps.ts';
 import { measureTiers, tierParts } from './tiers/tiers.ts';
+import { measureWakes, wakeParts } from './wakes.ts';
 
 interface Suite {
   /** What `--only` may name, with commas between; absent: nothing. */
@@ -37,6 +38,7 @@ const suites: Readonly<Record<string, Suite>> = {
   steps: { parts: stepParts, measure: measureStepSuite },
   functions: { parts: functionParts, measure: measureFunctions },
   life: { counts: '1,64,1000', measure: (to, _, counts) => measureLife(to, counts) },
+  wakes: { parts: wakeParts, counts: '1,64,10000', measure: measureWakes },
   partitions: { counts: '100,1000,4000', measure: (to, _, counts) => measurePartitions(counts, to) },
   looks: { counts: '1000,10000,100000', measure: (to, _, counts) => measureLooks(counts, to) },
   console: { measure: measureConsole },

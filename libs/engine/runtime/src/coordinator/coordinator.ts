@@ -135,9 +135,9 @@ export class Coordinator {
       ports,
       lamport,
       gathering: PROJECTION_GATHERING,
-      onApplied: (streams, next) => {
+      onApplied: (streams, next, events) => {
         this.demand.applied(streams);
-        this.#dispatcher.applied(streams, next);
+        this.#dispatcher.applied(streams, next, events);
         // While rows are rebuilt they show leases that ended long ago.
         if (!this.#isStoreReady) this.#readiness?.wake();
         if (this.#leases.applied(streams) && this.#isStoreReady) this.#revoking?.wake();

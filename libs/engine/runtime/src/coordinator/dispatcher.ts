@@ -4,12 +4,12 @@
  * of them once the queues are resumed.
  */
 
-import type { Dispatch, Lamport, Offset, Partition, WorkflowId } from '@tidemark/core';
-import type { Job, RunnableStream, StreamRow } from '@tidemark/ports';
+import type { Dispatch, EventType, Lamport, Offset, Partition, WorkflowId } from '@tidemark/core';
+import type { EventRow, Job, RunnableStream, StreamRow } from '@tidemark/ports';
 import { PausedQueues, QueuePauses } from '../control/index.ts';
 import type { Ports } from '../kernel/index.ts';
 import { queuedAs } from '../lease/index.ts';
-import { beginsAtOnce, jobOf } from '../projection/index.ts';
+import { beginsAtOnce, isWokenByWriter, jobOf } from '../projection/index.ts';
 import type { Demand, DemandPoll } from './demand.ts';
 import { REDISPATCH_PAGE_COUNT } from './limits.ts';
 import type { StuckGauges } from './stuck.ts';
@@ -20,7 +20,13 @@ export const REDISPATCH_DOUBTED_COUNT = 500;
 /** Position of a stream of which nothing is known but its opening. */
 const OPENED_POSITION = 1;
 
-const isSent = (stream: StreamRow): boolean => stream.position === OPENED_POSITION && beginsAtOnce(stream);
+type Happened = Pick<EventRow, 'workflow' | 'position' | 'type'>;
+
+/** Whether whoever wrote a stream's newest event has sent its job, or will. */
+const isSent = (stream: StreamRow, newest: Happened | undefined): boolean =>
+  stream.position === OPENED_POSITION
+    ? beginsAtOnce(stream)
+    : newest?.position === stream.position && isWokenByWriter(newest.type as EventType);
 
 export interface DispatcherOptions {
   readonly ports: Pick<Ports, 'queue' | 'store' | 'clock' | 'telemetry'>;
@@ -43,7 +49,7 @@ export class Dispatcher {
   /** Numbers the sweeps: the suspect with the oldest number is sent first. */
   #sweepCount = 0;
   /** The newest unsent job of each workflow, so that the backlog stays bounded while the queue does not answer. */
-  #waiting = new Map<WorkflowId, { readonly stream: StreamRow; readonly job: Job }>();
+  #waiting = new Map<WorkflowId, { readonly stream: StreamRow; readonly job: Job; readonly isSent: boolean }>();
   readonly #pauses: Pick<QueuePauses, 'known' | 'poll'>;
   /** Queues that were paused when jobs were skipped and have not been sent since: their jobs need not be in the queue. */
   #omitted = new PausedQueues([]);
@@ -55,11 +61,14 @@ export class Dispatcher {
   }
 
   /** Enqueues what the written rows show to be runnable. Never throws: the sweep repairs failures. */
-  applied(streams: readonly StreamRow[], next: ReadonlyMap<Partition, Offset>): void {
+  applied(streams: readonly StreamRow[], next: ReadonlyMap<Partition, Offset>, events: readonly Happened[] = []): void {
+    // Events of a workflow are in order.
+    const newest = new Map(events.map((event) => [event.workflow, event]));
     for (const stream of streams) {
       const offset = next.get(stream.partition);
       if (!stream.runnable || offset === undefined) continue;
-      this.#waiting.set(stream.workflow, { stream, job: jobOf(stream, offset, this.#options.ports.telemetry) });
+      const job = jobOf(stream, offset, this.#options.ports.telemetry);
+      this.#waiting.set(stream.workflow, { stream, job, isSent: isSent(stream, newest.get(stream.workflow)) });
     }
     if (this.#waiting.size > 0) this.#sending ??= this.#send();
   }
@@ -73,8 +82,8 @@ export class Dispatcher {
         const held = await this.#pauses.known().catch(() => NONE_HELD);
         const free = waiting.filter(({ stream }) => !held.has(stream));
         if (free.length < waiting.length) this.#omitted = held.with(this.#omitted);
-        // Who opened a workflow has sent its first job (see Starter).
-        const jobs = free.filter(({ stream }) => !isSent(stream)).map(({ job }) => job);
+        // Who opened a workflow has sent its first job (see Starter), and who woke it the next one (see WorkflowInbox).
+        const jobs = free.filter((each) => !each.isSent).map(({ job }) => job);
         if (jobs.length > 0) await this.#options.ports.queue.enqueue(jobs).catch(this.#options.onError);
       }
     } finally {

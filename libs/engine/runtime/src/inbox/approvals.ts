@@ -123,7 +123,7 @@ export class Approvals {
     const event = eventId(`approve:${task}:${digestOf(this.#ports.digest, answer)}`);
     const head = guard.names('by', by).as(() => ({ id: event, control }));
     const payload = content.as(() => ({ value: answer }));
-    if (await this.#inbox.write(row, 'ApprovalGiven', head, payload)) return { changed: true };
+    if (await this.#inbox.write(row, 'ApprovalGiven', head, payload, state)) return { changed: true };
     return this.#settled(row.workflow, task, given);
   }
 

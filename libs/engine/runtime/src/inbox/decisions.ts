@@ -121,7 +121,7 @@ export class Decisions {
     // The same answer of the same person is one event. The fold rejects any other answer after the first.
     const id = eventId(`decide:${question.id}:${digestOf(digest, control)}`);
     const head = guard.names('by', decision.by).as(() => ({ id, control }));
-    if (await this.#inbox.write(row, 'ApprovalDecided', head, payload)) {
+    if (await this.#inbox.write(row, 'ApprovalDecided', head, payload, state)) {
       return { workflow: row.workflow, question: question.id, resolution: decision.resolution };
     }
     return this.#settled(row, { ...decision, question: question.id }, (await this.#inbox.exactly(row.workflow)).state);
@@ -219,7 +219,7 @@ export class Decisions {
     const control = { token, outcome, responseDigest } as const;
     // The token is the receiver's, and the history has it already.
     const head = ownContent('stored', { id: eventId(`confirm:${effect.pending!.id}:${responseDigest}`), control });
-    if (await this.#inbox.write(row, 'EffectConfirmed', head, payload)) return;
+    if (await this.#inbox.write(row, 'EffectConfirmed', head, payload, state)) return;
     if (await this.#wasConfirmed(row, token, confirmation, effects)) return;
     throw new ConflictError('already-confirmed', `The outcome of '${token}' was decided otherwise meanwhile.`, {
       token,
@@ -265,7 +265,7 @@ export class Decisions {
         .names('signal', { name, ...(key !== undefined && { key }) })
         .as(() => ({ id: event, control: { name, sizeBytes } }));
       const payload = stored.as((sent) => ({ value: sent }));
-      if (await this.#inbox.write(row, 'SignalReceived', head, payload)) return;
+      if (await this.#inbox.write(row, 'SignalReceived', head, payload, state)) return;
       // If a new run continues the workflow meanwhile, the signal goes to that run.
       before = row.workflow;
     }

@@ -3,18 +3,21 @@
  * so the sender knows whether it counts. It does not decide what the fold decides.
  */
 
-import type { Payloads } from '@tidemark/codec';
+import { decodeRecord, type Payloads } from '@tidemark/codec';
 import {
   ConflictError,
   type Controls,
   type EventId,
+  foldRecord,
   type InboxEventType,
   isClosed,
   type Offset,
+  type Partition,
   type StreamState,
   streamFromJson,
   UnavailableError,
   uuidv7,
+  type WorkflowId,
   workflowId,
 } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
@@ -31,14 +34,15 @@ import {
   workflowStarting,
   workflowUnknown,
 } from '../kernel/index.ts';
-import { Inbox } from '../lease/index.ts';
+import { Inbox, type Written } from '../lease/index.ts';
+import { isRunnable, isWokenByWriter, jobOf } from '../projection/index.ts';
 import { WORKFLOW_GRACE_MS } from './limits.ts';
 
 /** How long a request to a continued workflow waits for the next run to begin, in milliseconds. */
 const CONTINUATION_GRACE_MS = 5_000;
 
 export interface WorkflowInboxOptions {
-  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'prng'> & SecretPorts;
+  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'queue' | 'telemetry' | 'clock' | 'prng'> & SecretPorts;
   readonly lamport: LamportClock;
   /** Ends all waiting. */
   readonly closing: AbortSignal;
@@ -81,22 +85,48 @@ export class WorkflowInbox {
     return guardOf(definition, known, this.#options.ports);
   }
 
-  /** Whether the fold accepted the event. Resolves once rows have it. */
+  /**
+   * Whether the fold accepted the event. Resolves once rows have it. The job of a workflow that it wakes is sent as soon as the log has the
+   * event, if it wakes the workflow as it was found, `woken`, and otherwise if rows then show work; coordinators send none for what was woken
+   * by such an event.
+   */
   async write<T extends CallerEventType>(
     row: WorkflowSummary,
     type: T,
     head: Guarded<EventHead<T>>,
     payload: Guarded<Payloads[T]>,
+    woken?: StreamState,
   ): Promise<boolean> {
     const { closing, ports } = this.#options;
     const { id, control } = head.value;
     // The event's Lamport time must follow everything that its writer could know.
     this.#options.lamport.witness(row.lamport);
-    const offset = await whileUnavailable(ports.clock, closing, () =>
+    const written = await whileUnavailable(ports.clock, closing, () =>
       this.#inbox.write(row, id, type, control, payload.value),
     );
-    await this.#applied.wait(row.partition, (offset + 1) as Offset, closing);
-    return (await this.exactly(row.workflow)).state.inbox.includes(id);
+    const next = (written.offset + 1) as Offset;
+    const isSent = woken !== undefined && this.#send(wokenBy(woken, written), row.partition, next);
+    await this.#applied.wait(row.partition, next, closing);
+    const state = await this.#shown(row.workflow);
+    if (isWokenByWriter(type) && !isSent) this.#send(state, row.partition, next);
+    return state.inbox.includes(id);
+  }
+
+  async #shown(workflow: WorkflowId): Promise<StreamState> {
+    const { ports, closing } = this.#options;
+    const read = (): ReturnType<typeof ports.store.loadStreams> =>
+      ports.store.loadStreams([workflow], { payloads: false });
+    const [snapshot] = await whileUnavailable(ports.clock, closing, read);
+    if (snapshot === undefined) return (await this.exactly(workflow)).state;
+    return streamFromJson(snapshot.state, snapshot.tasks);
+  }
+
+  /** Whether a worker has something to do, of which it then learns. Does not wait; a sweep sends a job that was lost. */
+  #send(state: StreamState, partition: Partition, next: Offset): boolean {
+    if (!isRunnable(state)) return false;
+    const { queue, telemetry } = this.#options.ports;
+    queue.enqueue([jobOf({ ...state, partition }, next, telemetry)]).catch(() => {});
+    return true;
   }
 
   /**
@@ -153,6 +183,12 @@ export class WorkflowInbox {
   async close(): Promise<void> {
     await this.#applied.close();
   }
+}
+
+/** The workflow as it would be if nothing else had happened since it was found. */
+function wokenBy(found: StreamState, { offset, value }: Written): StreamState {
+  const entry = decodeRecord(value);
+  return entry.kind === 'event' ? foldRecord(found, entry, offset).stream : found;
 }
 
 export const closed = (row: WorkflowSummary): ConflictError => {

@@ -48,6 +48,12 @@ export function inboxRecord<T extends InboxEventType>(
   return { value, type, owner: { tenant, workflow, user } };
 }
 
+/** An inbox event in the log. */
+export interface Written {
+  readonly offset: Offset;
+  readonly value: Uint8Array;
+}
+
 export class Inbox {
   readonly #ports: Pick<Ports, 'log' | 'hints' | 'clock'>;
   readonly #lamport: LamportClock;
@@ -57,19 +63,19 @@ export class Inbox {
     this.#lamport = lamport;
   }
 
-  /** Appends the event, and resolves with its offset once it is in the log. The fold decides whether it is accepted. */
+  /** Appends the event, and resolves once it is in the log. The fold decides whether it is accepted. */
   async write<T extends Exclude<InboxEventType, 'WorkflowOpened'>>(
     target: InboxTarget,
     id: EventId,
     type: T,
     control: Controls[T],
     payload: Payloads[T],
-  ): Promise<Offset> {
+  ): Promise<Written> {
     const { log, hints, clock } = this.#ports;
     const stamps = { id, lamport: this.#lamport.stamp(), atMs: clock.nowMs() };
     const record = inboxRecord(log, { ...target, ...stamps, type, control }, payload);
     const offset = await log.append(target.partition, [record]);
     hints.publish('appended', target.partition);
-    return offset;
+    return { offset, value: record.value };
   }
 }

@@ -26,7 +26,7 @@ export {
 } from './decision-checks.ts';
 export type { Draft } from './draft.ts';
 export { Flushing } from './flushing.ts';
-export { Inbox, inboxRecord } from './inbox.ts';
+export { Inbox, inboxRecord, type Written } from './inbox.ts';
 export { LeasedStream } from './leased-stream.ts';
 export {
   COMPENSATION_ALERT_DEPTH,

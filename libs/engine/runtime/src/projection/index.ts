@@ -6,4 +6,4 @@ export { addPartitions, wholePartitions } from './partition-rows.ts';
 export { ProjectionBuilder } from './projection.ts';
 export { Projector } from './projector.ts';
 export { fillCheckpoint, fillEffect, fillEvent, fillSnapshot } from './row-places.ts';
-export { beginsAtOnce, isRunnable, jobOf, streamRow } from './stream-rows.ts';
+export { beginsAtOnce, isRunnable, isWokenByWriter, jobOf, streamRow } from './stream-rows.ts';

@@ -58,8 +58,12 @@ export interface ProjectorOptions {
   readonly gathering?: GatheringLimits | undefined;
   /** Absent: all history gets rows. */
   readonly omitted?: OmittedHistory | undefined;
-  /** Called after rows are written, with the changed streams and the partitions' next offsets. */
-  readonly onApplied: (streams: readonly StreamRow[], next: ReadonlyMap<Partition, Offset>) => void;
+  /** Called after rows are written, with the changed streams and the partitions' next offsets, and with what has rows of its own of the events. */
+  readonly onApplied: (
+    streams: readonly StreamRow[],
+    next: ReadonlyMap<Partition, Offset>,
+    events: ProjectionBatch['events'],
+  ) => void;
   readonly onError: (error: unknown) => void;
   /** Receives every accepted event once its rows are written. */
   readonly traces?: Pick<TraceSink, 'accept'> | undefined;
@@ -265,7 +269,7 @@ export class Projector {
     const { partition, next } = state;
     const write = async (batch: ProjectionBatch): Promise<void> => {
       await store.apply({ ...batch, storeId: this.#storeId });
-      this.#options.onApplied(batch.streams, new Map([[partition, next]]));
+      this.#options.onApplied(batch.streams, new Map([[partition, next]]), batch.events);
     };
     try {
       this.#states.set(partition, await resumedAfterUpgrade(state, { log, write, moved }));
@@ -337,7 +341,7 @@ export class Projector {
     await store.apply(batch);
     this.#options.omitted?.skipped(before, after);
     this.#keep(after);
-    this.#options.onApplied(batch.streams, new Map([[partition, after.next]]));
+    this.#options.onApplied(batch.streams, new Map([[partition, after.next]]), batch.events);
     this.#hinted.add(partition);
   }
 
@@ -417,7 +421,7 @@ export class Projector {
     }
     for (const partition of prepared.partitions) hints.publish('applied', partition);
     const next = new Map(prepared.batch.partitions.map((advance) => [advance.partition, advance.to]));
-    this.#options.onApplied(prepared.batch.streams, next);
+    this.#options.onApplied(prepared.batch.streams, next, prepared.batch.events);
     this.#options.traces?.accept(prepared.accepted, prepared.batch.partitions);
     // A stopped stream resumes when its partition is loaded again (resume-after-upgrade.ts).
     for (const partition of prepared.judged) this.#states.delete(partition);

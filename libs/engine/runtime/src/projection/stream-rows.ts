@@ -3,6 +3,7 @@
 import {
   type Dispatch,
   type Epoch,
+  type EventType,
   firstUnblocked,
   isClosed,
   isUnblocked,
@@ -79,6 +80,16 @@ export const isRunnable = (stream: StreamState): boolean =>
  * goes on from is read from its rows.
  */
 export const beginsAtOnce = ({ fork }: Pick<StreamState, 'fork'>): boolean => fork === undefined;
+
+const WOKEN_BY: ReadonlySet<EventType> = new Set([
+  'SignalReceived',
+  'ApprovalGiven',
+  'ApprovalDecided',
+  'EffectConfirmed',
+]);
+
+/** Whether a caller who writes such an event sends the job of what it wakes, before rows show it (see WorkflowInbox). */
+export const isWokenByWriter = (type: EventType): boolean => WOKEN_BY.has(type);
 
 export const taskRow = (workflow: WorkflowId, task: TaskState): TaskRow => ({
   workflow,
