@@ -5,6 +5,7 @@ import type { Mutations } from './mutation.ts';
 const ASSEMBLE_TEST = 'libs/model/core/src/context/assemble.test.ts';
 const DISPATCHER_TEST = 'libs/engine/runtime/src/coordinator/dispatcher.test.ts';
 const DISPATCHER = 'libs/engine/runtime/src/coordinator/dispatcher.ts';
+const WAKES_TEST = 'libs/engine/runtime/src/inbox/wakes.test.ts';
 const MODEL_BUDGETS = 'libs/engine/runtime/src/agent/model-budgets.ts';
 
 const NEW_BUILDS_TEST = 'libs/engine/runtime/src/coordinator/new-builds.test.ts';
@@ -222,6 +223,30 @@ export const DISPATCH_MUTATIONS: Mutations = {
     ],
     caughtBy: DISPATCHER_TEST,
     breaks: 'A fork begins once rows show it, by which its secrets are found.',
+  },
+  'woken-once-rows-show-it': {
+    file: 'libs/engine/runtime/src/inbox/workflow-inbox.ts',
+    edits: [['woken !== undefined && this.#send', 'woken === undefined && this.#send']],
+    caughtBy: WAKES_TEST,
+    breaks: 'A run that is woken resumes before rows show what woke it.',
+  },
+  'woken-by-stale-rows-only': {
+    file: 'libs/engine/runtime/src/inbox/workflow-inbox.ts',
+    edits: [['    if (isWokenByWriter(type) && !isSent) this.#send(state, row.partition, next);\n', '']],
+    caughtBy: WAKES_TEST,
+    breaks: 'A run that fell asleep before rows showed it resumes when it is woken, and not at the next sweep.',
+  },
+  'woken-twice': {
+    file: DISPATCHER,
+    edits: [[': newest?.position === stream.position && isWokenByWriter', ': newest?.position === -1 && isWokenByWriter']],
+    caughtBy: DISPATCHER_TEST,
+    breaks: 'The job of a woken run is sent once, by whoever woke it.',
+  },
+  'woken-before-what-happened-since': {
+    file: DISPATCHER,
+    edits: [[': newest?.position === stream.position && ', ': newest !== undefined && ']],
+    caughtBy: DISPATCHER_TEST,
+    breaks: 'What became runnable after it was woken gets a job.',
   },
   'forgotten-before-rows': {
     file: 'libs/engine/runtime/src/client/forgetting.ts',

@@ -71,6 +71,18 @@ describe('a dispatcher', () => {
     ]);
   });
 
+  it('leaves to whoever woke a stream to send its job', async () => {
+    const happened = (workflow: string, type: string, position = 2) => ({ workflow, type, position }) as never;
+    dispatcher.applied([stream('a'), stream('b'), stream('c')], next, [
+      happened('a', 'SignalReceived'),
+      // Something has happened since.
+      happened('b', 'SignalReceived', 1),
+      happened('c', 'TimerFired'),
+    ]);
+    await quiet();
+    expect(sent()).toEqual(['b', 'c']);
+  });
+
   it('makes none of a stream whose queue is held', async () => {
     const held = new PausedQueues([{ definition: 'd', tenant: TENANT, by: 'x', why: 'y', sinceMs: 0 }]);
     const pauses = { known: async () => held, poll: async () => held };

@@ -310,32 +310,29 @@ export class LeasedStream {
   }
 
   /**
-   * Reads the log once, and on towards `until` as long as reads show more, and folds what others have appended, without an append of our
-   * own. Never rejects: it reads nothing while the log is unavailable, and a lost lease shows as `fenced`.
+   * Reads the log once, and folds what others have appended, without an append of our own. Never rejects: it reads nothing while the log is
+   * unavailable, and a lost lease shows as `fenced`.
    */
-  catchUp(until: Offset = this.#next): Promise<void> {
+  catchUp(): Promise<void> {
     this.#settling = this.#settling
       .then(async () => {
-        for (let before = -1; before < this.#next && (before < 0 || this.#next < until); ) {
-          before = this.#next;
-          await this.#readTail();
-        }
+        if (this.#fenced !== undefined) return;
+        const sentMs = this.#options.ports.clock.monotonicMs();
+        const [result] = await this.#options.ports.log.read(
+          [{ partition: this.#options.partition, from: this.#next }],
+          {
+            maxBytes: TAIL_READ_MAX_BYTES,
+          },
+        );
+        if (result === undefined) return;
+        this.#foldRecords(result.records, result.end);
+        // A read that ended at its limit of bytes has not reached the end.
+        if (this.#next >= result.end) this.#polledMs = Math.max(this.#polledMs, sentMs);
       })
       .catch((error: unknown) => {
         if (!(error instanceof UnavailableError)) this.#fence(error);
       });
     return this.#settling;
-  }
-
-  async #readTail(): Promise<void> {
-    if (this.#fenced !== undefined) return;
-    const { ports, partition } = this.#options;
-    const sentMs = ports.clock.monotonicMs();
-    const [result] = await ports.log.read([{ partition, from: this.#next }], { maxBytes: TAIL_READ_MAX_BYTES });
-    if (result === undefined) return;
-    this.#foldRecords(result.records, result.end);
-    // A read that ended at its limit of bytes has not reached the end.
-    if (this.#next >= result.end) this.#polledMs = Math.max(this.#polledMs, sentMs);
   }
 
   /** Folds the event at `next`. `isRead`: it was read from the log, and is not known merely because we appended it. */

@@ -8,7 +8,6 @@ import {
   FencedError,
   type HolderId,
   InvalidError,
-  type Offset,
   type Partition,
   type Sequence,
   type StreamState,
@@ -274,7 +273,7 @@ export class Worker {
     lamport.witness(state.lamport);
     const member = { besideMax: undefined, stop: this.#queues.begin(state, this.#stopping.signal) };
     try {
-      await this.#lease(definition, claimable, member, job.offset);
+      await this.#lease(definition, claimable, member);
     } finally {
       this.#company.leave(member);
       this.#leases.delete(state.workflow);
@@ -283,7 +282,7 @@ export class Worker {
   }
 
   /** Claims, runs, releases. Throws `FencedError` when another worker was first, or when the lease is lost. */
-  async #lease(known: Definition, claimable: Claimable, member: Member, hinted: Offset): Promise<void> {
+  async #lease(known: Definition, claimable: Claimable, member: Member): Promise<void> {
     const { ports, lamport } = this.#options;
     const { state, partition, next } = claimable;
     const { definition, guard } = await this.#withSecrets(known, state);
@@ -307,7 +306,7 @@ export class Worker {
         if (this.#company.isWaiting(member)) this.#company.leave(member);
       },
     });
-    if (!isRunnable(state)) await stream.catchUp(hinted);
+    if (!isRunnable(state)) await stream.catchUp();
     if (!(await this.#claim(stream, partition, member))) return;
     await this.#room(member);
     if (stream.fenced !== undefined) throw stream.fenced;
