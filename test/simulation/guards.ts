@@ -29,7 +29,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   epoch: {
     file: HOLDER,
     edits: [["if (envelope.epoch < lease.epoch) return 'stale-epoch';", '']],
-    seed: 29,
+    seed: 32,
     faults: FORGED,
   },
   holder: {
@@ -182,7 +182,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
          });`,
       ],
     ],
-    seed: 47,
+    seed: 42,
     faults: ['signal', 'slow', 'crash'],
   },
   'start-accepted': {
@@ -266,7 +266,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         'segment.workflows.map(({ workflow }) => workflow)',
       ],
     ],
-    seed: 7,
+    seed: 16,
     faults: ['slow'],
     archives: true,
   },
