@@ -16,6 +16,7 @@ import {
   warnOfUnprobed,
   watchSpotNotice,
 } from '@tidemark/host';
+import { registerDefinitions } from './register.ts';
 
 await runService('worker', async ({ leave, answerProbes }) => {
   const config = configFromEnv(process.env);
@@ -30,11 +31,20 @@ await runService('worker', async ({ leave, answerProbes }) => {
   const host = await openCluster(config, { onWarning: warningLine, listens: true });
   const { concurrency, build } = config;
   const worker = await host.startWorker({ definitions, concurrency, build, onError });
+  const ending = new AbortController();
+  const registering = registerDefinitions(host, definitions, ending.signal).catch((error) =>
+    onError('definitions', error),
+  );
   watchSpotNotice({ url: config.spotNoticeUrl, onNotice: leave, onError });
   const of = () => worker.uncheckpointed;
   leaveWhenIdle({ idleMs: config.exitIdleMs, of, onIdle: leave, clock: host.ports.clock });
   if (config.podName !== '') {
     keepDeletionCost({ api: inClusterApi(process.env), pod: config.podName, of, onError });
   }
-  return { stop: () => host.close(config.drainMs), drainMs: config.drainMs, health: () => host.health() };
+  const stop = async (): Promise<void> => {
+    ending.abort();
+    await registering;
+    await host.close(config.drainMs);
+  };
+  return { stop, drainMs: config.drainMs, health: () => host.health() };
 });

@@ -27,7 +27,9 @@ export function chosenDefinition(state: StreamState, options: GivenContent): Def
   const wanted = version ?? state.version;
   const found =
     named.find((one) => one.version === wanted) ?? (version === undefined ? definitionFor(named, state) : undefined);
-  if (found !== undefined) return found;
+  // What stands for the code checks an input, and can neither convert nor check a belief.
+  const isEnough = found?.isRegistered !== true || (belief === undefined && version === undefined);
+  if (found !== undefined && isEnough) return found;
   if (named.length === 0 && version === undefined && !isGiven) return undefined;
   const known = named.map((one) => `v${one.version}`).join(', ') || 'none of that name';
   const field = version !== undefined ? 'version' : belief !== undefined ? 'belief' : 'input';

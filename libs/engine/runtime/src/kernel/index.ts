@@ -19,6 +19,7 @@ export {
   BULK_ACTS,
   type BulkAct,
   CANCELLING,
+  DEFINITIONS_SUBJECT,
   EFFECT_DONE_BEFORE,
   EFFECT_NOT_RECORDED,
   historyForgotten,

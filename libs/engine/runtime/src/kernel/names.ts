@@ -61,6 +61,9 @@ export const ACCESS_SUBJECT = 'access:';
 /** The subject of paused queues. Only the code that pauses and resumes queues writes it. */
 export const QUEUES_SUBJECT = 'queues:held';
 
+/** The subject of registered definitions. Only workers write it, when they start. */
+export const DEFINITIONS_SUBJECT = 'definitions:registered';
+
 /** Begins the names of holders that are workers, which send heartbeats while they live. Other holders claim and release in one write. */
 const WORKER_HEAD = 'worker-';
 

@@ -1,0 +1,74 @@
+/**
+ * Owns the definitions that workers register: a record of the system's own for each name and version, kept in the log like paused queues, so
+ * that a process without the code knows what may be started and sent. It does not know what a record says of its definition.
+ */
+
+import { canonicalJson } from '@tidemark/codec';
+import { type Json, LimitError, SYSTEM_TENANT, UnavailableError } from '@tidemark/core';
+import { DEFINITIONS_SUBJECT, ownContent, type Ports } from '../kernel/index.ts';
+import type { ClientMemory } from './client-memory.ts';
+
+/** Registered definitions, a name's versions each; and bytes of what is said of one. */
+export const REGISTERED_MAX_COUNT = 2_000;
+const REGISTRATION_MAX_BYTES = 256 * 1_024;
+
+export interface Registration {
+  readonly name: string;
+  readonly version: number;
+  /** What it says of itself. */
+  readonly card: Json;
+}
+
+export class Registrations {
+  readonly #ports: Pick<Ports, 'store'>;
+  readonly #memory: Pick<ClientMemory, 'keepOwn'>;
+
+  constructor(ports: Pick<Ports, 'store'>, memory: Pick<ClientMemory, 'keepOwn'>) {
+    this.#ports = ports;
+    this.#memory = memory;
+  }
+
+  /**
+   * Writes what differs from what is registered; the newest word on a version counts. Resolves once rows show it. Throws `LimitError`
+   * (`definition-too-large`, `definitions-too-many`), `UnavailableError`.
+   */
+  async register(registrations: readonly Registration[]): Promise<void> {
+    const known = await this.#rows();
+    const written = registrations.flatMap(({ name, version, card }) => {
+      const key = `${name}@${version}`;
+      const value = { name, version, card } as unknown as Json;
+      const text = canonicalJson(value);
+      if (Buffer.byteLength(text) > REGISTRATION_MAX_BYTES) {
+        const message = `${name} v${version}: what it says of itself takes more than ${REGISTRATION_MAX_BYTES} bytes. Make its schemas smaller.`;
+        throw new LimitError('definition-too-large', message, { definition: name, limit: REGISTRATION_MAX_BYTES });
+      }
+      return known.get(key) === text ? [] : [{ key, value }];
+    });
+    const count = new Set([...known.keys(), ...written.map(({ key }) => key)]).size;
+    if (count > REGISTERED_MAX_COUNT) {
+      const message = `${count} versions of definitions would be registered, and at most ${REGISTERED_MAX_COUNT} can be.`;
+      throw new LimitError('definitions-too-many', message, { limit: REGISTERED_MAX_COUNT });
+    }
+    for (const record of written) {
+      await this.#memory.keepOwn(SYSTEM_TENANT, DEFINITIONS_SUBJECT, ownContent('system', [record]));
+    }
+  }
+
+  /** In the order of names. Throws `UnavailableError`. */
+  async list(): Promise<readonly Registration[]> {
+    return Array.from((await this.#rows()).values(), (text) => JSON.parse(text) as Registration);
+  }
+
+  /** By name and version, as canonical JSON. */
+  async #rows(): Promise<ReadonlyMap<string, string>> {
+    const { store } = this.#ports;
+    // Rows that are being made show less than the log has.
+    if (!(await store.ready()))
+      throw new UnavailableError('store-rebuilding', 'The rows are being rebuilt from the log; try again later.');
+    const rows = await store.memories({
+      ...{ tenant: SYSTEM_TENANT, subject: DEFINITIONS_SUBJECT, kind: 'record' },
+      limit: REGISTERED_MAX_COUNT,
+    });
+    return new Map(rows.map(({ key, value }) => [key, canonicalJson(JSON.parse(value) as Json)]));
+  }
+}
