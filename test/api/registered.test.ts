@@ -4,12 +4,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createApi, localAuthenticator } from '@tidemark/api';
+import { RegisteredDefinitions } from '@tidemark/coordinator-service/registered-definitions';
 import { type Host, openEmbedded } from '@tidemark/host';
 import { defineFunction, type Workflow } from '@tidemark/sdk';
+import { registerDefinitions } from '@tidemark/worker-service/register';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { RegisteredDefinitions } from '../../services/coordinator/src/registered-definitions.ts';
-import { registerDefinitions } from '../../services/worker/src/register.ts';
 
 const greet = (version: number): Workflow =>
   defineFunction({

@@ -69,10 +69,13 @@ const opened = async (...workflows: readonly unknown[]): Promise<void> => {
   world = await testWorld({ workflows: definitions });
   await world.client.registrations.register(definitions.map(registrationOf));
 };
+const SOON = { timeoutMs: 5_000 };
 const waiting = (id: string) =>
-  eventually(async () => (await world.tasksOf(id as WorkflowId)).some(({ step }) => step === 'end'), {
-    what: 'the wait',
-  });
+  eventually(async () => {
+    const tasks = await world.tasksOf(id as WorkflowId);
+    expect(tasks.map(({ step }) => step)).toEqual(['end']);
+    return true;
+  }, SOON);
 
 describe('a workflow that is started by what is registered', () => {
   it('begins on a worker, whose schemas parse its input, at a later claim too', async () => {
@@ -110,8 +113,11 @@ describe('a workflow that is started by what is registered', () => {
   it('fails, in the words of its own check, where only its code can tell', async () => {
     await opened(order);
     const run = await world.client.start(await known('order'), { day: 'never' }, { id: 'o-4' });
+    await eventually(async () => {
+      expect(await run.summary()).toMatchObject({ status: 'failed' });
+      return true;
+    }, SOON);
     await expect(run.result()).rejects.toThrow('no such day');
-    expect(await run.summary()).toMatchObject({ status: 'failed' });
   });
 
   it('of an older version begins by the code of the newer one', async () => {
@@ -175,6 +181,7 @@ describe('a workflow that is started by what is registered', () => {
     const { input, ...rest } = spec;
     const refused: readonly (readonly [object, string])[] = [
       [{ ...rest, input: z.object({ word: secret(z.string()) }), begin: spec.begin }, 'mark fields as secret'],
+      [{ ...rest, input: z.object({ day: z.string().trim() }) }, 'no words for'],
       [
         { ...rest, input, limits: ({ day }: { day: string }) => [{ key: day, concurrency: 1 }] },
         'functions of the input',

@@ -1,9 +1,8 @@
 /** Owns telling coordinators which definitions this worker has: they check by it what callers start and send. */
 
-import { messageOf, UnavailableError } from '@tidemark/core';
 import { type Host, warningLine } from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
-import { registrationOf, type Workflow } from '@tidemark/sdk';
+import { registrationOf, UnavailableError, type Workflow } from '@tidemark/sdk';
 
 const RETRY_MS = 1_000;
 
@@ -18,7 +17,7 @@ export async function registerDefinitions(
     try {
       return await client.registrations.register(registrations);
     } catch (error) {
-      if (!(error instanceof UnavailableError)) return warningLine('definition-unregistered', messageOf(error));
+      if (!(error instanceof UnavailableError)) return warningLine('definition-unregistered', (error as Error).message);
       await ports.clock.sleep(RETRY_MS, signal);
     }
   }
