@@ -3,14 +3,13 @@ import {
   defineEffect,
   defineFunction,
   defineWorkflow,
-  registeredDefinition,
-  registrationOf,
   secret,
   signal,
   task,
   type Workflow,
   type WorkflowId,
 } from '@tidemark/sdk';
+import { registeredDefinition, registrationOf } from '@tidemark/sdk/registered';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { eventually } from './eventually.ts';

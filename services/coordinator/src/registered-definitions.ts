@@ -6,7 +6,7 @@
 import type { DefinitionSource } from '@tidemark/api';
 import type { Host } from '@tidemark/host';
 import { type Definition, type Loop, startLoop } from '@tidemark/runtime';
-import { registeredDefinition } from '@tidemark/sdk';
+import { registeredDefinition } from '@tidemark/sdk/registered';
 
 const READ_PERIOD_MS = 5_000;
 /** Callers who name what isn't there share a read of this age, in milliseconds. */

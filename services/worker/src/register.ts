@@ -2,7 +2,8 @@
 
 import { type Host, warningLine } from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
-import { registrationOf, UnavailableError, type Workflow } from '@tidemark/sdk';
+import { UnavailableError, type Workflow } from '@tidemark/sdk';
+import { registrationOf } from '@tidemark/sdk/registered';
 
 const RETRY_MS = 1_000;
 

@@ -98,7 +98,6 @@ export type {
   PipelineStepSettings,
 } from './pipeline-types.ts';
 export type { DefinitionProblem, DefinitionWarning } from './problem.ts';
-export { registeredDefinition, registrationOf } from './registered.ts';
 export type { Frozen, Given, Parsed, Schema, Schemas } from './schema.ts';
 export { secret } from './secret.ts';
 export type { Change, DoneStep, StepFunction, StepSettings } from './step.ts';
