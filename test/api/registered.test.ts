@@ -77,6 +77,23 @@ it('is started in the newest version that a worker has, whatever the coordinator
   expect(await resultOf('b')).toMatchObject({ output: { text: 'Hello Bo, by v2.' } });
 });
 
+it('is started in the version that a worker runs, where a newer one was rolled back, and else in the newest', async () => {
+  await served();
+  await registerDefinitions(host, [greet(2)], new AbortController().signal);
+  await expect.poll(async () => (await definitions.read()).length).toBe(1);
+  await start({ definition: 'greet', input: { name: 'Cy' }, id: 'c' });
+  await worker(greet(1));
+  await expect.poll(async () => (await definitions.read()).length).toBe(2);
+  const version = async (id: string) => {
+    await start({ definition: 'greet', input: { name: 'Di' }, id });
+    return (await app.inject(`/v1/workflows/${id}`)).json().definition_version;
+  };
+  let count = 0;
+  await expect.poll(() => version(`d-${count++}`)).toBe(1);
+  expect(await resultOf(`d-${count - 1}`)).toMatchObject({ output: { text: 'Hello Di, by v1.' } });
+  expect(await version('c')).toBe(2);
+});
+
 it('keeps what it can read, and tells of what it can’t', async () => {
   await served();
   await host.client.registrations.register([{ name: 'other', version: 1, card: { from: 'a newer release' } }]);

@@ -116,4 +116,11 @@ export const SCHEMA_MUTATIONS: Mutations = {
     test: 'is started in the newest version that a worker has, whatever the coordinator has loaded',
     breaks: 'A new version is rolled out with its workers alone.',
   },
+  'rolled-back-version-starts': {
+    file: 'libs/operate/api/src/backend.ts',
+    edits: [['versions.find(({ version }) => served?.has(version)) ?? newest', 'newest']],
+    caughtBy: 'test/api/registered.test.ts',
+    test: 'is started in the version that a worker runs, where a newer one was rolled back, and else in the newest',
+    breaks: 'After a rollback, what is started finds a worker.',
+  },
 };

@@ -216,6 +216,18 @@ describe('registrations', () => {
     );
   });
 
+  it('of old versions make way for newer ones, and one that is registered again stays', async () => {
+    await opened();
+    const { registrations } = world.client;
+    const card = {};
+    const versions = async () => (await registrations.list()).map(({ version }) => version).sort((a, b) => a - b);
+    for (const version of [1, 2, 3, 4, 5, 6, 7]) await registrations.register([{ name: 'one', version, card }]);
+    await registrations.register([{ name: 'other', version: 1, card }]);
+    expect(await versions()).toEqual([1, 3, 4, 5, 6, 7]);
+    await registrations.register([{ name: 'one', version: 1, card }]);
+    expect(await versions()).toEqual([1, 1, 3, 4, 5, 6, 7]);
+  });
+
   it('are bounded, and what is too large is named', async () => {
     await opened();
     const large = { name: 'large', version: 1, card: 'x'.repeat(300_000) };

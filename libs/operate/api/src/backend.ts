@@ -119,11 +119,20 @@ export class Backend {
     return this.#definitions.all;
   }
 
-  /** The newest version. A name that isn't known here is looked for once more. Throws `InvalidError` (`definition-unknown`). */
+  /**
+   * The newest version; of those that are registered, one that a worker runs now, where there is any: after a rollback it is an older one. A
+   * name that isn't known here is looked for once more. Throws `InvalidError` (`definition-unknown`).
+   */
   async definitionNamed(name: string): Promise<Definition> {
-    const named = (all: readonly Definition[]) => all.find((definition) => definition.name === name);
-    const found = named(this.definitions) ?? named((await this.#definitions.read?.()) ?? []);
-    if (found !== undefined) return found;
+    const named = (all: readonly Definition[]) => all.filter((definition) => definition.name === name);
+    const here = named(this.definitions);
+    const versions = here.length > 0 ? here : named((await this.#definitions.read?.()) ?? []);
+    const [newest] = versions;
+    if (newest?.isRegistered !== true && newest !== undefined) return newest;
+    if (newest !== undefined) {
+      const served = (await this.whatIsThere.found(this).catch(() => undefined))?.versions(name);
+      return versions.find(({ version }) => served?.has(version)) ?? newest;
+    }
     const known = [...new Set(this.definitions.map((definition) => definition.name))].sort();
     const list = known.length === 0 ? 'no worker has registered one' : `known: ${known.join(', ')}`;
     throw new InvalidError(

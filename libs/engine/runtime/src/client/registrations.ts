@@ -8,9 +8,11 @@ import { type Json, LimitError, SYSTEM_TENANT, UnavailableError } from '@tidemar
 import { DEFINITIONS_SUBJECT, ownContent, type Ports } from '../kernel/index.ts';
 import type { ClientMemory } from './client-memory.ts';
 
-/** Registered definitions, a name's versions each; and bytes of what is said of one. */
-export const REGISTERED_MAX_COUNT = 2_000;
-const REGISTRATION_MAX_BYTES = 256 * 1_024;
+/** Registered versions of all definitions together, and bytes of what is said of one. */
+const REGISTERED_MAX_COUNT = 1_000;
+const REGISTRATION_MAX_BYTES = 64 * 1_024;
+/** Newest versions of one definition that stay registered when another is. */
+const VERSIONS_KEPT_COUNT = 5;
 
 export interface Registration {
   readonly name: string;
@@ -35,7 +37,7 @@ export class Registrations {
   async register(registrations: readonly Registration[]): Promise<void> {
     const known = await this.#rows();
     const written = registrations.flatMap(({ name, version, card }) => {
-      const key = `${name}@${version}`;
+      const key = keyOf(name, version);
       const value = { name, version, card } as unknown as Json;
       const text = canonicalJson(value);
       if (Buffer.byteLength(text) > REGISTRATION_MAX_BYTES) {
@@ -44,12 +46,14 @@ export class Registrations {
       }
       return known.get(key) === text ? [] : [{ key, value }];
     });
-    const count = new Set([...known.keys(), ...written.map(({ key }) => key)]).size;
+    const stale = staleOf([...known.keys(), ...written.map(({ key }) => key)], registrations);
+    const count = new Set([...known.keys(), ...written.map(({ key }) => key)]).size - stale.length;
     if (count > REGISTERED_MAX_COUNT) {
       const message = `${count} versions of definitions would be registered, and at most ${REGISTERED_MAX_COUNT} can be.`;
       throw new LimitError('definitions-too-many', message, { limit: REGISTERED_MAX_COUNT });
     }
-    for (const record of written) {
+    const gone = written.length === 0 ? [] : stale.map((key) => ({ key }));
+    for (const record of [...written, ...gone]) {
       await this.#memory.keepOwn(SYSTEM_TENANT, DEFINITIONS_SUBJECT, ownContent('system', [record]));
     }
   }
@@ -71,4 +75,19 @@ export class Registrations {
     });
     return new Map(rows.map(({ key, value }) => [key, canonicalJson(JSON.parse(value) as Json)]));
   }
+}
+
+const keyOf = (name: string, version: number): string => `${name}@${version}`;
+
+/** Keys of versions that are older than those that stay, of the definitions that are registered now. */
+function staleOf(keys: readonly string[], now: readonly Registration[]): readonly string[] {
+  const own = new Set(now.map(({ name, version }) => keyOf(name, version)));
+  return [...new Set(now.map(({ name }) => name))].flatMap((name) => {
+    const versions = keys.flatMap((key) => {
+      const at = key.lastIndexOf('@');
+      return key.slice(0, at) === name ? [Number(key.slice(at + 1))] : [];
+    });
+    const old = [...new Set(versions)].sort((a, b) => b - a).slice(VERSIONS_KEPT_COUNT);
+    return old.map((version) => keyOf(name, version)).filter((key) => !own.has(key));
+  });
 }
