@@ -193,6 +193,22 @@ describe('a workflow that is started by what is registered', () => {
     }
   });
 
+  it('has open values, records and alternatives in its input as its code has them', async () => {
+    const input = z.object({
+      any: z.json(),
+      by: z.record(z.string(), z.int()),
+      one: z.union([z.literal('a'), z.object({ kind: z.literal('b'), list: z.array(z.string()).max(2) })]),
+      nothing: z.null().optional(),
+    });
+    const { card, ...of } = registrationOf(defineWorkflow({ ...spec, input } as never) as unknown as Workflow);
+    const { parseInput } = registeredDefinition({ ...of, card });
+    const good = { any: [{ x: [null, 1] }], by: { k: 1 }, one: { kind: 'b', list: ['x'] } };
+    expect(parseInput(good)).toEqual(good);
+    for (const bad of [{ by: { k: 'v' } }, { one: 'c' }, { one: { kind: 'b', list: ['', '', ''] } }, { nothing: 0 }]) {
+      expect(() => parseInput({ ...good, ...bad })).toThrow(Object.keys(bad)[0]);
+    }
+  });
+
   it('has its priority and limits, where these are fixed', async () => {
     await opened(defineWorkflow({ ...spec, priority: 2, limits: [{ key: 'k', concurrency: 1 }] } as never));
     await world.client.start(await known('order'), { day: 'd' }, { id: 'o-6' });

@@ -19,6 +19,7 @@ import { fromJSONSchema, z } from 'zod';
 import { defineEffect, type Effect } from './effect.ts';
 import type { Schema } from './schema.ts';
 import { walkSchema } from './schema-walk.ts';
+import { unstorable } from './storable.ts';
 import { defineWorkflow } from './workflow.ts';
 import type { Workflow } from './workflow-spec.ts';
 
@@ -62,9 +63,11 @@ type Card = z.infer<typeof cardSchema>;
 export function registrationOf(workflow: Workflow): Registration {
   const { name, version, schemas, effects, steps, flow, starts, warnings, signals, upcasters } = workflow;
   const { onFailure, placement, onSecret, timeoutMs, agent, unwinds, dispatch } = workflow;
-  const needsCode = whyCode(workflow);
+  const inputSchema = wholeSchema(schemas.input, 'input', 'any');
+  const needsCode =
+    whyCode(workflow) ?? (isReadable(inputSchema) ? undefined : 'zod has no schema for its JSON Schema');
   const card: Card = {
-    input: needsCode === undefined ? { schema: wholeSchema(schemas.input, 'input', 'any') as never } : { needsCode },
+    input: needsCode === undefined ? { schema: inputSchema as never } : { needsCode },
     signals: Object.fromEntries(Array.from(signals ?? [], ([of, { schema }]) => [of, schema as never])),
     effects: effects.map(cardOfEffect),
     steps: Array.from(steps.values(), ({ name: of, plans, compensate }) => ({
@@ -119,12 +122,12 @@ function cardOfEffect(effect: EffectDefinition & Partial<Pick<Effect, 'response'
 
 /** The definition that stands for the code. Throws `InvalidError` (`definition-unreadable`) for what a newer release wrote. */
 export function registeredDefinition({ name, version, card: said }: Registration): Definition {
-  const read = cardSchema.safeParse(said);
-  if (!read.success) {
+  const parsed = cardSchema.safeParse(said);
+  if (!parsed.success) {
     const message = `What is registered of ${name} v${version} is not as this release writes it. Restart its workers, or update this process.`;
     throw new InvalidError('definition-unreadable', message, { definition: name, version });
   }
-  const card = read.data;
+  const card = parsed.data;
   const base = defineWorkflow({
     ...{ name, version, belief: z.json(), output: z.json() },
     input: 'schema' in card.input ? fromSchema(card.input.schema) : z.json(),
@@ -161,13 +164,30 @@ export function registeredDefinition({ name, version, card: said }: Registration
 /** The one step of the base, which is replaced. */
 const FIRST = 'first';
 
-const fromSchema = (schema: unknown): Schema => fromJSONSchema(closed(schema) as never) as Schema;
+/** What zod can't read is checked by the worker alone. */
+function fromSchema(schema: unknown): Schema {
+  return isReadable(schema) ? read(schema) : z.json();
+}
+
+const read = (schema: unknown): Schema => fromJSONSchema(closed(schema) as never) as Schema;
+
+const isText = (schema: unknown): boolean => JSON.stringify(schema) === '{"type":"string"}';
+
+function isReadable(schema: unknown): boolean {
+  try {
+    return unstorable(read(schema)).length === 0;
+  } catch {
+    return false;
+  }
+}
 
 /** An object of the user's drops members that it doesn't name, unless its schema says so: here they are refused, as callers' are. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;
-  const inner = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, closed(value)]));
+  // Any name is a text, and zod would make a transformation of it.
+  const said = Object.entries(schema).filter(([name, value]) => name !== 'propertyNames' || !isText(value));
+  const inner = Object.fromEntries(said.map(([name, value]) => [name, closed(value)]));
   return 'properties' in inner && inner.type === 'object' ? { additionalProperties: false, ...inner } : inner;
 }
 
