@@ -6,7 +6,7 @@ const PORTABLE_TEST = 'libs/model/codec/src/portable-schema.test.ts';
 const MCP_TOOLS = 'libs/author/sdk/src/mcp/tools.ts';
 const MCP_TOOLS_TEST = 'libs/testkit/src/mcp-tools.test.ts';
 
-const REGISTERED = 'libs/author/sdk/src/registered.ts';
+const REGISTERED = 'libs/author/sdk/src/registered';
 const REGISTERED_TEST = 'libs/testkit/src/registered.test.ts';
 const BEGIN = 'libs/engine/runtime/src/definition/begin-step.ts';
 
@@ -61,18 +61,13 @@ export const SCHEMA_MUTATIONS: Mutations = {
   },
   'begins-unchecked': {
     file: BEGIN,
-    edits: [
-      [
-        'definition.begin(parsedOrFail(definition, converted(input)), { day })',
-        'definition.begin(converted(input), { day })',
-      ],
-    ],
+    edits: [['definition.begin(parsedOrFail(definition, input), { day })', 'definition.begin(input, { day })']],
     caughtBy: REGISTERED_TEST,
     test: 'fails, in the words of its own check, where only its code can tell',
     breaks: 'What only code can tell of an input ends the run that was opened by a registration.',
   },
   'unknown-fields-of-the-registered': {
-    file: REGISTERED,
+    file: `${REGISTERED}/json-schema.ts`,
     edits: [
       [
         "return 'properties' in inner && inner.type === 'object' ? { additionalProperties: false, ...inner } : inner;",
@@ -85,13 +80,18 @@ export const SCHEMA_MUTATIONS: Mutations = {
   },
   'belief-before-it-began': {
     file: 'libs/engine/runtime/src/history/content.ts',
-    edits: [['    if (!hasBegun(state)) return;\n', '']],
+    edits: [
+      [
+        'hasBegun(state) ? upcastBelief(definition, from, this.belief) : this.belief',
+        'upcastBelief(definition, from, this.belief)',
+      ],
+    ],
     caughtBy: REGISTERED_TEST,
     test: 'of an older version begins by the code of the newer one',
     breaks: 'What has not begun has no belief to convert.',
   },
   'trimmed-by-nobody': {
-    file: REGISTERED,
+    file: `${REGISTERED}/card.ts`,
     edits: [
       [
         "const overwrites = checks.some(({ _zod }) => _zod.def.check === 'overwrite');",
@@ -104,7 +104,7 @@ export const SCHEMA_MUTATIONS: Mutations = {
   },
   'first-word-counts': {
     file: 'libs/engine/runtime/src/client/registrations.ts',
-    edits: [['known.get(key) === text', 'known.has(key)']],
+    edits: [['before !== undefined && canonicalJson(before) === text', 'before !== undefined']],
     caughtBy: REGISTERED_TEST,
     test: 'are written where they differ, and the newest word on a version counts',
     breaks: 'A worker whose definition has changed says so.',

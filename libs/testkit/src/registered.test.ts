@@ -128,13 +128,25 @@ describe('a workflow that is started by what is registered', () => {
         belief: { cents: amount, began: day },
         next: [task('pay', { cents: amount })],
       }),
+      steps: {
+        ...spec.steps,
+        // In the claim that begins it.
+        pay: (ctx: StepContext) => ({
+          belief: (belief: object) => ({ ...belief, began: JSON.stringify(ctx.input) }),
+          next: [task('end', {}, { when: signal('go') })],
+        }),
+      },
       upcast: { 1: { input: ({ cents, day }: { cents: number; day: string }) => ({ amount: cents * 2, day }) } },
     } as never) as unknown as Workflow;
     await opened(newer);
     await world.client.start(registeredDefinition(registrationOf(order)), { day: 'd' }, { id: 'o-7' });
     await waiting('o-7');
     await world.client.signal('o-7', 'go', { by: 'ana' });
-    expect(await world.client.run('o-7').result()).toMatchObject({ cents: 10, day: 'd' });
+    expect(await world.client.run('o-7').result()).toMatchObject({
+      cents: 10,
+      day: 'd',
+      began: '{"amount":10,"day":"d"}',
+    });
   });
 
   it('is a function as well', async () => {
@@ -247,6 +259,10 @@ describe('registrations', () => {
   it('are bounded, and what is too large is named', async () => {
     await opened();
     const large = { name: 'large', version: 1, card: 'x'.repeat(300_000) };
-    await expect(world.client.registrations.register([large])).rejects.toMatchObject({ code: 'definition-too-large' });
+    const small = { name: 'small', version: 1, card: {} };
+    await expect(world.client.registrations.register([large, small])).rejects.toMatchObject({
+      code: 'definition-too-large',
+    });
+    expect(await world.client.registrations.list()).toEqual([small]);
   });
 });

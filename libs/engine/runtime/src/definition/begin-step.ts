@@ -21,8 +21,8 @@ interface BeginInput {
 export const hasBegun = ({ frontier }: Pick<StreamState, 'frontier'>): boolean =>
   frontier.tasks.find(({ step }) => step === BEGIN_STEP) === undefined;
 
-/** `converted`: the input of an older version as this one takes it. Its checkpoint is staged: the steps that it adds need not wait for the log. */
-export function beginStep(definition: Definition, converted: (input: Json) => Json): StepDefinition {
+/** Its checkpoint is staged: the steps that it adds need not wait for the log. */
+export function beginStep(definition: Definition): StepDefinition {
   return {
     name: BEGIN_STEP,
     mayAdd: new Set(definition.steps.keys()),
@@ -32,7 +32,7 @@ export function beginStep(definition: Definition, converted: (input: Json) => Js
     parseOutput: asIs,
     run({ input }, given) {
       const { day } = given as unknown as BeginInput;
-      const begun = definition.begin(parsedOrFail(definition, converted(input)), { day });
+      const begun = definition.begin(parsedOrFail(definition, input), { day });
       return { belief: () => begun.belief, next: begun.next, fragments: begun.fragments, lastAction: 'begun' };
     },
   };

@@ -142,14 +142,13 @@ export class StreamContent {
   }
 
   /**
-   * Converts what older versions stored to this version, once, after the claim. What has not begun is converted by the step that begins
-   * it. Throws `ParkError` (`belief-not-upcast`, `input-not-upcast`), and then changes nothing.
+   * Converts what older versions stored to this version, once, after the claim. What has not begun has no belief yet. Throws `ParkError`
+   * (`belief-not-upcast`, `input-not-upcast`), and then changes nothing.
    */
   upcast(definition: Definition, state: Pick<StreamState, 'frontier'>): void {
-    if (!hasBegun(state)) return;
     const [from, began] = [this.#beliefVersion, this.#inputVersion];
     const belief = orPark(definition, from, 'belief', 'belief-not-upcast', () =>
-      upcastBelief(definition, from, this.belief),
+      hasBegun(state) ? upcastBelief(definition, from, this.belief) : this.belief,
     );
     this.input = orPark(definition, began, 'input', 'input-not-upcast', () =>
       upcastInput(definition, began, this.input),

@@ -81,8 +81,7 @@ export interface ResolvedTask {
  * `task-not-upcast`: the step does not accept the converted input).
  */
 export function resolveTask(definition: Definition, version: number, step: string, input: Json): ResolvedTask {
-  if (step === BEGIN_STEP)
-    return { step: beginStep(definition, (given) => upcastInput(definition, version, given)), input };
+  if (step === BEGIN_STEP) return { step: beginStep(definition), input };
   let task: { readonly step: string; readonly input: unknown } = { step, input };
   if (version < definition.version) task = upcastTask(definition, version, step, input);
   const found = stepNamed(definition.steps, task.step);
