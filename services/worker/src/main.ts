@@ -32,19 +32,17 @@ await runService('worker', async ({ leave, answerProbes }) => {
   const { concurrency, build } = config;
   const worker = await host.startWorker({ definitions, concurrency, build, onError });
   const ending = new AbortController();
-  const registering = registerDefinitions(host, definitions, ending.signal).catch((error) =>
-    onError('definitions', error),
-  );
+  void registerDefinitions(host, definitions, ending.signal);
   watchSpotNotice({ url: config.spotNoticeUrl, onNotice: leave, onError });
   const of = () => worker.uncheckpointed;
   leaveWhenIdle({ idleMs: config.exitIdleMs, of, onIdle: leave, clock: host.ports.clock });
   if (config.podName !== '') {
     keepDeletionCost({ api: inClusterApi(process.env), pod: config.podName, of, onError });
   }
-  const stop = async (): Promise<void> => {
+  const stop = (): Promise<void> => {
+    // What it still writes ends with the host: work under way is drained first.
     ending.abort();
-    await registering;
-    await host.close(config.drainMs);
+    return host.close(config.drainMs);
   };
   return { stop, drainMs: config.drainMs, health: () => host.health() };
 });

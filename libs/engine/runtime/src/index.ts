@@ -121,7 +121,7 @@ export {
 } from './history/workflow-events.ts';
 export type { GivenApproval } from './inbox/approvals.ts';
 export type { Admission } from './inbox/placing.ts';
-export { type Loop, startLoop } from './kernel/backoff.ts';
+export { type Loop, startLoop, whileUnavailable } from './kernel/backoff.ts';
 export { isEndForgotten, isForgotten } from './kernel/forgotten.ts';
 export { startGrowthReport } from './kernel/growth.ts';
 export { check, type Health, type HealthCheck, recentCheck } from './kernel/health.ts';

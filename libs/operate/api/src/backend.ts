@@ -128,14 +128,16 @@ export class Backend {
     const here = named(this.definitions);
     const versions = here.length > 0 ? here : named((await this.#definitions.read?.()) ?? []);
     const [newest] = versions;
-    if (newest?.isRegistered !== true && newest !== undefined) return newest;
-    if (newest !== undefined) {
-      const served = (await this.whatIsThere.found(this).catch(() => undefined))?.versions(name);
-      return versions.find(({ version }) => served?.has(version)) ?? newest;
-    }
+    if (newest === undefined) throw this.#unknownDefinition(name);
+    if (newest.isRegistered !== true) return newest;
+    const served = (await this.whatIsThere.found(this).catch(() => undefined))?.versions(name);
+    return versions.find(({ version }) => served?.has(version)) ?? newest;
+  }
+
+  #unknownDefinition(name: string): InvalidError {
     const known = [...new Set(this.definitions.map((definition) => definition.name))].sort();
     const list = known.length === 0 ? 'no worker has registered one' : `known: ${known.join(', ')}`;
-    throw new InvalidError(
+    return new InvalidError(
       'definition-unknown',
       `definition: no workflow is named '${name.slice(0, 200)}' here; ${list}.`,
     );

@@ -278,8 +278,8 @@ export class ClientMemory {
   }
 
   /**
-   * Writes the system's own records, in one event, into the stream of their subject: access rights (`access:…`), paused queues or registered definitions. A record
-   * without a value is deleted. Resolves once rows show it.
+   * Writes the system's own records, in one event, into the stream of their subject: access rights (`access:…`), paused queues or
+   * registered definitions. A record without a value is deleted. Resolves once rows show it.
    */
   async keepOwn(
     tenant: TenantId,

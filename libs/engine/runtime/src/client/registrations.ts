@@ -4,8 +4,8 @@
  */
 
 import { canonicalJson } from '@tidemark/codec';
-import { type Json, LimitError, SYSTEM_TENANT, UnavailableError } from '@tidemark/core';
-import { DEFINITIONS_SUBJECT, ownContent, type Ports } from '../kernel/index.ts';
+import { type Json, LimitError, SYSTEM_TENANT } from '@tidemark/core';
+import { DEFINITIONS_SUBJECT, ownContent, type Ports, rowsRebuilding } from '../kernel/index.ts';
 import type { ClientMemory } from './client-memory.ts';
 
 /** Registered versions of all definitions together, and bytes of what is said of one. */
@@ -32,22 +32,26 @@ export class Registrations {
 
   /**
    * Writes what differs from what is registered; the newest word on a version counts. Resolves once rows show it. Throws `LimitError`
-   * (`definition-too-large`, `definitions-too-many`), `UnavailableError`.
+   * (`definition-too-large`, once the others are written; `definitions-too-many`), `UnavailableError`.
    */
   async register(registrations: readonly Registration[]): Promise<void> {
     const known = await this.#rows();
+    let tooLarge: LimitError | undefined;
     const written = registrations.flatMap(({ name, version, card }) => {
       const key = keyOf(name, version);
       const value = { name, version, card } as unknown as Json;
       const text = canonicalJson(value);
+      const before = known.get(key);
       if (Buffer.byteLength(text) > REGISTRATION_MAX_BYTES) {
         const message = `${name} v${version}: what it says of itself takes more than ${REGISTRATION_MAX_BYTES} bytes. Make its schemas smaller.`;
-        throw new LimitError('definition-too-large', message, { definition: name, limit: REGISTRATION_MAX_BYTES });
+        tooLarge = new LimitError('definition-too-large', message, { definition: name, limit: REGISTRATION_MAX_BYTES });
+        return [];
       }
-      return known.get(key) === text ? [] : [{ key, value }];
+      return before !== undefined && canonicalJson(before) === text ? [] : [{ key, value }];
     });
-    const stale = staleOf([...known.keys(), ...written.map(({ key }) => key)], registrations);
-    const count = new Set([...known.keys(), ...written.map(({ key }) => key)]).size - stale.length;
+    const keys = new Set([...known.keys(), ...written.map(({ key }) => key)]);
+    const stale = staleOf(keys, registrations);
+    const count = keys.size - stale.length;
     if (count > REGISTERED_MAX_COUNT) {
       const message = `${count} versions of definitions would be registered, and at most ${REGISTERED_MAX_COUNT} can be.`;
       throw new LimitError('definitions-too-many', message, { limit: REGISTERED_MAX_COUNT });
@@ -56,38 +60,38 @@ export class Registrations {
     for (const record of [...written, ...gone]) {
       await this.#memory.keepOwn(SYSTEM_TENANT, DEFINITIONS_SUBJECT, ownContent('system', [record]));
     }
+    if (tooLarge !== undefined) throw tooLarge;
   }
 
   /** In the order of names. Throws `UnavailableError`. */
   async list(): Promise<readonly Registration[]> {
-    return Array.from((await this.#rows()).values(), (text) => JSON.parse(text) as Registration);
+    return [...(await this.#rows()).values()] as unknown as Registration[];
   }
 
-  /** By name and version, as canonical JSON. */
-  async #rows(): Promise<ReadonlyMap<string, string>> {
+  /** By name and version. */
+  async #rows(): Promise<ReadonlyMap<string, Json>> {
     const { store } = this.#ports;
     // Rows that are being made show less than the log has.
-    if (!(await store.ready()))
-      throw new UnavailableError('store-rebuilding', 'The rows are being rebuilt from the log; try again later.');
+    if (!(await store.ready())) throw rowsRebuilding();
     const rows = await store.memories({
       ...{ tenant: SYSTEM_TENANT, subject: DEFINITIONS_SUBJECT, kind: 'record' },
       limit: REGISTERED_MAX_COUNT,
     });
-    return new Map(rows.map(({ key, value }) => [key, canonicalJson(JSON.parse(value) as Json)]));
+    return new Map(rows.map(({ key, value }) => [key, JSON.parse(value) as Json]));
   }
 }
 
 const keyOf = (name: string, version: number): string => `${name}@${version}`;
 
 /** Keys of versions that are older than those that stay, of the definitions that are registered now. */
-function staleOf(keys: readonly string[], now: readonly Registration[]): readonly string[] {
+function staleOf(keys: ReadonlySet<string>, now: readonly Registration[]): readonly string[] {
   const own = new Set(now.map(({ name, version }) => keyOf(name, version)));
   return [...new Set(now.map(({ name }) => name))].flatMap((name) => {
-    const versions = keys.flatMap((key) => {
+    const versions = [...keys].flatMap((key) => {
       const at = key.lastIndexOf('@');
       return key.slice(0, at) === name ? [Number(key.slice(at + 1))] : [];
     });
-    const old = [...new Set(versions)].sort((a, b) => b - a).slice(VERSIONS_KEPT_COUNT);
+    const old = versions.sort((a, b) => b - a).slice(VERSIONS_KEPT_COUNT);
     return old.map((version) => keyOf(name, version)).filter((key) => !own.has(key));
   });
 }

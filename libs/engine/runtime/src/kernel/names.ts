@@ -35,6 +35,10 @@ export const EFFECT_DONE_BEFORE = 'effect-done-before';
 export const workflowUnknown = (workflow: WorkflowId): InvalidError =>
   new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
 
+/** Rows that are being made show less than the log has. */
+export const rowsRebuilding = (): UnavailableError =>
+  new UnavailableError('store-rebuilding', 'The rows are being rebuilt from the log; try again later.');
+
 /** It is placed, and rows don't show it yet. */
 export const workflowStarting = (workflow: WorkflowId): UnavailableError =>
   new UnavailableError('workflow-starting', `Workflow ${workflow} was started, and isn't known here yet. Try again.`, {
