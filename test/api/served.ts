@@ -168,7 +168,8 @@ export interface Served {
   close(how?: { readonly keepsFolder: boolean }): Promise<void>;
 }
 
-export interface ServedOptions extends Partial<Omit<ApiOptions, 'place'>> {
+export interface ServedOptions extends Partial<Omit<ApiOptions, 'place' | 'definitions'>> {
+  readonly definitions?: readonly Definition[];
   readonly folder?: string;
   readonly runs?: boolean;
   readonly port?: number;
@@ -189,7 +190,7 @@ export async function serveApi({
     folder: path.join(root, 'state'),
     ...(secrets && { secretsUrl: pathToFileURL(keyFile).href }),
   });
-  const definitions = options.definitions ?? [greet, patient, asking];
+  const { definitions = [greet, patient, asking] } = options;
   if (runs) await host.startWorker({ definitions, concurrency: 50 });
   const app = await createApi({
     place: host,

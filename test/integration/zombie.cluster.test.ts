@@ -39,9 +39,9 @@ describeServers('a worker that another has taken over from', ['kafka', 'redis', 
       TIDEMARK_REDIS_URL: servers.redis,
       TIDEMARK_POSTGRES_URL: await servers.freshDatabase(),
       TIDEMARK_TOPIC: freshTopicName('zombie'),
-      TIDEMARK_PARTITIONS: '1',
+      TIDEMARK_PARTITIONS: '2',
       TIDEMARK_ENCRYPTION: 'off',
-      TIDEMARK_PARTITIONS_MAX: '1',
+      TIDEMARK_PARTITIONS_MAX: '2',
       TIDEMARK_WORKFLOWS: './test/integration/zombie-workflows.ts',
       TIDEMARK_SPOT_NOTICE_URL: pathToFileURL(path.join(folder, 'notice')).href,
     };
@@ -66,11 +66,15 @@ describeServers('a worker that another has taken over from', ['kafka', 'redis', 
   const hasPaid = (n: number): Promise<unknown> =>
     eventually(async () => (await linesOf(file)).length >= n, { timeoutMs: TIMEOUT_MS });
   const events = async (id = ID): Promise<readonly Envelope[]> => {
-    const [result] = await host.ports.log.read([{ partition: 0 as never, from: 0 as Offset }]);
-    return result!.records.flatMap(({ value }) => {
-      const decoded = decodeRecord(value);
-      return decoded.kind === 'event' && decoded.envelope.workflow === id ? [decoded.envelope] : [];
-    });
+    // One has what workers register.
+    const places = [0, 1].map((partition) => ({ partition: partition as never, from: 0 as Offset }));
+    const results = await host.ports.log.read(places);
+    return results
+      .flatMap(({ records }) => records)
+      .flatMap(({ value }) => {
+        const decoded = decodeRecord(value);
+        return decoded.kind === 'event' && decoded.envelope.workflow === id ? [decoded.envelope] : [];
+      });
   };
   const claimants = async (): Promise<readonly string[]> =>
     (await events()).filter(({ type }) => type === 'LeaseClaimed').map(({ holder }) => holder);

@@ -626,7 +626,12 @@ export const EDGE_MUTATIONS: Mutations = {
   },
   'misspelt-field-dropped': {
     file: 'libs/author/sdk/src/unknown-fields.ts',
-    edits: [['else if (catchall === undefined) {', 'else if (catchall === undefined && path.length > 9) {']],
+    edits: [
+      [
+        "else if (catchall === undefined || catchall._zod.def.type === 'never') {",
+        'else if (catchall === undefined && path.length > 9) {',
+      ],
+    ],
     caughtBy: 'libs/author/sdk/src/unknown-fields.test.ts',
     test: 'are found at any depth, with their path',
     breaks: 'A misspelt field of an input is refused.',

@@ -17,6 +17,7 @@ import {
   logLine,
   openAccess,
 } from '@tidemark/host';
+import { RegisteredDefinitions } from './registered-definitions.ts';
 
 type OnError = (where: string, error: unknown) => void;
 
@@ -27,9 +28,9 @@ export async function serveApi(
   api: ApiConfig,
   onError: OnError,
 ): Promise<Listening> {
-  // Without modules nothing can be started by name here; everything else is served.
   const modules = config.workflowModules;
-  const definitions = modules.length === 0 ? [] : await loadDefinitions(modules, process.cwd());
+  const loaded = modules.length === 0 ? [] : await loadDefinitions(modules, process.cwd());
+  const definitions = new RegisteredDefinitions(host, loaded, onError);
   const access = api.access === null ? localAccess(host, onError) : openAccess(host, api.access, { onError });
   const { authenticator, audit } = access;
   const hosts = api.hosts.length > 0 ? api.hosts : api.access === null ? LOOPBACK_HOSTS : undefined;
@@ -49,10 +50,12 @@ export async function serveApi(
       async close() {
         await listening.close();
         await access.close();
+        await definitions.close();
       },
     };
   } catch (error) {
     await access.close();
+    await definitions.close();
     throw error;
   }
 }

@@ -16,6 +16,7 @@ import {
   warnOfUnprobed,
   watchSpotNotice,
 } from '@tidemark/host';
+import { registerDefinitions } from './register.ts';
 
 await runService('worker', async ({ leave, answerProbes }) => {
   const config = configFromEnv(process.env);
@@ -30,11 +31,18 @@ await runService('worker', async ({ leave, answerProbes }) => {
   const host = await openCluster(config, { onWarning: warningLine, listens: true });
   const { concurrency, build } = config;
   const worker = await host.startWorker({ definitions, concurrency, build, onError });
+  const ending = new AbortController();
+  void registerDefinitions(host, definitions, ending.signal);
   watchSpotNotice({ url: config.spotNoticeUrl, onNotice: leave, onError });
   const of = () => worker.uncheckpointed;
   leaveWhenIdle({ idleMs: config.exitIdleMs, of, onIdle: leave, clock: host.ports.clock });
   if (config.podName !== '') {
     keepDeletionCost({ api: inClusterApi(process.env), pod: config.podName, of, onError });
   }
-  return { stop: () => host.close(config.drainMs), drainMs: config.drainMs, health: () => host.health() };
+  const stop = (): Promise<void> => {
+    // What it still writes ends with the host: work under way is drained first.
+    ending.abort();
+    return host.close(config.drainMs);
+  };
+  return { stop, drainMs: config.drainMs, health: () => host.health() };
 });

@@ -8,6 +8,7 @@ import {
   type Priority,
   parseDuration,
 } from '@tidemark/core';
+import type { Definition } from '@tidemark/runtime';
 
 /** Most workflows of one key at work at once, or beginning in a period. */
 export interface Limit {
@@ -30,16 +31,19 @@ export interface DispatchSpec {
 export const DISPATCH_MEMBERS = ['priority', 'limits'];
 
 /** Undefined where the definition sets nothing. The values are checked when a workflow starts. */
-export function dispatchDefinition({ priority, limits }: DispatchSpec): ((input: Json) => Dispatch) | undefined {
+export function dispatchDefinition({ priority, limits }: DispatchSpec): Definition['dispatch'] {
   if (priority === undefined && limits === undefined) return undefined;
-  return (input) => {
-    const said = typeof limits === 'function' ? limits(input) : limits;
-    return {
-      priority: typeof priority === 'function' ? priority(input) : priority,
-      // The check at the start reports anything but a list.
-      limits: Array.isArray(said) ? said.map(limitOf) : (said as undefined),
-    };
-  };
+  const of = (first: unknown, said: unknown): Dispatch => ({
+    priority: first as Priority | undefined,
+    // The check at the start reports anything but a list.
+    limits: Array.isArray(said) ? said.map(limitOf) : (said as undefined),
+  });
+  if (typeof priority !== 'function' && typeof limits !== 'function') return of(priority, limits);
+  return (input) =>
+    of(
+      typeof priority === 'function' ? priority(input) : priority,
+      typeof limits === 'function' ? limits(input) : limits,
+    );
 }
 
 function limitOf({ rate, ...limit }: Limit): DispatchLimit {

@@ -36,7 +36,7 @@ function* unknownIn(schema: SomeType, value: unknown, path: readonly PropertyKey
       const known = Object.keys(shape);
       for (const [name, member] of Object.entries(value)) {
         if (Object.hasOwn(shape, name)) yield* unknownIn(shape[name]!, member, [...path, name]);
-        else if (catchall === undefined) {
+        else if (catchall === undefined || catchall._zod.def.type === 'never') {
           yield { path: pathText([...path, name]), problem: unknownText(name, known) };
         }
       }

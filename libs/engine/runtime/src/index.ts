@@ -26,6 +26,7 @@ export {
 } from './client/compare.ts';
 export { type ForgetCertificate, type ForgetRequest, forget } from './client/forgetting.ts';
 export type { QueueChanged, QueueName } from './client/queues.ts';
+export type { Registration } from './client/registrations.ts';
 export { Run } from './client/run.ts';
 export { type ScheduleState, scheduleHost } from './client/schedules.ts';
 export type { BulkAnswer } from './control/bulk-definition.ts';
@@ -36,6 +37,7 @@ export { type PreflightGroup, PreflightReport, preflight } from './control/versi
 export { Coordinator } from './coordinator/coordinator.ts';
 export { Demand, type Pool, type PoolDemand } from './coordinator/demand.ts';
 export { staffOf } from './coordinator/stuck.ts';
+export { BEGIN_STEP } from './definition/begin-step.ts';
 export { type CallLimit, type CallRateOption, callLimitProblems, callScopes } from './definition/call-limits.ts';
 export type {
   ApprovalOptions,
@@ -68,6 +70,7 @@ export type {
   WaitRequest,
 } from './definition/definition.ts';
 export { PendingResult } from './definition/definition.ts';
+export { dispatchOf } from './definition/dispatch.ts';
 export type {
   Model,
   ModelAnswer,
@@ -118,7 +121,7 @@ export {
 } from './history/workflow-events.ts';
 export type { GivenApproval } from './inbox/approvals.ts';
 export type { Admission } from './inbox/placing.ts';
-export { type Loop, startLoop } from './kernel/backoff.ts';
+export { type Loop, startLoop, whileUnavailable } from './kernel/backoff.ts';
 export { isEndForgotten, isForgotten } from './kernel/forgotten.ts';
 export { startGrowthReport } from './kernel/growth.ts';
 export { check, type Health, type HealthCheck, recentCheck } from './kernel/health.ts';

@@ -60,8 +60,7 @@ export class Backend {
   readonly reads: ProjectionStore;
   /** Who is let in. */
   readonly access: AccessRecords;
-  /** Workflows that can be started here by name, the newest version of each first. */
-  readonly definitions: readonly Definition[];
+  readonly #definitions: DefinitionSource;
   /** For callers who may not see content. */
   readonly #clear: Backend;
   readonly #place: ServingProcess;
@@ -72,7 +71,7 @@ export class Backend {
   /** `onAccessChanged` is called for what must count here at once. */
   constructor(
     place: ServingProcess,
-    definitions: readonly Definition[],
+    definitions: readonly Definition[] | DefinitionSource,
     onAccessChanged?: (changed: AccessChanged) => void,
   ) {
     const { ports, client } = place;
@@ -83,7 +82,7 @@ export class Backend {
     this.#clear = overridden<Backend>(this, { reads: clearReads(this.reads) });
     const { store, clock, digest } = ports;
     this.access = new AccessRecords({ memory: client.memory, store, clock, digest, onChanged: onAccessChanged });
-    this.definitions = definitions;
+    this.#definitions = 'all' in definitions ? definitions : { all: definitions };
   }
 
   /** As it is for a caller who may see content, or not. */
@@ -113,6 +112,35 @@ export class Backend {
 
   get holder(): ServingProcess['holder'] {
     return this.#place.holder;
+  }
+
+  /** Workflows that can be started here by name, the newest version of each first. */
+  get definitions(): readonly Definition[] {
+    return this.#definitions.all;
+  }
+
+  /**
+   * The newest version; of those that are registered, one that a worker runs now, where there is any: after a rollback it is an older one. A
+   * name that isn't known here is looked for once more. Throws `InvalidError` (`definition-unknown`).
+   */
+  async definitionNamed(name: string): Promise<Definition> {
+    const named = (all: readonly Definition[]) => all.filter((definition) => definition.name === name);
+    const here = named(this.definitions);
+    const versions = here.length > 0 ? here : named((await this.#definitions.read?.()) ?? []);
+    const [newest] = versions;
+    if (newest === undefined) throw this.#unknownDefinition(name);
+    if (newest.isRegistered !== true) return newest;
+    const served = (await this.whatIsThere.found(this).catch(() => undefined))?.versions(name);
+    return versions.find(({ version }) => served?.has(version)) ?? newest;
+  }
+
+  #unknownDefinition(name: string): InvalidError {
+    const known = [...new Set(this.definitions.map((definition) => definition.name))].sort();
+    const list = known.length === 0 ? 'no worker has registered one' : `known: ${known.join(', ')}`;
+    return new InvalidError(
+      'definition-unknown',
+      `definition: no workflow is named '${name.slice(0, 200)}' here; ${list}.`,
+    );
   }
 
   get effects(): readonly EffectDefinition[] {
@@ -159,6 +187,14 @@ export class Backend {
   }
 }
 
+/** Where definitions come from: those that are loaded here, or those that workers have registered. */
+export interface DefinitionSource {
+  /** As known now, the newest version of each first. */
+  readonly all: readonly Definition[];
+  /** Reads them anew; absent: they don't change. */
+  read?(): Promise<readonly Definition[]>;
+}
+
 export const maySee = ({ tenant }: Principal, of: TenantId): boolean => tenant === null || tenant === of;
 
 export const unknownWorkflow = (id: string): InvalidError =>
@@ -183,16 +219,4 @@ export function tenantToChange<T extends TenantId | undefined>(
 ): TenantId | T {
   if (named !== undefined) refuseSystems(named);
   return tenantFor(principal, named, otherwise);
-}
-
-/** Throws `InvalidError` (`definition-unknown`). */
-export function definitionNamed(definitions: readonly Definition[], name: string): Definition {
-  const found = definitions.find((definition) => definition.name === name);
-  if (found !== undefined) return found;
-  const known = [...new Set(definitions.map((definition) => definition.name))].sort();
-  const list = known.length === 0 ? 'none is loaded (TIDEMARK_WORKFLOWS)' : `known: ${known.join(', ')}`;
-  throw new InvalidError(
-    'definition-unknown',
-    `definition: no workflow is named '${name.slice(0, 200)}' here; ${list}.`,
-  );
 }

@@ -1,7 +1,7 @@
 /** Entry point of the library. */
 
 export { LOOPBACK_HOSTS } from '@tidemark/access/http-guard';
-export type { ServingProcess } from './backend.ts';
+export type { DefinitionSource, ServingProcess } from './backend.ts';
 export { builtConsole } from './console.ts';
 export type { ApiOperation, ApiParameter, ApiSchema, ApiSchemas, OpenApiDocument } from './document.ts';
 export { DEFAULT_PORT, type Listening, type ListenOptions, listenApi, listenSocket } from './listen.ts';

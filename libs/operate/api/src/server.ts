@@ -17,7 +17,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { type Admission, admission, credentialsOf, limitOpen } from './admission.ts';
 import { type AnswerBounds, Answers } from './answers.ts';
 import { audited } from './audited.ts';
-import { Backend, type ServingProcess } from './backend.ts';
+import { Backend, type DefinitionSource, type ServingProcess } from './backend.ts';
 import { bodyOf } from './body.ts';
 import { serveConsole, wantsPage } from './console.ts';
 import { Streams } from './events/streams.ts';
@@ -52,8 +52,8 @@ export interface ApiTls {
 
 export interface ApiOptions {
   readonly place: ServingProcess;
-  /** Workflows that can be started by name, the newest version of each first. */
-  readonly definitions: readonly Definition[];
+  /** Workflows that can be started by name. */
+  readonly definitions: readonly Definition[] | DefinitionSource;
   readonly authenticator: Authenticator;
   /** Records reads of content and every action; an action that can't be recorded isn't done. */
   readonly audit?: AuditTrail | undefined;

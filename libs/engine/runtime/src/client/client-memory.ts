@@ -58,6 +58,7 @@ import type { Decisions, Starter } from '../inbox/index.ts';
 import {
   ACCESS_SUBJECT,
   BUDGET_ENTRY,
+  DEFINITIONS_SUBJECT,
   type Guarded,
   guardOf,
   type LamportClock,
@@ -277,15 +278,15 @@ export class ClientMemory {
   }
 
   /**
-   * Writes the system's own records, in one event, into the stream of their subject: access rights (`access:…`) or paused queues. A record
-   * without a value is deleted. Resolves once rows show it.
+   * Writes the system's own records, in one event, into the stream of their subject: access rights (`access:…`), paused queues or
+   * registered definitions. A record without a value is deleted. Resolves once rows show it.
    */
   async keepOwn(
     tenant: TenantId,
     subject: string,
     records: Guarded<readonly { readonly key: string; readonly value?: Json }[]>,
   ): Promise<void> {
-    const isOwn = subject.startsWith(ACCESS_SUBJECT) || subject === QUEUES_SUBJECT;
+    const isOwn = subject.startsWith(ACCESS_SUBJECT) || [QUEUES_SUBJECT, DEFINITIONS_SUBJECT].includes(subject);
     invariant(isOwn, "the system's records have subjects of their own", { subject });
     const source = subject.slice(0, subject.indexOf(':'));
     const writes = records.as((all) =>

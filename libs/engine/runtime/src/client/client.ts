@@ -71,6 +71,7 @@ import { type ShadowOptions, type ShadowRoute, type ShadowRun, Shadows, SystemSt
 import { Bulk } from './bulk.ts';
 import { ClientMemory } from './client-memory.ts';
 import { Queues } from './queues.ts';
+import { Registrations } from './registrations.ts';
 import { RESULT_POLL_PERIOD_MS, Run, type RunDependencies } from './run.ts';
 import { Schedules } from './schedules.ts';
 
@@ -109,6 +110,8 @@ export class Client {
   readonly memory: ClientMemory;
   /** Pauses and resumes whole queues. */
   readonly queues: Queues;
+  /** Definitions that workers have registered, for processes without their code. */
+  readonly registrations: Registrations;
   /** Streams that the system itself writes. */
   readonly system: SystemStreams;
   readonly #starter: Starter;
@@ -144,6 +147,7 @@ export class Client {
       embedder: options.embedder ?? null,
     });
     this.queues = new Queues(ports, this.memory);
+    this.registrations = new Registrations(ports, this.memory);
   }
 
   /** A handle by which an agent that runs elsewhere reports its steps; it does nothing when its id is not in the share. Never waits. */

@@ -6,17 +6,9 @@
  * Q2 A queue counts as paused only by a read that began after the question, because the caller may know that it was resumed.
  */
 
-import {
-  CorruptError,
-  SYSTEM_TENANT,
-  type TenantId,
-  tenantId,
-  UNDO_SUFFIX,
-  UnavailableError,
-  type WorkflowId,
-} from '@tidemark/core';
+import { CorruptError, SYSTEM_TENANT, type TenantId, tenantId, UNDO_SUFFIX, type WorkflowId } from '@tidemark/core';
 import type { MemoryRow } from '@tidemark/ports';
-import { type Ports, QUEUES_SUBJECT } from '../kernel/index.ts';
+import { type Ports, QUEUES_SUBJECT, rowsRebuilding } from '../kernel/index.ts';
 import { QUEUES_HELD_MAX_COUNT, QUEUES_KNOWN_MS } from './limits.ts';
 
 /** Names a piece of work. An undo belongs to its workflow's queue. A schedule does not: the runs that it starts wait. */
@@ -122,9 +114,7 @@ export class QueuePauses {
   async #read(): Promise<PausedQueues> {
     const { store, clock } = this.#ports;
     const atMs = clock.monotonicMs();
-    if (!(await store.ready())) {
-      throw new UnavailableError('store-rebuilding', 'The rows are being rebuilt from the log; try again later.');
-    }
+    if (!(await store.ready())) throw rowsRebuilding();
     const rows = await store.memories({
       ...{ tenant: SYSTEM_TENANT, subject: QUEUES_SUBJECT, kind: 'record', prefix: HELD_PREFIX },
       limit: QUEUES_HELD_MAX_COUNT,

@@ -3,9 +3,9 @@
  * upcasters, schemas and steps as a claim, to copies, and writes nothing.
  */
 
-import { isClosed, type Json, streamFromJson, TidemarkError, type WorkflowId } from '@tidemark/core';
+import { isClosed, type Json, type StreamState, streamFromJson, TidemarkError, type WorkflowId } from '@tidemark/core';
 import type { StreamSnapshot } from '@tidemark/ports';
-import { type Definition, errorNote, ParkError } from '../definition/index.ts';
+import { type Definition, errorNote, hasBegun, ParkError } from '../definition/index.ts';
 import { definitionFor, resolveTask, StreamContent } from '../history/index.ts';
 import { queuedAs } from '../lease/index.ts';
 
@@ -48,7 +48,7 @@ export function preflight(snapshot: StreamSnapshot, definitions: readonly Defini
   const judged = { workflow: snapshot.workflow, definition, version: state.version };
   const found = definitionFor(definitions, { ...state, definition });
   if (found === undefined) return { ...judged, ...notRunnable(definitions, { ...state, definition }) };
-  const problems = isUndo ? [] : contentProblems(StreamContent.from(snapshot, state), found, [...state.frontier.tasks]);
+  const problems = isUndo ? [] : contentProblems(StreamContent.from(snapshot, state), found, state);
   return { ...judged, verdict: problems.length === 0 ? 'safe' : 'needs-upcaster', problems };
 }
 
@@ -71,15 +71,17 @@ function notRunnable(
 function contentProblems(
   content: StreamContent,
   definition: Definition,
-  tasks: readonly { readonly id: Parameters<StreamContent['inputOf']>[0]; readonly step: string }[],
+  state: StreamState,
 ): readonly PreflightProblem[] {
-  const upcast = problemsIn('belief', () => content.upcast(definition));
+  const upcast = problemsIn('belief', () => content.upcast(definition, state));
   return [
     ...upcast,
     // Checked even for the same version: its schema may have changed.
-    ...(upcast.length > 0 ? [] : problemsIn('belief', () => definition.parseBelief(content.belief))),
+    ...(upcast.length > 0 || !hasBegun(state)
+      ? []
+      : problemsIn('belief', () => definition.parseBelief(content.belief))),
     ...(upcast.length > 0 ? [] : problemsIn('input', () => definition.parseInput(content.input))),
-    ...tasks.flatMap(({ id, step }) =>
+    ...[...state.frontier.tasks].flatMap(({ id, step }) =>
       problemsIn(`task ${step}`, () => {
         const resolved = resolveTask(definition, content.versionOf(id), step, content.inputOf(id));
         resolved.step.parseInput(resolved.input);

@@ -505,7 +505,12 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly parseBelief: Parse;
   readonly parseOutput: Parse;
   /** Priority and limits of a workflow with this input while it waits for a worker; absent: default priority, no limits. */
-  readonly dispatch?: ((input: Json) => Dispatch) | undefined;
+  readonly dispatch?: Dispatch | ((input: Json) => Dispatch) | undefined;
+  /**
+   * It stands for the code where that isn't loaded: the first task of a workflow that it opens has a worker run `begin`. Absent: this is the
+   * code.
+   */
+  readonly isRegistered?: true | undefined;
   /** A schema of the definition, or of an effect that it lists, marks fields as secret. */
   readonly hasSecrets?: boolean | undefined;
   /** Set for the definition of an undo: makes the same undo from a view of the definition that it compensates. */

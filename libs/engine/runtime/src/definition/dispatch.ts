@@ -16,14 +16,18 @@ const LIMIT_RATE_MAX_COUNT = 1_000;
 /** Longest period of a rate: seven days. */
 const LIMIT_RATE_PERIOD_MAX_MS = 7 * 24 * 60 * 60 * 1_000;
 
+/** What the definition says, unchecked. */
+export const dispatchOf = ({ dispatch = {} }: Pick<Definition, 'dispatch'>, input: Json): Dispatch =>
+  typeof dispatch === 'function' ? dispatch(input) : dispatch;
+
 /** Undefined: the defaults apply. Throws `InvalidError` (`priority-invalid`, `limits-invalid`), which names the place. */
 export function checkedDispatch(
-  { name, version, dispatch: of }: Pick<Definition, 'name' | 'version' | 'dispatch'>,
+  definition: Pick<Definition, 'name' | 'version' | 'dispatch'>,
   input: Json,
   asked: Priority | undefined,
 ): Dispatch | undefined {
-  const said = of?.(input) ?? {};
-  const title = `${name} v${version}`;
+  const said = dispatchOf(definition, input);
+  const title = `${definition.name} v${definition.version}`;
   const priority = asked ?? said.priority;
   if (priority !== undefined && !PRIORITIES.includes(priority)) {
     const where = asked === undefined ? `${title}, priority` : 'priority';

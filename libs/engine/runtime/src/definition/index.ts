@@ -1,4 +1,6 @@
 /** The entry point of the room: what other rooms of the engine may use. */
+
+export { BEGIN_STEP, beginStep, hasBegun } from './begin-step.ts';
 export { type BulkFilter, checkMeant } from './bulk-filter.ts';
 export {
   type CallLimit,
@@ -39,7 +41,7 @@ export {
   type Upcaster,
   type WaitRequest,
 } from './definition.ts';
-export { checkedDispatch } from './dispatch.ts';
+export { checkedDispatch, dispatchOf } from './dispatch.ts';
 export { causeOf, type Fault, faultOf } from './faults.ts';
 export { ERROR_TEXT_MAX_CHARS, STAGED_DELAY_DEFAULT_MS, STAGED_STEPS_DEFAULT_COUNT } from './limits.ts';
 export type { Model, ModelAnswer, ModelDelta, ModelPrompt, ModelRequest, Usage } from './model.ts';

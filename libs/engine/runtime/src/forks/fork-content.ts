@@ -5,7 +5,7 @@
 
 import { canonicalJson, type ForkOrigin, toJson } from '@tidemark/codec';
 import { InvalidError, type Json, type StreamState } from '@tidemark/core';
-import { type Definition, ParkError } from '../definition/index.ts';
+import { type Definition, hasBegun, ParkError } from '../definition/index.ts';
 import { definitionFor, type PastWorkflow, resolveTask, upcastBelief, upcastInput } from '../history/index.ts';
 
 export interface GivenContent {
@@ -27,7 +27,9 @@ export function chosenDefinition(state: StreamState, options: GivenContent): Def
   const wanted = version ?? state.version;
   const found =
     named.find((one) => one.version === wanted) ?? (version === undefined ? definitionFor(named, state) : undefined);
-  if (found !== undefined) return found;
+  // What stands for the code checks an input, and can neither convert nor check a belief.
+  const isEnough = found?.isRegistered !== true || (belief === undefined && version === undefined);
+  if (found !== undefined && isEnough) return found;
   if (named.length === 0 && version === undefined && !isGiven) return undefined;
   const known = named.map((one) => `v${one.version}`).join(', ') || 'none of that name';
   const field = version !== undefined ? 'version' : belief !== undefined ? 'belief' : 'input';
@@ -65,7 +67,7 @@ export function contentOf(past: PastWorkflow, definition: Definition | undefined
       version: content.versionOf(id),
     })),
   };
-  const base = isOther ? convertedTo(definition!, kept, options.belief !== undefined) : kept;
+  const base = isOther ? convertedTo(definition!, kept, options.belief !== undefined || !hasBegun(state)) : kept;
   const converted = options.input === undefined ? base : { ...base, ...givenInput(definition!, options.input) };
   if (options.input !== undefined && options.belief === undefined) return { ...converted, isChanged: true };
   if (options.belief === undefined) return { ...converted, isChanged: converted.version !== state.version };
@@ -85,7 +87,7 @@ const givenInput = (definition: Definition, input: unknown) => ({
 });
 
 /** Throws `InvalidError` with the place that can't be converted to this version. */
-function convertedTo(definition: Definition, kept: ForkContent, isGiven: boolean): ForkContent {
+function convertedTo(definition: Definition, kept: ForkContent, keepsBelief: boolean): ForkContent {
   const { version } = definition;
   const orRefuse = <T>(what: string, make: () => T): T => {
     try {
@@ -109,7 +111,7 @@ function convertedTo(definition: Definition, kept: ForkContent, isGiven: boolean
         ? definition.parseInput(kept.input)
         : upcastInput(definition, kept.inputVersion, kept.input),
     ),
-    belief: isGiven
+    belief: keepsBelief
       ? kept.belief
       : orRefuse('belief', () =>
           kept.beliefVersion > version

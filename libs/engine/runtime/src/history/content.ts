@@ -27,7 +27,7 @@ import {
   ZERO,
 } from '@tidemark/core';
 import type { Digest, ProjectionStore, StreamSnapshot, WorkflowSummary } from '@tidemark/ports';
-import { type Definition, ParkError, type RecordedPrompt } from '../definition/index.ts';
+import { type Definition, hasBegun, ParkError, type RecordedPrompt } from '../definition/index.ts';
 import { isForgotten, sha256Digest } from '../kernel/index.ts';
 import { type Draft, parkDraft } from '../lease/index.ts';
 import { answerTexts } from './context-shapes.ts';
@@ -142,17 +142,18 @@ export class StreamContent {
   }
 
   /**
-   * Converts what older versions stored to this version, once, after the claim. Throws `ParkError` (`belief-not-upcast`,
-   * `input-not-upcast`), and then changes nothing.
+   * Converts what older versions stored to this version, once, after the claim. What has not begun has no belief yet. Throws `ParkError`
+   * (`belief-not-upcast`, `input-not-upcast`), and then changes nothing.
    */
-  upcast(definition: Definition): void {
+  upcast(definition: Definition, state: Pick<StreamState, 'frontier'>): void {
     const [from, began] = [this.#beliefVersion, this.#inputVersion];
     const belief = orPark(definition, from, 'belief', 'belief-not-upcast', () =>
-      upcastBelief(definition, from, this.belief),
+      hasBegun(state) ? upcastBelief(definition, from, this.belief) : this.belief,
     );
     this.input = orPark(definition, began, 'input', 'input-not-upcast', () =>
       upcastInput(definition, began, this.input),
     );
+
     this.belief = belief;
     this.#isUpcast = from < definition.version;
     this.#beliefVersion = definition.version;
@@ -358,10 +359,11 @@ export function journalEntry(status: string, payload: Uint8Array | string): Jour
 export function contentDraft(
   definition: Definition,
   content: StreamContent,
+  state: Pick<StreamState, 'frontier'>,
   effects: { hideSecrets(of: string, error: unknown): unknown },
 ): Draft | undefined {
   try {
-    content.upcast(definition);
+    content.upcast(definition, state);
     return undefined;
   } catch (error) {
     if (!(error instanceof ParkError)) throw error;

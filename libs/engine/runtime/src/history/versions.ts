@@ -9,6 +9,8 @@
 import { type Json, type StreamState, TidemarkError } from '@tidemark/core';
 import type { Route } from '@tidemark/ports';
 import {
+  BEGIN_STEP,
+  beginStep,
   type Definition,
   errorNote,
   ParkError,
@@ -79,6 +81,7 @@ export interface ResolvedTask {
  * `task-not-upcast`: the step does not accept the converted input).
  */
 export function resolveTask(definition: Definition, version: number, step: string, input: Json): ResolvedTask {
+  if (step === BEGIN_STEP) return { step: beginStep(definition), input };
   let task: { readonly step: string; readonly input: unknown } = { step, input };
   if (version < definition.version) task = upcastTask(definition, version, step, input);
   const found = stepNamed(definition.steps, task.step);

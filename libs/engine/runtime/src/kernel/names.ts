@@ -35,6 +35,10 @@ export const EFFECT_DONE_BEFORE = 'effect-done-before';
 export const workflowUnknown = (workflow: WorkflowId): InvalidError =>
   new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
 
+/** Rows that are being made show less than the log has. */
+export const rowsRebuilding = (): UnavailableError =>
+  new UnavailableError('store-rebuilding', 'The rows are being rebuilt from the log; try again later.');
+
 /** It is placed, and rows don't show it yet. */
 export const workflowStarting = (workflow: WorkflowId): UnavailableError =>
   new UnavailableError('workflow-starting', `Workflow ${workflow} was started, and isn't known here yet. Try again.`, {
@@ -60,6 +64,9 @@ export const ACCESS_SUBJECT = 'access:';
 
 /** The subject of paused queues. Only the code that pauses and resumes queues writes it. */
 export const QUEUES_SUBJECT = 'queues:held';
+
+/** The subject of registered definitions. Only workers write it, when they start. */
+export const DEFINITIONS_SUBJECT = 'definitions:registered';
 
 /** Begins the names of holders that are workers, which send heartbeats while they live. Other holders claim and release in one write. */
 const WORKER_HEAD = 'worker-';

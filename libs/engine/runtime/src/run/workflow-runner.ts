@@ -226,7 +226,7 @@ export class WorkflowRunner {
       await this.#waitAlike(task.id, startedAtMs);
       return 'later';
     }
-    return contentDraft(definition, content, this.#effects);
+    return contentDraft(definition, content, stream.confirmed, this.#effects);
   }
 
   /** Lets all tasks that might run wait after a crash. */

@@ -3,7 +3,7 @@
 import { DEFAULT_TENANT, InvalidError, isoTime, type Json } from '@tidemark/core';
 import { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS, OVERLAPS, type ScheduleState } from '@tidemark/runtime';
 import { z } from 'zod';
-import { definitionNamed, tenantFor, tenantToChange } from '../backend.ts';
+import { tenantFor, tenantToChange } from '../backend.ts';
 import { BY_OPENING } from '../cursor.ts';
 import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
@@ -138,7 +138,7 @@ export const setSchedule = route({
   },
   async handle({ params: { schedule }, body, principal, backend }) {
     const { definition, input, time_zone, catch_up, slot_field, tenant, ...options } = body;
-    const of = definitionNamed(backend.definitions, definition);
+    const of = await backend.definitionNamed(definition);
     const spec = {
       ...options,
       id: schedule,

@@ -16,7 +16,7 @@ import {
 import type { Principal, SessionWorkflow } from '@tidemark/ports';
 import { continuedAs, sessionBrief } from '@tidemark/runtime';
 import { z } from 'zod';
-import { type Backend, definitionNamed, tenantFor, tenantToChange } from '../backend.ts';
+import { type Backend, tenantFor, tenantToChange } from '../backend.ts';
 import { ok, type RequestParts, route } from '../route.ts';
 import { givenJson, longTextSchema, nameSchema } from '../schemas/common.ts';
 import { sessionSchema } from '../schemas/session.ts';
@@ -152,7 +152,7 @@ async function startNext(of: NextOf): Promise<{ readonly workflow: string; reado
     const message = `Session ${session} continues in workflow ${continued}, which has not begun yet. Try again.`;
     throw new UnavailableError('workflow-starting', message);
   }
-  const definition = definitionNamed(backend.definitions, of.definition ?? row.definition);
+  const definition = await backend.definitionNamed(of.definition ?? row.definition);
   const input = of.input === undefined ? await inputAgain(backend, newest, definition.name) : of.input;
   const from = canonicalJson([tenant, session, newest.workflow, row.checkpoint]);
   const id = resumedId(backend.ports.digest.sha256(from).slice(0, 32));

@@ -16,6 +16,7 @@ import type { Principal, WorkflowSummary } from '@tidemark/ports';
 import {
   continuedAs,
   type Definition,
+  dispatchOf,
   isEndForgotten,
   lastOf,
   supersedes,
@@ -23,7 +24,7 @@ import {
   type UndoOutput,
 } from '@tidemark/runtime';
 import { z } from 'zod';
-import { type Backend, definitionNamed, tenantToChange } from '../backend.ts';
+import { type Backend, tenantToChange } from '../backend.ts';
 import { BY_OPENING, BY_WORKFLOW } from '../cursor.ts';
 import { ok, route } from '../route.ts';
 import {
@@ -116,7 +117,7 @@ export const startWorkflow = route({
   body: startBody,
   answers: { 200: startedSchema, 201: startedSchema },
   async handle({ body, principal, backend, traceparent }) {
-    const definition = definitionNamed(backend.definitions, body.definition);
+    const definition = await backend.definitionNamed(body.definition);
     const tenant = tenantToChange(principal, body.tenant, DEFAULT_TENANT);
     const { id, session, user, pinned, tags, priority, timeout } = body;
     if (priority !== undefined) checkPriority(principal, definition, body.input, priority);
@@ -137,7 +138,7 @@ export const startWorkflow = route({
 function checkPriority({ tenant }: Principal, definition: Definition, input: unknown, asked: number): void {
   if (tenant === null) return;
   const given = definition.parseInput(input, () => SECRET_MASK);
-  const { priority: own = PRIORITY_DEFAULT } = definition.dispatch?.(given) ?? {};
+  const { priority: own = PRIORITY_DEFAULT } = dispatchOf(definition, given);
   if (asked >= own) return;
   const message = `priority: ${definition.name} says ${own}; only callers of all tenants may choose one before it. Leave it out, or give ${own} to 5.`;
   throw new AccessError('right-missing', message, { field: 'priority' });
