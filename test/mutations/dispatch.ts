@@ -123,6 +123,18 @@ export const DISPATCH_MUTATIONS: Mutations = {
     caughtBy: 'libs/engine/runtime/src/lease/workflow-name.test.ts',
     breaks: 'A caller chooses no id that the system derives.',
   },
+  'grown-partitions-fenced-twice': {
+    file: 'libs/engine/runtime/src/inbox/placing.ts',
+    edits: [['isAhead && waitedMs', 'false && waitedMs']],
+    caughtBy: 'libs/engine/runtime/src/inbox/starter.test.ts',
+    breaks: 'One process makes the rows of partitions that were added, so openings that it has placed are accepted.',
+  },
+  'grown-partitions-fenced-by-a-sweep': {
+    file: 'libs/engine/runtime/src/coordinator/coordinator.ts',
+    edits: [['Math.min(count, this.#seenCount)', 'count']],
+    caughtBy: 'libs/engine/runtime/src/coordinator/coordinator.test.ts',
+    breaks: 'A sweep leaves partitions that have just appeared to whoever added them.',
+  },
   'taken-ids-are-silent': {
     file: 'libs/engine/runtime/src/inbox/starter.ts',
     edits: [["if (form !== undefined) telemetry.count('workflow_ids_taken_total', 1, { form });", '']],

@@ -17,6 +17,9 @@ import { Slots } from './slots.ts';
 import { deal } from './waiting-line.ts';
 import { countOf, WakeupSender } from './wakeup-sender.ts';
 
+/** Most wake-ups of a route that are taken at once. */
+const WAKEUPS_AT_ONCE_MAX = 16;
+
 export interface ConsumerSetting {
   readonly connection: Connection;
   readonly keyPrefix: string;
@@ -135,11 +138,19 @@ export class WakeupConsumer implements Consumer {
   async #consume(route: Route, worker: Worker): Promise<void> {
     const { signal } = this.#stopped;
     await worker.startStalledCheckTimer();
+    let atOnce = 1;
     while (!signal.aborted) {
       await this.#slots.available();
       try {
-        const wakeup = await worker.getNextJob(this.#token, { block: true });
-        if (wakeup) this.#follow(this.#redeem(route, worker, wakeup));
+        // Each is a round trip: those of a burst are taken side by side. Where there was none, the first one waits for the next.
+        const count = Math.max(1, Math.min(atOnce, this.#slots.open));
+        const take = async (block: boolean): Promise<boolean> => {
+          const wakeup = await worker.getNextJob(this.#token, { block });
+          if (wakeup) this.#follow(this.#redeem(route, worker, wakeup));
+          return wakeup !== undefined;
+        };
+        const found = await Promise.all(Array.from({ length: count }, (_, at) => take(at === 0)));
+        atOnce = found.includes(false) ? 1 : Math.min(2 * atOnce, WAKEUPS_AT_ONCE_MAX);
       } catch {
         await delay(this.#setting.limits.errorPauseMs, undefined, { signal }).catch(() => {});
       }

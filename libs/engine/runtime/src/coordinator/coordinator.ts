@@ -113,6 +113,8 @@ export class Coordinator {
   #sharedMs: number | undefined;
   /** Events of its own partitions that rows did not show, and when it compared them. */
   #lag: { readonly eventCount: number; readonly atMs: number } | undefined;
+  /** Partitions of the log at the last sweep; the first sweep makes rows for all that it finds. */
+  #seenCount = Number.POSITIVE_INFINITY;
   /** False: rows are being built from the log. */
   #isStoreReady = false;
 
@@ -307,14 +309,19 @@ export class Coordinator {
     }
   }
 
-  /** Creates rows for new partitions, and hints each partition whose log is ahead of its rows. */
+  /**
+   * Creates rows for partitions that still have none a sweep after they appeared, since whoever adds partitions makes their rows, and hints
+   * each partition whose log is ahead of its rows.
+   */
   async #sweepLog(): Promise<void> {
     const { log, store, telemetry, clock } = this.#options.ports;
     const atMs = clock.monotonicMs();
     const count = await log.partitionCount();
     let positions = await store.positions();
-    if (positions.size < count) {
-      await addPartitions(this.#options, count);
+    const seen = Math.min(count, this.#seenCount);
+    this.#seenCount = count;
+    if (positions.size < seen) {
+      await addPartitions(this.#options, seen);
       positions = await store.positions();
     }
     this.#projector.reconcile(positions);

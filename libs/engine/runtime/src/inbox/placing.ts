@@ -25,6 +25,10 @@ const RESERVED_PARTITIONS_MAX = 64;
 /** Delay after which a start that was refused for lack of room may be retried, in milliseconds. */
 export const ADMISSION_RETRY_AFTER_MS = 1_000;
 
+/** How long another process may take to make the rows of partitions that it added to the log, and the pause between two looks, in milliseconds. */
+const GROWN_ROWS_WAIT_MS = 5_000;
+const GROWN_ROWS_POLL_MS = 100;
+
 /** Live workflows after which further starts are refused; an absent member sets no limit. */
 export type Admission = Pick<PlacementRules, 'tenantOpenMax' | 'openMax'>;
 
@@ -105,17 +109,26 @@ export class Placing {
 
   /** Doubles the pool, or grows it further for more requests. False when it has reached its largest size. */
   async #grow(wantedCount: number): Promise<boolean> {
-    const { log, store } = this.#options.ports;
-    const known = (await store.counts()).partitionCount;
+    const { log } = this.#options.ports;
     let count = await log.partitionCount();
-    if (known >= count) {
+    const isAhead = !(await this.#hasRows(count));
+    if (!isAhead) {
       const target = Math.min(Math.max(count * 2, 2 ** Math.ceil(Math.log2(count + wantedCount))), this.#partitionsMax);
       if (target <= count) return false;
       count = await log.growTo(target);
     }
     this.#isFull = count >= this.#partitionsMax;
+    // Whoever else let the log grow makes the rows too: a second fence would refuse the openings that it has placed by then.
+    for (let waitedMs = 0; isAhead && waitedMs < GROWN_ROWS_WAIT_MS; waitedMs += GROWN_ROWS_POLL_MS) {
+      await this.#options.ports.clock.sleep(GROWN_ROWS_POLL_MS);
+      if (await this.#hasRows(count)) return true;
+    }
     await addPartitions(this.#options, count);
     return true;
+  }
+
+  async #hasRows(count: number): Promise<boolean> {
+    return (await this.#options.ports.store.counts()).partitionCount >= count;
   }
 }
 

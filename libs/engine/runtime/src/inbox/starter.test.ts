@@ -22,6 +22,7 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LamportClock } from '../kernel/ports.ts';
 import { ownContent } from '../kernel/secret-guard.ts';
+import { addPartitions } from '../projection/partition-rows.ts';
 import { streamRow } from '../projection/stream-rows.ts';
 import { childId, drawUpOpening, placingOf, type StartRequest } from '../run/opening.ts';
 import type { Admission } from './placing.ts';
@@ -172,6 +173,26 @@ describe('a start', () => {
     await Promise.all(Array.from({ length: 11 }, (_, at) => start(`w${at}`)));
     expect(await log.partitionCount()).toBe(16);
     expect(ports.store.calls.get('addPartitions')).toBe(1);
+  });
+
+  it.each([
+    ['leaves the rows of partitions that another process adds to that one', true],
+    ['makes them itself once that one took too long', false],
+  ])('%s', async (_, isAlive) => {
+    await start('a');
+    await start('b');
+    await log.growTo(4);
+    const [other, lamport] = [simulatedPorts(log, 0), new LamportClock()];
+    const { promise: held, resolve } = Promise.withResolvers<void>();
+    ports.store.on('addPartitions', () => held);
+    if (isAlive) void addPartitions({ ports: { ...other, store: ports.store }, lamport }, 4);
+    const third = start('c');
+    await ports.clock.run(300);
+    resolve();
+    await ports.clock.run(10_000);
+    await expect(third).resolves.toMatchObject({ partition: 2 });
+    const types = await typesOf(log, 2 as Partition);
+    expect(types.filter((type) => type === 'PartitionFenced')).toHaveLength(1);
   });
 
   it('that asks to share grows the pool too before it is refused', async () => {
