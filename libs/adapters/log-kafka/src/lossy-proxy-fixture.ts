@@ -4,13 +4,15 @@
  */
 
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { PRODUCE } from './wire.ts';
+import { FETCH, PRODUCE } from './wire.ts';
 
 export interface LossyProxy {
   /** `host:port` to give to a client. */
   readonly address: string;
   /** Answers to appends that were swallowed so far. */
   readonly swallowedCount: number;
+  /** Requests for records so far. */
+  readonly fetchCount: number;
   /** Swallows the answers to this many appends from now on, of those whose request holds the text. */
   swallowAnswers(count: number, text?: string): void;
   /** Ends every connection; accepts new ones. */
@@ -47,6 +49,7 @@ export async function startLossyProxy(broker: string): Promise<LossyProxy> {
   let toSwallow = 0;
   let wanted = '';
   let swallowedCount = 0;
+  let fetchCount = 0;
   const server = createServer((client) => {
     const upstream = connect({ host, port });
     const appends = new Set<number>();
@@ -64,6 +67,7 @@ export async function startLossyProxy(broker: string): Promise<LossyProxy> {
       'data',
       frames((frame) => {
         if (frame.readInt16BE(4) === PRODUCE.key && frame.includes(wanted)) appends.add(frame.readInt32BE(8));
+        if (frame.readInt16BE(4) === FETCH.key) fetchCount++;
         upstream.write(frame);
       }),
     );
@@ -84,6 +88,9 @@ export async function startLossyProxy(broker: string): Promise<LossyProxy> {
     address: `${host}:${(server.address() as AddressInfo).port}`,
     get swallowedCount() {
       return swallowedCount;
+    },
+    get fetchCount() {
+      return fetchCount;
     },
     swallowAnswers(count, text = '') {
       toSwallow = count;

@@ -25,6 +25,14 @@ import {
 } from './wire-partitions.ts';
 import { type FetchAnswer, type FetchTarget, fetchAnswers, fetchRequest } from './wire-records.ts';
 
+/**
+ * Bytes of one partition, and of all, in an answer to a request for those of which the first answer had no record. The former doubles where
+ * batches are larger, so that an answer brings less than the given part of them.
+ */
+const REST_PARTITION_MAX_BYTES = 65_536;
+const REST_ANSWER_MAX_BYTES = 4_194_304;
+const REST_ANSWERS_MAX = 8;
+
 export interface ReaderOptions {
   readonly topic: string;
   readonly limits: KafkaLogLimits;
@@ -79,12 +87,15 @@ export class Reader {
       targets.set(want.partition, want);
     }
     const first = this.#turn++ % Math.max(1, wanted.length);
-    let open: readonly Wanted[] = [...wanted.slice(first), ...wanted.slice(0, first)];
-    let partitionMaxBytes = maxBytes;
-    // A broker promises a record only for the first partition that has one, so the others are requested again.
+    const inTurn = [...wanted.slice(first), ...wanted.slice(0, first)];
+    let open = await this.#fetchAll(inTurn, { partitionMaxBytes: maxBytes, answerMaxBytes: maxBytes }, budget);
+    // A broker promises a record only for the first partition that has one. The others are requested again, many in an answer.
+    let partitionMaxBytes = REST_PARTITION_MAX_BYTES;
     while (open.length > 0) {
-      open = await this.#fetchAll(open, partitionMaxBytes, budget);
-      partitionMaxBytes = this.#options.limits.batchMaxBytes;
+      const left = await this.#fetchAll(open, { partitionMaxBytes, answerMaxBytes: REST_ANSWER_MAX_BYTES }, budget);
+      const isSlow = open.length - left.length < open.length / REST_ANSWERS_MAX;
+      if (isSlow) partitionMaxBytes = Math.min(2 * partitionMaxBytes, this.#options.limits.batchMaxBytes);
+      open = left;
     }
     return wanted.map(({ partition, records, end }) => ({
       partition: partition as Partition,
@@ -154,13 +165,17 @@ export class Reader {
   }
 
   /** Returns partitions with a record that did not fit into the answer. */
-  async #fetchAll(open: readonly Wanted[], partitionMaxBytes: number, budget: Budget): Promise<readonly Wanted[]> {
+  async #fetchAll(
+    open: readonly Wanted[],
+    { partitionMaxBytes, answerMaxBytes }: { readonly partitionMaxBytes: number; readonly answerMaxBytes: number },
+    budget: Budget,
+  ): Promise<readonly Wanted[]> {
     const byPartition = new Map(open.map((want) => [want.partition, want]));
     const again: Wanted[] = [];
     const outOfRange: Wanted[] = [];
     await this.#eachLeader([...byPartition.keys()], 'read', async (leader, partitions) => {
       const wants = partitions.map((partition) => byPartition.get(partition)!);
-      const answers = await this.#fetch(leader, wants, partitionMaxBytes, Math.max(1, budget.leftBytes));
+      const answers = await this.#fetch(leader, wants, partitionMaxBytes, answerMaxBytes);
       const failed: Failure[] = [];
       for (const answer of answers) {
         const want = byPartition.get(answer.partition)!;
