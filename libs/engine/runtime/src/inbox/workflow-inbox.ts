@@ -20,7 +20,8 @@ import {
   type WorkflowId,
   workflowId,
 } from '@tidemark/core';
-import type { WorkflowSummary } from '@tidemark/ports';
+import type { Job, StreamSnapshot, WorkflowSummary } from '@tidemark/ports';
+import { batched, batchedByKey } from '@tidemark/ports/batched';
 import type { Definition } from '../definition/index.ts';
 import { Applied, continuedAs, currentOf, isContinued, lastOf } from '../history/index.ts';
 import {
@@ -63,14 +64,27 @@ export interface EventHead<T extends CallerEventType> {
 
 /** Period of polls of rows for something that should appear in a moment, in milliseconds. */
 const POLL_PERIOD_MS = 50;
+/** Workflows in one read of rows, and jobs in one request to the queue. */
+const WAKE_BATCH_MAX = 128;
 
 export class WorkflowInbox {
   readonly #options: WorkflowInboxOptions;
   readonly #inbox: Inbox;
   readonly #applied: Applied;
+  readonly #snapshot: (workflow: WorkflowId) => Promise<StreamSnapshot | undefined>;
+  readonly #enqueue: (job: Job) => Promise<void>;
 
   constructor(options: WorkflowInboxOptions) {
+    const { ports } = options;
     this.#options = options;
+    this.#snapshot = batchedByKey(WAKE_BATCH_MAX, async (workflows) => {
+      const snapshots = await ports.store.loadStreams(workflows, { payloads: false });
+      return new Map(snapshots.map((snapshot) => [snapshot.workflow, snapshot]));
+    });
+    this.#enqueue = batched(WAKE_BATCH_MAX, async (jobs) => {
+      await ports.queue.enqueue(jobs);
+      return jobs.map(() => undefined);
+    });
     this.#inbox = new Inbox(options.ports, options.lamport);
     this.#applied = new Applied(options.ports);
   }
@@ -107,25 +121,22 @@ export class WorkflowInbox {
     const next = (written.offset + 1) as Offset;
     const isSent = woken !== undefined && this.#send(wokenBy(woken, written), row.partition, next);
     await this.#applied.wait(row.partition, next, closing);
-    const state = await this.#shown(row.workflow);
+    const state = (await this.#shown(row.workflow)) ?? (await this.exactly(row.workflow)).state;
     if (isWokenByWriter(type) && !isSent) this.#send(state, row.partition, next);
     return state.inbox.includes(id);
   }
 
-  async #shown(workflow: WorkflowId): Promise<StreamState> {
+  /** The workflow as rows have it. */
+  async #shown(workflow: WorkflowId): Promise<StreamState | undefined> {
     const { ports, closing } = this.#options;
-    const read = (): ReturnType<typeof ports.store.loadStreams> =>
-      ports.store.loadStreams([workflow], { payloads: false });
-    const [snapshot] = await whileUnavailable(ports.clock, closing, read);
-    if (snapshot === undefined) return (await this.exactly(workflow)).state;
-    return streamFromJson(snapshot.state, snapshot.tasks);
+    const snapshot = await whileUnavailable(ports.clock, closing, () => this.#snapshot(workflow));
+    return snapshot && streamFromJson(snapshot.state, snapshot.tasks);
   }
 
   /** Whether a worker has something to do, of which it then learns. Does not wait; a sweep sends a job that was lost. */
   #send(state: StreamState, partition: Partition, next: Offset): boolean {
     if (!isRunnable(state)) return false;
-    const { queue, telemetry } = this.#options.ports;
-    queue.enqueue([jobOf({ ...state, partition }, next, telemetry)]).catch(() => {});
+    this.#enqueue(jobOf({ ...state, partition }, next, this.#options.ports.telemetry)).catch(() => {});
     return true;
   }
 
@@ -151,10 +162,7 @@ export class WorkflowInbox {
     const { ports } = this.#options;
     const workflow = workflowId(id);
     const found = await this.pollFor(WORKFLOW_GRACE_MS, async () => {
-      const [[snapshot], row] = await Promise.all([
-        ports.store.loadStreams([workflow], { payloads: false }),
-        ports.store.workflow(workflow),
-      ]);
+      const [snapshot, row] = await Promise.all([this.#snapshot(workflow), ports.store.workflow(workflow)]);
       if (snapshot === undefined) return undefined;
       // The stream was there a moment ago: lost rows are being rebuilt.
       if (row === undefined)
