@@ -29,7 +29,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   epoch: {
     file: HOLDER,
     edits: [["if (envelope.epoch < lease.epoch) return 'stale-epoch';", '']],
-    seed: 32,
+    seed: 134,
     faults: FORGED,
   },
   holder: {
@@ -131,7 +131,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'clock-check': {
     file: HOLDER,
     edits: [["if (envelope.atMs < head.atMs - CLOCK_REGRESSION_MAX_MS) return 'clock-regression';", '']],
-    seed: 31,
+    seed: 212,
     faults: FORGED,
   },
   'call-window': {
@@ -151,7 +151,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'silent-caller': {
     file: 'libs/model/core/src/recovery.ts',
     edits: [["if (kind === 'irreversible' && mayStillCall) return 'ask-person';", '']],
-    seed: 21,
+    seed: 17,
     faults: ['frozen-caller'],
     workloads: MONEY,
   },
@@ -358,7 +358,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'dropped-signal-returns': {
     file: HOLDER,
     edits: [["if (cause?.kind === 'signal') freed.push({ name: cause.name, event: cause.event });", '']],
-    seed: 4,
+    seed: 6,
     faults: ['slow'],
     workloads: ['script'],
   },
