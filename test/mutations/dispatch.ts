@@ -131,7 +131,7 @@ export const DISPATCH_MUTATIONS: Mutations = {
   },
   'grown-partitions-fenced-by-a-sweep': {
     file: 'libs/engine/runtime/src/coordinator/coordinator.ts',
-    edits: [['Math.min(count, this.#seenCount)', 'count']],
+    edits: [['positions.size >= this.#seenCount', 'false']],
     caughtBy: 'libs/engine/runtime/src/coordinator/coordinator.test.ts',
     breaks: 'A sweep leaves partitions that have just appeared to whoever added them.',
   },
@@ -250,7 +250,9 @@ export const DISPATCH_MUTATIONS: Mutations = {
   },
   'woken-twice': {
     file: DISPATCHER,
-    edits: [[': newest?.position === stream.position && isWokenByWriter', ': newest?.position === -1 && isWokenByWriter']],
+    edits: [
+      [': newest?.position === stream.position && isWokenByWriter', ': newest?.position === -1 && isWokenByWriter'],
+    ],
     caughtBy: DISPATCHER_TEST,
     breaks: 'The job of a woken run is sent once, by whoever woke it.',
   },

@@ -197,6 +197,15 @@ describe('a coordinator', () => {
     expect(world.ports.store.partitions.size).toBe(PARTITIONS + 3);
   });
 
+  it('gives rows to all of them at once where others lost theirs: some alone would pass for all', async () => {
+    await world.coordinator.start();
+    await log.growTo(PARTITIONS + 3);
+    world.ports.store.drop();
+    await world.ports.store.ensure();
+    await world.ports.clock.run(SWEEP_PERIOD_MS);
+    expect(world.ports.store.partitions.size).toBe(PARTITIONS + 3);
+  });
+
   it('outlives everything being away for a while, and whoever is told of it failing', async () => {
     const definition = steps(5);
     const loud = new SimulatedWorld(log, PARTITIONS);

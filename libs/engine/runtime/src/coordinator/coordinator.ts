@@ -310,18 +310,18 @@ export class Coordinator {
   }
 
   /**
-   * Creates rows for partitions that still have none a sweep after they appeared, since whoever adds partitions makes their rows, and hints
-   * each partition whose log is ahead of its rows.
+   * Creates rows for all partitions that have none, but leaves those that appeared since the last sweep to whoever added them if all others
+   * have rows. Hints each partition whose log is ahead of its rows.
    */
   async #sweepLog(): Promise<void> {
     const { log, store, telemetry, clock } = this.#options.ports;
     const atMs = clock.monotonicMs();
     const count = await log.partitionCount();
     let positions = await store.positions();
-    const seen = Math.min(count, this.#seenCount);
+    const lacksNewOnes = positions.size >= this.#seenCount;
     this.#seenCount = count;
-    if (positions.size < seen) {
-      await addPartitions(this.#options, seen);
+    if (positions.size < count && !lacksNewOnes) {
+      await addPartitions(this.#options, count);
       positions = await store.positions();
     }
     this.#projector.reconcile(positions);
