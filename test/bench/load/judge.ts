@@ -210,8 +210,9 @@ export function lostWorkflows(
       findings.push(`${workflow}: ${facts.checkpoints} checkpoints of ${steps}`);
     }
   }
-  for (const workflow of streams.keys()) {
-    if (!starts.has(workflow)) findings.push(`${workflow}: nobody started it`);
+  for (const [workflow, { opened }] of streams) {
+    // The system's own records, such as workers' registrations, have no opening.
+    if (!starts.has(workflow) && opened > 0) findings.push(`${workflow}: nobody started it`);
   }
   return findings;
 }

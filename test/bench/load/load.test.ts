@@ -73,7 +73,10 @@ describe('the judgement', () => {
       'load-0: completed 0 times',
       'load-1: nothing of it is in the history',
     ]);
-    expect(lostWorkflows(starts, gathered(entries).streams)).toContain('stranger: nobody started it');
+    const { streams } = gathered(entries);
+    expect(lostWorkflows(starts, streams)).toContain('stranger: nobody started it');
+    const records = { ...streams.get('stranger')!, opened: 0, completed: 0 };
+    expect(lostWorkflows(new Map(), new Map([['~memory:0', records]]))).toEqual([]);
   });
 
   it('finds fewer steps than were to be done', () => {
