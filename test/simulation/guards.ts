@@ -182,7 +182,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
          });`,
       ],
     ],
-    seed: 42,
+    seed: 17,
     faults: ['signal', 'slow', 'crash'],
   },
   'start-accepted': {

@@ -20,8 +20,8 @@ import {
   type WorkflowId,
   workflowId,
 } from '@tidemark/core';
-import type { Job, StreamSnapshot, WorkflowSummary } from '@tidemark/ports';
-import { batched, batchedByKey } from '@tidemark/ports/batched';
+import type { StreamSnapshot, WorkflowSummary } from '@tidemark/ports';
+import { batchedByKey } from '@tidemark/ports/batched';
 import type { Definition } from '../definition/index.ts';
 import { Applied, continuedAs, currentOf, isContinued, lastOf } from '../history/index.ts';
 import {
@@ -64,7 +64,7 @@ export interface EventHead<T extends CallerEventType> {
 
 /** Period of polls of rows for something that should appear in a moment, in milliseconds. */
 const POLL_PERIOD_MS = 50;
-/** Workflows in one read of rows, and jobs in one request to the queue. */
+/** Workflows in one read of rows. */
 const WAKE_BATCH_MAX = 128;
 
 export class WorkflowInbox {
@@ -72,7 +72,6 @@ export class WorkflowInbox {
   readonly #inbox: Inbox;
   readonly #applied: Applied;
   readonly #snapshot: (workflow: WorkflowId) => Promise<StreamSnapshot | undefined>;
-  readonly #enqueue: (job: Job) => Promise<void>;
 
   constructor(options: WorkflowInboxOptions) {
     const { ports } = options;
@@ -80,10 +79,6 @@ export class WorkflowInbox {
     this.#snapshot = batchedByKey(WAKE_BATCH_MAX, async (workflows) => {
       const snapshots = await ports.store.loadStreams(workflows, { payloads: false });
       return new Map(snapshots.map((snapshot) => [snapshot.workflow, snapshot]));
-    });
-    this.#enqueue = batched(WAKE_BATCH_MAX, async (jobs) => {
-      await ports.queue.enqueue(jobs);
-      return jobs.map(() => undefined);
     });
     this.#inbox = new Inbox(options.ports, options.lamport);
     this.#applied = new Applied(options.ports);
@@ -136,7 +131,8 @@ export class WorkflowInbox {
   /** Whether a worker has something to do, of which it then learns. Does not wait; a sweep sends a job that was lost. */
   #send(state: StreamState, partition: Partition, next: Offset): boolean {
     if (!isRunnable(state)) return false;
-    this.#enqueue(jobOf({ ...state, partition }, next, this.#options.ports.telemetry)).catch(() => {});
+    const { queue, telemetry } = this.#options.ports;
+    queue.enqueue([jobOf({ ...state, partition }, next, telemetry)]).catch(() => {});
     return true;
   }
 
