@@ -117,7 +117,7 @@ export class Administration {
     const kafka = new Kafka({
       brokers: [...brokers],
       clientId: CLIENT_ID,
-      ...kafkajsSecurity(security),
+      ...(await kafkajsSecurity(security)),
       connectionTimeout: connectTimeoutMs,
       requestTimeout: timeoutMs,
       logLevel: logLevel.NOTHING,

@@ -2,6 +2,8 @@
 
 export type { KafkaKeyTopicOptions } from './kafka-key-topic.ts';
 export { defaultLimits, type KafkaLogLimits } from './limits.ts';
+export { type MskTokenOptions, mskToken } from './msk-token.ts';
+export { type OAuthTokenOptions, oauthTokens } from './oauth-token.ts';
 export { openKafkaKeyTopic, openKafkaLog } from './open.ts';
 export type { KafkaTopicOptions } from './open-topic.ts';
 export type { KafkaSasl, KafkaSecurity } from './security.ts';

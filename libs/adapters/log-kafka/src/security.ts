@@ -6,11 +6,12 @@ import type { ConnectionOptions as PlatformaticOptions } from '@platformatic/kaf
 import type { KafkaConfig } from 'kafkajs';
 import { parseAddress } from './address.ts';
 
+/** Password and token are asked for at each connection, so that one which was replaced is taken without a restart. */
 export type KafkaSasl =
   | {
       readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
       readonly username: string;
-      readonly password: string;
+      readonly password: () => Promise<string>;
     }
   | { readonly mechanism: 'oauthbearer'; readonly token: () => Promise<string> };
 
@@ -48,17 +49,19 @@ function platformaticSasl(sasl: KafkaSasl): NonNullable<PlatformaticOptions['sas
   return { mechanism: platformaticMechanism[sasl.mechanism], username: sasl.username, password: sasl.password };
 }
 
-export function kafkajsSecurity({ tls, sasl }: KafkaSecurity): Pick<KafkaConfig, 'ssl' | 'sasl'> {
-  return { ...(tls === undefined ? {} : { ssl: tls }), ...(sasl === undefined ? {} : { sasl: kafkajsSasl(sasl) }) };
+/** For one connection: the password is asked for here. */
+export async function kafkajsSecurity({ tls, sasl }: KafkaSecurity): Promise<Pick<KafkaConfig, 'ssl' | 'sasl'>> {
+  return {
+    ...(tls === undefined ? {} : { ssl: tls }),
+    ...(sasl === undefined ? {} : { sasl: await kafkajsSasl(sasl) }),
+  };
 }
 
-function kafkajsSasl(sasl: KafkaSasl): NonNullable<KafkaConfig['sasl']> {
+async function kafkajsSasl(sasl: KafkaSasl): Promise<NonNullable<KafkaConfig['sasl']>> {
   if (sasl.mechanism === 'oauthbearer') {
     const { token } = sasl;
     return { mechanism: 'oauthbearer', oauthBearerProvider: async () => ({ value: await token() }) };
   }
-  const { mechanism, username, password } = sasl;
-  if (mechanism === 'plain') return { mechanism, username, password };
-  if (mechanism === 'scram-sha-256') return { mechanism, username, password };
-  return { mechanism, username, password };
+  const { mechanism, username } = sasl;
+  return { mechanism, username, password: await sasl.password() } as NonNullable<KafkaConfig['sasl']>;
 }

@@ -79,7 +79,7 @@ async function openBelow(config: ClusterConfig, opened: Opened, options: OpenOpt
       topic: config.topic,
       partitions: config.partitions,
       replicationFactor: config.replication,
-      ...kafkaTls(config),
+      ...kafkaSecurity(config),
       ...(onWarning !== undefined && { onWarning }),
     }),
   );
@@ -107,15 +107,17 @@ async function openKeyStore(
       brokers,
       topic: `${topic}.keys`,
       replicationFactor: replication,
-      ...kafkaTls(config),
+      ...kafkaSecurity(config),
       ...(onWarning !== undefined && { onWarning }),
     }),
   );
   return { store: new ProjectedKeyStore(keyTopic, index), all: () => keysOf(keyTopic) };
 }
 
-const kafkaTls = ({ tls: { kafka } }: ClusterConfig): KafkaSecurity =>
-  kafka === undefined ? {} : { tls: { ...kafka } };
+const kafkaSecurity = ({ tls: { kafka }, sasl }: ClusterConfig): KafkaSecurity => ({
+  ...(kafka !== undefined && { tls: { ...kafka } }),
+  ...(sasl !== undefined && { sasl }),
+});
 
 /** Uses the topic alone: it exists before the index has tables. */
 async function* keysOf(topic: KeyTopic): AsyncGenerator<StoredKey> {

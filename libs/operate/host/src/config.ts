@@ -2,10 +2,12 @@
 
 import { networkInterfaces } from 'node:os';
 import { ConfigError, DURATION_MAX_COUNT, parseDuration, type RecoveryPolicy } from '@tidemark/core';
+import type { KafkaSasl } from '@tidemark/log-kafka';
 import type { PresenceOptions, PresenceTls } from '@tidemark/queue-bullmq';
 import type { Admission, OnSecret, RetentionPolicy } from '@tidemark/runtime';
 import { type MetricsSettings, metricsSettings, type TraceSettings, traceSettings } from '@tidemark/traces';
 import { z } from 'zod';
+import { saslFromEnv } from './kafka-sasl.ts';
 import { type TlsConfig, tlsFromEnv } from './tls.ts';
 
 const list = z
@@ -211,6 +213,8 @@ export interface ClusterConfig {
   readonly recovery: RecoveryPolicy;
   /** How connections are secured. */
   readonly tls: TlsConfig;
+  /** How processes prove themselves to Kafka; undefined: by a certificate of TLS, or not at all. */
+  readonly sasl: KafkaSasl | undefined;
 }
 
 export interface TierConfig {
@@ -240,6 +244,7 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
   const tls = tlsFromEnv(env);
   return {
     tls,
+    sasl: saslFromEnv(env, tls),
     brokers: data.TIDEMARK_KAFKA_BROKERS,
     redisUrl: data.TIDEMARK_REDIS_URL,
     postgresUrl: data.TIDEMARK_POSTGRES_URL,
