@@ -8,6 +8,7 @@ export { type ClusterServers, startClusterServers, startSecured, startServer } f
 export { freePort } from './free-port.ts';
 export { type FreshDatabase, freshDatabase, freshRedisPrefix, freshTopicName } from './fresh.ts';
 export { type KafkaBehindProxies, startKafkaBehindProxies } from './kafka.ts';
+export { type KafkaWithSasl, startKafkaWithSasl } from './kafka-sasl.ts';
 export {
   makeServerFolder,
   makeTestsFolder,

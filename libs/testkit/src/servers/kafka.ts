@@ -91,7 +91,7 @@ async function tlsProperties(folder: string, secured: SecuredBy): Promise<string
     .join('\n')}\n`;
 }
 
-const jvmFlags = [
+export const jvmFlags = [
   `-Xms${kafkaHeapStartBytes}`,
   `-Xmx${kafkaHeapMaxBytes}`,
   '-XX:+UseG1GC',
@@ -141,7 +141,7 @@ interface Link {
   readonly advertised: string;
 }
 
-function serverProperties(data: string, port: number, controllerPort: number, links: readonly Link[]): string {
+export function serverProperties(data: string, port: number, controllerPort: number, links: readonly Link[]): string {
   const named = (address: (link: Link) => string): string =>
     links.map((link, index) => `,LINK${index}://${address(link)}`).join('');
   const own = {
