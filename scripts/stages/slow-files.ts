@@ -177,6 +177,7 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     seconds: 25,
     why: 'Two coordinators, and two workers, one of which is killed.',
   },
+  'test/integration/sasl.cluster.test.ts': { seconds: 20, why: 'A broker of its own, which is started twice.' },
   'test/integration/tls.cluster.test.ts': { seconds: 8, why: 'Every server with certificates, some of them wrong.' },
   'test/integration/upgrade.cluster.test.ts': {
     seconds: 24,

@@ -85,6 +85,7 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
       'test/integration/health.cluster.test.ts',
       'test/integration/stream.cluster.test.ts',
       'test/integration/tls.cluster.test.ts',
+      'test/integration/sasl.cluster.test.ts',
       'test/integration/zombie.cluster.test.ts',
       'libs/operate/cli/src/access.cluster.test.ts',
       'libs/operate/cli/src/every-command.cluster.test.ts',

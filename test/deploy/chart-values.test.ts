@@ -25,6 +25,23 @@ test('each service and pool has a heap of its own', async () => {
   ]);
 });
 
+test('the password for Kafka is a file from the Secret that is named', async () => {
+  const settings = { TIDEMARK_KAFKA_SASL: 'scram-sha-512', TIDEMARK_KAFKA_USERNAME: 'tide' };
+  const manifests = await rendered('own-servers', { settings, kafkaPasswordSecret: 'kafka-user' });
+  const { data } = named(manifests, 'ConfigMap', '-settings');
+  expect(data).toMatchObject({ ...settings, TIDEMARK_KAFKA_PASSWORD_FILE: '/etc/tidemark/kafka/password' });
+  for (const part of ['-coordinator', '-worker', '-compactor']) {
+    const { volumes, containers } = podOf(named(manifests, 'Deployment', part)).spec;
+    expect(volumes).toContainEqual({
+      name: 'kafka-password',
+      secret: expect.objectContaining({ secretName: 'kafka-user', items: [{ key: 'password', path: 'password' }] }),
+    });
+    expect(containers[0].volumeMounts).toContainEqual({
+      ...{ name: 'kafka-password', mountPath: '/etc/tidemark/kafka', readOnly: true },
+    });
+  }
+});
+
 describe('everything that is given', () => {
   let all: readonly Manifest[];
   beforeAll(async () => {

@@ -378,6 +378,27 @@ export const EDGE_MUTATIONS: Mutations = {
     caughtBy: 'libs/operate/api/src/standing.test.ts',
     breaks: 'A follower that loses a right is cut off.',
   },
+  'kafka-password-in-clear': {
+    file: 'libs/operate/host/src/kafka-sasl.ts',
+    edits: [["env.TIDEMARK_KAFKA_TLS !== 'off'", 'false']],
+    caughtBy: 'libs/operate/host/src/kafka-sasl.test.ts',
+    breaks: 'No password for Kafka crosses a network in clear unless somebody says so.',
+  },
+  'kafka-password-read-once': {
+    file: 'libs/operate/host/src/kafka-sasl.ts',
+    edits: [
+      ["withoutLineEnd(await readFile(file, 'utf8'))", "once ??= withoutLineEnd(await readFile(file, 'utf8'))"],
+      ['const password = async ()', 'let once: string | undefined;\n  const password = async ()'],
+    ],
+    caughtBy: 'libs/operate/host/src/kafka-sasl.test.ts',
+    breaks: 'A password for Kafka that was rotated is taken without a restart.',
+  },
+  'kafka-token-for-ever': {
+    file: 'libs/adapters/log-kafka/src/oauth-token.ts',
+    edits: [['performance.now() < known.untilMs', 'true']],
+    caughtBy: 'libs/adapters/log-kafka/src/oauth-token.test.ts',
+    breaks: 'A token whose time is over is replaced.',
+  },
   'secret-in-the-state': {
     file: 'libs/author/repo-state/src/state-file.ts',
     edits: [['  if (found.length > 0) {\n', '  if (found.length > 1_000) {\n']],

@@ -66,11 +66,18 @@ spec:
       securityContext: {{- include "tidemark.containerSecurity" . | nindent 8 }}
       volumeMounts:
         - { name: tmp, mountPath: /tmp }
+        {{- if .root.Values.kafkaPasswordSecret }}
+        - { name: kafka-password, mountPath: /etc/tidemark/kafka, readOnly: true }
+        {{- end }}
         {{- with include "tidemark.tlsMounts" . | trim }}{{ . | nindent 8 }}{{ end }}
         {{- with $own.extraVolumeMounts }}{{ toYaml . | nindent 8 }}{{ end }}
   volumes:
     - name: tmp
       emptyDir: { sizeLimit: 256Mi }
+    {{- with .root.Values.kafkaPasswordSecret }}
+    - name: kafka-password
+      secret: { secretName: {{ . | quote }}, defaultMode: 0440, items: [{ key: password, path: password }] }
+    {{- end }}
     {{- with include "tidemark.tlsVolumes" . | trim }}{{ . | nindent 4 }}{{ end }}
     {{- with $own.extraVolumes }}{{ toYaml . | nindent 4 }}{{ end }}
 {{- end -}}

@@ -75,6 +75,13 @@ const PARTITIONS_MOST = 131_072;
 
 const settings = {
   TIDEMARK_KAFKA_BROKERS: list,
+  /** How processes prove themselves to Kafka; empty: by a certificate of TLS, or not at all. `saslFromEnv` checks these six. */
+  TIDEMARK_KAFKA_SASL: z.string().default(''),
+  TIDEMARK_KAFKA_USERNAME: z.string().default(''),
+  TIDEMARK_KAFKA_PASSWORD_FILE: z.string().default(''),
+  TIDEMARK_KAFKA_TOKEN_URL: z.string().default(''),
+  TIDEMARK_KAFKA_TOKEN_SCOPE: z.string().default(''),
+  TIDEMARK_KAFKA_AWS_REGION: z.string().default(''),
   TIDEMARK_REDIS_URL: serverUrl('redis', 'rediss'),
   TIDEMARK_POSTGRES_URL: serverUrl('postgres', 'postgresql'),
   /** Topic of the checkpoint log; also the prefix of everything in Redis. */
