@@ -8,6 +8,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { runCli, Terminal } from '@tidemark/cli';
 import type { Offset, Partition } from '@tidemark/core';
 import { configFromEnv } from '@tidemark/host';
 import { openKafkaLog } from '@tidemark/log-kafka';
@@ -43,18 +44,20 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const open = (mechanism: string, more: Readonly<Record<string, string>> = {}) => {
-  const { brokers, sasl } = configFromEnv({
-    TIDEMARK_KAFKA_BROKERS: kafka.address,
-    TIDEMARK_REDIS_URL: 'redis://127.0.0.1:1',
-    TIDEMARK_POSTGRES_URL: 'postgres://127.0.0.1:1/x',
-    TIDEMARK_ENCRYPTION: 'off',
-    TIDEMARK_KAFKA_TLS: 'off',
-    TIDEMARK_KAFKA_SASL: mechanism,
-    TIDEMARK_KAFKA_USERNAME: USER,
-    TIDEMARK_KAFKA_PASSWORD_FILE: file,
-    ...more,
-  });
+const settings = (mechanism: string, more: Readonly<Record<string, string>> = {}) => ({
+  TIDEMARK_KAFKA_BROKERS: kafka.address,
+  TIDEMARK_REDIS_URL: 'redis://127.0.0.1:1',
+  TIDEMARK_POSTGRES_URL: 'postgres://127.0.0.1:1/x',
+  TIDEMARK_ENCRYPTION: 'off',
+  TIDEMARK_KAFKA_TLS: 'off',
+  TIDEMARK_KAFKA_SASL: mechanism,
+  TIDEMARK_KAFKA_USERNAME: USER,
+  TIDEMARK_KAFKA_PASSWORD_FILE: file,
+  ...more,
+});
+
+const open = (mechanism: string, more?: Readonly<Record<string, string>>) => {
+  const { brokers, sasl } = configFromEnv(settings(mechanism, more));
   const limits = { connectTimeoutMs: 5_000 };
   return openKafkaLog({ brokers, topic: freshTopicName('sasl'), partitions: 2, limits, ...(sasl && { sasl }) });
 };
@@ -91,6 +94,26 @@ it.each(['plain', 'scram-sha-256', 'scram-sha-512'])(
     expect(String((error as Error).message)).not.toContain('Wrong-password');
   },
 );
+
+/** What `tidemark admin doctor` says of Kafka; the other servers aren't there. */
+async function doctor(): Promise<{ readonly level: string; readonly message: string }[]> {
+  const written: string[] = [];
+  const stdout = { write: (text: string) => written.push(text) > 0 };
+  const terminal = new Terminal({ stdout, stderr: { write: () => true }, env: {}, json: true } as never);
+  const stdin = (async function* () {})();
+  const env = settings('scram-sha-256');
+  await runCli(['admin', 'doctor', '--json'], { terminal, env, cwd: folder, stdin });
+  const { checks } = JSON.parse(written.join('')) as { checks: { check: string; level: string; message: string }[] };
+  return checks.filter(({ check }) => check === 'Kafka');
+}
+
+it('the doctor comes in by it, and says what was wrong', async () => {
+  expect((await doctor()).map(({ level }) => level)).toEqual(['ok', 'warn']);
+  await writeFile(file, 'Wrong-password');
+  const refused = await doctor();
+  expect(refused).toMatchObject([{ level: 'fail', message: expect.stringMatching(/authenticat/i) }]);
+  expect(JSON.stringify(refused)).not.toContain('Wrong-password');
+});
 
 it('a password that was replaced is taken at the next connection', async () => {
   const log = await open('scram-sha-512');

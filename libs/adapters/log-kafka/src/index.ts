@@ -6,4 +6,4 @@ export { type MskTokenOptions, mskToken } from './msk-token.ts';
 export { type OAuthTokenOptions, oauthTokens } from './oauth-token.ts';
 export { openKafkaKeyTopic, openKafkaLog } from './open.ts';
 export type { KafkaTopicOptions } from './open-topic.ts';
-export type { KafkaSasl, KafkaSecurity } from './security.ts';
+export { type KafkaSasl, type KafkaSecurity, platformaticSecurity } from './security.ts';

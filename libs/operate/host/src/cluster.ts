@@ -114,7 +114,8 @@ async function openKeyStore(
   return { store: new ProjectedKeyStore(keyTopic, index), all: () => keysOf(keyTopic) };
 }
 
-const kafkaSecurity = ({ tls: { kafka }, sasl }: ClusterConfig): KafkaSecurity => ({
+/** How Kafka is reached. */
+export const kafkaSecurity = ({ tls: { kafka }, sasl }: Pick<ClusterConfig, 'tls' | 'sasl'>): KafkaSecurity => ({
   ...(kafka !== undefined && { tls: { ...kafka } }),
   ...(sasl !== undefined && { sasl }),
 });

@@ -1,8 +1,16 @@
 export { rotateFileKeys } from '@tidemark/keys-file';
+export { type KafkaSecurity, platformaticSecurity } from '@tidemark/log-kafka';
 export type { MigrationReport, NamedMigration } from '@tidemark/store-postgres';
 export { type Access, accessRecords, auditTrail, openAccess } from './access.ts';
 export { type AccessConfig, type ApiConfig, apiConfigFromEnv } from './access-config.ts';
-export { checkPostgresSession, migrateCluster, type OpenOptions, openCluster, openClusterRebuild } from './cluster.ts';
+export {
+  checkPostgresSession,
+  kafkaSecurity,
+  migrateCluster,
+  type OpenOptions,
+  openCluster,
+  openClusterRebuild,
+} from './cluster.ts';
 export {
   type ClusterConfig,
   configFromEnv,

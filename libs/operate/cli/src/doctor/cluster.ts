@@ -1,7 +1,7 @@
 /** Owns the checks of a cluster: settings, each server by itself, then what is in the log and the rows. Prints no secret. */
 
 import { messageOf } from '@tidemark/core';
-import { type ClusterConfig, configFromEnv, openCluster } from '@tidemark/host';
+import { type ClusterConfig, configFromEnv, kafkaSecurity, openCluster } from '@tidemark/host';
 import { EXIT, exitCodeOf } from '@tidemark/host/exit-codes';
 import { hostPlace, ownName } from '../place/place.ts';
 import type { Session } from '../session.ts';
@@ -36,7 +36,7 @@ export async function checkCluster({ env }: Pick<Session, 'env'>, locate: Locate
   // Drivers that only this check needs.
   const { probeKafka, probePostgres, probeRedis } = await import('./probes.ts');
   const probes = await Promise.all([
-    probeKafka(config.brokers, config.topic, config.tls.kafka),
+    probeKafka(config.brokers, config.topic, kafkaSecurity(config)),
     probeRedis(config.redisUrl, config.tls.redis),
     probePostgres(config.postgresUrl, config.tls.postgres),
   ]);

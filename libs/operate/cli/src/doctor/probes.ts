@@ -6,7 +6,7 @@
 import { isIP } from 'node:net';
 import { apiVersionsV4, Connection, metadataV12 } from '@platformatic/kafka';
 import { ConfigError, messageOf } from '@tidemark/core';
-import { checkPostgresSession, type TlsFiles } from '@tidemark/host';
+import { checkPostgresSession, type KafkaSecurity, platformaticSecurity, type TlsFiles } from '@tidemark/host';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { Redis } from 'ioredis';
 import pg from 'pg';
@@ -153,12 +153,16 @@ const FSYNC =
 const notMade = (what: string): Finding =>
   warn('Postgres', `${what} not made yet`, 'The first coordinator that starts makes them.');
 
-export async function probeKafka(brokers: readonly string[], topic: string, tls?: TlsFiles): Promise<Probe> {
+export async function probeKafka(
+  brokers: readonly string[],
+  topic: string,
+  security: KafkaSecurity = {},
+): Promise<Probe> {
   const findings: Finding[] = [];
   let usable = false;
   let racks: Probe['racks'];
   for (const broker of brokers) {
-    const probe = await probeBroker(broker, topic, tls);
+    const probe = await probeBroker(broker, topic, security);
     // Reports the cluster's state once.
     findings.push(...(usable ? probe.findings.slice(0, 1) : probe.findings));
     usable ||= probe.usable;
@@ -175,13 +179,13 @@ export async function probeKafka(brokers: readonly string[], topic: string, tls?
   return { findings, usable, racks };
 }
 
-async function probeBroker(broker: string, topic: string, tls: TlsFiles | undefined): Promise<Probe> {
+async function probeBroker(broker: string, topic: string, security: KafkaSecurity): Promise<Probe> {
   const at = broker.lastIndexOf(':');
   const host = broker.slice(0, at).replace(/^\[(.*)\]$/, '$1');
   const connection = new Connection(CLIENT, {
     connectTimeout: PROBE_TIMEOUT_MS,
     requestTimeout: PROBE_TIMEOUT_MS,
-    ...(tls && { tls: { ...tls }, tlsServerName: isIP(host) === 0 }),
+    ...platformaticSecurity({ ...security, brokers: [broker] }),
   });
   connection.on('error', () => {}); // the caller receives the error
   try {
