@@ -3,8 +3,7 @@
  * left. Must not store or show the secret.
  */
 
-import { UnavailableError } from '@tidemark/core';
-import { rootMessage } from './channel.ts';
+import { messageOf, UnavailableError } from '@tidemark/core';
 
 /** Part of its time for which a token is used; and how long one that doesn't say is used, in milliseconds. */
 const USED_SHARE = 0.8;
@@ -45,7 +44,7 @@ async function granted({ tokenUrl, clientId, clientSecret, scope }: OAuthTokenOp
     const usedMs = answer.expires_in === undefined ? USED_MS : answer.expires_in * 1_000 * USED_SHARE;
     return { token: answer.access_token, untilMs: askedMs + usedMs };
   } catch (error) {
-    const message = `${tokenUrl} gave no token for Kafka: ${rootMessage(error)}`;
+    const message = `${tokenUrl} gave no token for Kafka: ${messageOf(error)}`;
     throw new UnavailableError('log-token-unavailable', message, { url: tokenUrl, cause: error });
   }
 }

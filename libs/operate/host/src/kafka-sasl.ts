@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { ConfigError } from '@tidemark/core';
-import type { KafkaSasl } from '@tidemark/log-kafka';
+import { type KafkaSasl, mskToken, oauthTokens } from '@tidemark/log-kafka';
 import type { TlsConfig } from './tls.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -57,24 +57,18 @@ export function saslFromEnv(env: Env, tls: Pick<TlsConfig, 'kafka'>): KafkaSasl 
   const password = async (): Promise<string> => withoutLineEnd(await readFile(file, 'utf8'));
   if (mechanism === 'aws-msk-iam') {
     const region = of('AWS_REGION');
-    return { mechanism: 'oauthbearer', token: async () => (await kafka()).mskToken({ region }) };
+    return { mechanism: 'oauthbearer', token: () => mskToken({ region }) };
   }
   if (mechanism !== 'oauthbearer') return { mechanism, username, password };
   const tokenUrl = of('TOKEN_URL');
   if (!/^https?:\/\//.test(tokenUrl) || !URL.canParse(tokenUrl) || new URL(tokenUrl).username !== '') {
     throw wrong('TIDEMARK_KAFKA_TOKEN_URL: expected https://… without a user name');
   }
-  const client = { tokenUrl, clientId: username, clientSecret: password, scope: of('TOKEN_SCOPE') };
-  let source: (() => Promise<string>) | undefined;
-  const token = async (): Promise<string> => {
-    source ??= (await kafka()).oauthTokens(client);
-    return source();
+  return {
+    mechanism,
+    token: oauthTokens({ tokenUrl, clientId: username, clientSecret: password, scope: of('TOKEN_SCOPE') }),
   };
-  return { mechanism, token };
 }
-
-/** Loaded with the first connection: a command without servers reads these settings too. */
-const kafka = () => import('@tidemark/log-kafka');
 
 const isMechanism = (text: string): text is Mechanism => Object.hasOwn(MECHANISMS, text);
 
