@@ -3,7 +3,7 @@
  * is visible.
  */
 
-import type { WorkflowQuery } from '@tidemark/ports';
+import type { WorkflowSearch } from '@tidemark/ports';
 import { bulkHost } from '@tidemark/runtime';
 import { defineWorkflow, signal, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -45,7 +45,7 @@ async function startMany(tags: readonly string[]): Promise<void> {
   );
 }
 /** Whether a bulk job asks: others search too, at the same time. */
-const isOfJob = ({ openedToMs }: WorkflowQuery) => openedToMs !== undefined;
+const isOfJob = ({ openedToMs }: WorkflowSearch) => openedToMs !== undefined;
 const ended = async (id: string) => {
   await world.fastForward(
     eventually(async () => (await world.client.bulk.get(id))?.status === 'completed', { timeoutMs: 60_000 }),
