@@ -18,6 +18,8 @@ import { DefaultChatTransport, readUIMessageStream, type UIMessage } from 'ai';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 const TIMEOUT_MS = 300_000;
+/** Of each thing that is waited for, so that what does not come is named. */
+const PATIENCE_MS = 100_000;
 
 type Item = EventOf<'GET /v1/workflows/{workflow}/stream'> & { readonly id?: string };
 
@@ -79,8 +81,11 @@ describeServers('an answer followed through two coordinators', ['kafka', 'redis'
       .filter((word) => word.startsWith(`${pid}:`));
   const countsTo = (words: readonly string[], pid: number): void =>
     expect(words).toEqual(words.map((_, at) => `${pid}:${at + 1} `));
-  const hasWords = ({ wordsOf: of }: ReturnType<typeof reading>, pid: number, count: number): Promise<unknown> =>
-    eventually(() => of(pid).length >= count, { timeoutMs: TIMEOUT_MS });
+  const hasWords = (reader: ReturnType<typeof reading>, pid: number, count: number): Promise<unknown> =>
+    eventually(() => reader.wordsOf(pid).length >= count, {
+      timeoutMs: PATIENCE_MS,
+      what: `a reader has ${count} words of ${pid}, after ${JSON.stringify(reader.items.at(-1) ?? null)}`,
+    });
 
   const shown = async (url: string, id: string): Promise<readonly string[]> => {
     const api = `${url}/v1/workflows/${id}/stream?format=ui-message`;
@@ -101,7 +106,10 @@ describeServers('an answer followed through two coordinators', ['kafka', 'redis'
     const workers = await Promise.all([start('worker'), start('worker')]);
     const file = path.join(folder, 'whole');
     const client = connect({ url: urls[0], tries: 30 });
-    const run = await eventually(() => client.start('test-counting', { file }), { timeoutMs: TIMEOUT_MS });
+    const run = await eventually(() => client.start('test-counting', { file }), {
+      timeoutMs: PATIENCE_MS,
+      what: 'the workers have registered',
+    });
     const sent: ModelChunk[] = [];
     await bus.subscribe(run.id as WorkflowId, (message) => sent.push(JSON.parse(message)));
     const readers = urls.map((url) => reading(url, run.id));
@@ -112,7 +120,7 @@ describeServers('an answer followed through two coordinators', ['kafka', 'redis'
         const speaks = workers.findIndex(({ pid }) => readers[0]!.wordsOf(pid).length > 0);
         return speaks >= 0 && ([workers[speaks]!, workers[1 - speaks]!] as const);
       },
-      { timeoutMs: TIMEOUT_MS },
+      { timeoutMs: PATIENCE_MS, what: 'a worker speaks' },
     );
     await Promise.all(readers.map((reader) => hasWords(reader, first.pid, 20)));
     await first.kill();
