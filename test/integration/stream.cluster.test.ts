@@ -84,7 +84,7 @@ describeServers('an answer followed through two coordinators', ['kafka', 'redis'
   const hasWords = (reader: ReturnType<typeof reading>, pid: number, count: number): Promise<unknown> =>
     eventually(() => reader.wordsOf(pid).length >= count, {
       timeoutMs: PATIENCE_MS,
-      what: `a reader has ${count} words of ${pid}, after ${JSON.stringify(reader.items.at(-1) ?? null)}`,
+      what: `a reader has ${count} words of ${pid}`,
     });
 
   const shown = async (url: string, id: string): Promise<readonly string[]> => {
