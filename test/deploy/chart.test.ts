@@ -43,7 +43,9 @@ describe('KEDA', () => {
   });
 
   test('never takes a worker away while the number is not known, and slowly when it is low', () => {
-    const { fallback, advanced } = named(pools, 'ScaledObject', '-worker-crawl').spec;
+    const { fallback, advanced, ...spec } = named(pools, 'ScaledObject', '-worker-crawl').spec;
+    // Also of a pool that is new: KEDA counts the former from the last time that there was work.
+    expect(spec).toMatchObject({ minReplicaCount: 0, cooldownPeriod: 300, initialCooldownPeriod: 300 });
     expect(fallback).toEqual({ failureThreshold: 3, replicas: 1, behavior: 'currentReplicasIfHigher' });
     const { scaleDown } = advanced.horizontalPodAutoscalerConfig.behavior;
     expect(scaleDown.stabilizationWindowSeconds).toBe(300);
@@ -150,6 +152,18 @@ describe('every process', () => {
     }
   });
 
+  test('has minutes to load its modules, before anything could end it for not being alive', async () => {
+    for (const { kind, spec } of [...plain, ...pools]) {
+      if (kind !== 'Deployment' && kind !== 'ScaledJob') continue;
+      const pod = kind === 'Deployment' ? spec.template : spec.jobTargetRef.template;
+      const { startupProbe, livenessProbe } = pod.spec.containers[0];
+      expect(startupProbe.httpGet).toEqual(livenessProbe.httpGet);
+      // Measured with `limits.cpu: 50m`: 27 s until it answers on a calm machine, where nothing else starts on the node.
+      expect(startupProbe.periodSeconds * startupProbe.failureThreshold).toBeGreaterThanOrEqual(300);
+      expect(livenessProbe).not.toHaveProperty('initialDelaySeconds');
+    }
+  });
+
   test('is kept apart from its like as it is asked to be', () => {
     const coordinator = (of: readonly Manifest[]) => podOf(named(of, 'Deployment', '-coordinator')).spec;
     for (const of of [plain, pools])
@@ -252,10 +266,13 @@ test('what bounds values takes those at the bound', async () => {
   expect(named(made, 'ScaledObject', '-worker-a').spec.minReplicaCount).toBe(10);
 });
 
-test('notes name what can be started, and the key that KEDA asks with', async () => {
-  expect(await notes('own-servers')).toContain('tidemark run count-lines ');
-  const mine = await notes('own-servers', { worker: { workflows: './workflows/billing.ts' } });
-  expect(mine).toContain('tidemark run NAME ');
-  expect(mine).not.toContain('count-lines');
-  expect(await notes('pools')).toContain('--role scaler --all-tenants');
+test('notes tell workers as they are scaled, what asks for the workflows that there are, and the key that KEDA asks with', async () => {
+  const [own, shown] = await Promise.all([notes('own-servers'), notes('pools')]);
+  for (const command of ['definitions', 'run NAME']) expect(own).toContain(`tidemark-entrypoint tidemark ${command}`);
+  // What an image has is not known here.
+  expect(own).not.toContain('count-lines');
+  expect(own).toContain('trial-tidemark-worker: 2\n');
+  expect(shown).toContain('trial-tidemark-worker-crawl: 0 to 10, by demand');
+  expect(shown).toContain('trial-tidemark-worker-fixed: 3\n');
+  expect(shown).toContain('--role scaler --all-tenants');
 });

@@ -95,12 +95,17 @@ spec:
 {{- end -}}
 
 {{/*
-A process that connects for its first minute is alive; what then can't be reached makes it unready, and never ends it.
+A process has ten minutes to load its modules, which is for the tightest limit of processor time; from then on it is alive while it connects, and what can't be
+reached makes it unready, and never ends it.
 */}}
 {{- define "tidemark.probes" -}}
+startupProbe:
+  httpGet: { path: /livez, port: health }
+  periodSeconds: 2
+  timeoutSeconds: 5
+  failureThreshold: 300
 livenessProbe:
   httpGet: { path: /livez, port: health }
-  initialDelaySeconds: 10
   periodSeconds: 10
   timeoutSeconds: 5
   failureThreshold: 3

@@ -61,8 +61,9 @@ spec:
   minReplicaCount: {{ int64 $scaling.minReplicas }}
   maxReplicaCount: {{ int64 $scaling.maxReplicas }}
   pollingInterval: {{ int64 $scaling.pollingSeconds }}
-  # From the last one to none.
+  # From the last one to none. At first, too: by itself KEDA ends a worker that has had no work yet, before it has said what it runs.
   cooldownPeriod: {{ int64 $scaling.cooldownSeconds }}
+  initialCooldownPeriod: {{ int64 $scaling.cooldownSeconds }}
   # Coordinators that can't tell the number, or aren't there, never cost a worker.
   fallback:
     failureThreshold: 3
