@@ -52,9 +52,16 @@ export function openConnection(options: ConnectionOptions): Connection {
     ...(options.tls !== undefined && { tls: { ...options.tls } }),
   });
   let lastFault: unknown;
+  let refusal: string | undefined;
   let single: Promise<void> | undefined;
+  redis.on('connect', () => {
+    refusal = undefined;
+    redis.stream.once('data', (chunk: Buffer | string) => {
+      refusal = refusalIn(String(chunk));
+    });
+  });
   redis.on('error', (error: unknown) => {
-    lastFault = error;
+    lastFault = refusal ?? error;
   });
   redis.on('ready', () => {
     lastFault = undefined;
@@ -121,6 +128,17 @@ const clusterError = (address: string): ConfigError =>
     `Redis at ${address} runs with cluster-enabled yes, which Tidemark can't use: its scripts need all keys on one node. Name a Redis without cluster mode, with a replica behind the same name if it must survive its machine.`,
     { address },
   );
+
+/**
+ * What a server says before it closes a connection that it doesn't want: the client tells of the closed connection alone (`write EPIPE`).
+ * Undefined for any other answer, which may repeat a password.
+ */
+function refusalIn(answer: string): string | undefined {
+  if (answer.startsWith('-DENIED '))
+    return 'it is in protected mode, and refuses who comes from another address. Give it a password, or set protected-mode to no where a network guards it';
+  if (answer.startsWith('-ERR max number of clients')) return 'it has as many connections as its maxclients allows';
+  return undefined;
+}
 
 /** The part of a client that ending needs; BullMQ's wrappers have it as well. */
 export interface Endable {

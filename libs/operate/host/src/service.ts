@@ -4,7 +4,8 @@ import { messageOf, TidemarkError, UnavailableError } from '@tidemark/core';
 import { check, type Health, systemClock } from '@tidemark/runtime';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
 import { type HealthEndpoint, openHealthEndpoint } from './health-endpoint.ts';
-import { logLine } from './log.ts';
+import { type LogFields, logLine } from './log.ts';
+import { logWhatIsPrinted } from './printed-lines.ts';
 import { surviveUnawaitedCalls } from './unawaited-calls.ts';
 
 /** Time for which a service that others send requests to keeps answering after it is asked to end: nobody sends new ones then. */
@@ -80,6 +81,7 @@ export async function runService(name: string, start: (life: ServiceLife) => Pro
       (error: unknown) => fail(name, error),
     );
   };
+  logWhatIsPrinted((error) => fail(name, error, { stack: error instanceof Error ? error.stack : undefined }));
   // Before the start: the first process of a container has no default for these.
   surviveUnawaitedCalls((line) => logLine('warn', line, { code: 'call-not-awaited' }));
   process.once('SIGTERM', () => end('SIGTERM'));
@@ -106,8 +108,8 @@ async function startPatiently(name: string, start: () => Promise<Service>): Prom
   }
 }
 
-function fail(name: string, error: unknown): never {
+function fail(name: string, error: unknown, fields: LogFields = {}): never {
   const code = error instanceof TidemarkError ? error.code : 'internal';
-  logLine('error', messageOf(error), { service: name, code });
+  logLine('error', messageOf(error), { service: name, code, ...fields });
   process.exit(exitCodeOf(error));
 }
