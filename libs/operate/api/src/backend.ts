@@ -67,6 +67,7 @@ export class Backend {
   /** Tenants of workflows that were looked up lately. */
   readonly #tenants = new Newest<TenantId>(TENANTS_KEPT_MAX_COUNT);
   readonly whatIsThere = new WhatIsThere();
+  readonly #leaving = new AbortController();
 
   /** `onAccessChanged` is called for what must count here at once. */
   constructor(
@@ -83,6 +84,16 @@ export class Backend {
     const { store, clock, digest } = ports;
     this.access = new AccessRecords({ memory: client.memory, store, clock, digest, onChanged: onAccessChanged });
     this.#definitions = 'all' in definitions ? definitions : { all: definitions };
+  }
+
+  /** From now on nobody is to wait for what may come: callers ask again, elsewhere. */
+  leave(): void {
+    this.#leaving.abort();
+  }
+
+  /** Aborts when the server is about to close. */
+  get leaving(): AbortSignal {
+    return this.#leaving.signal;
   }
 
   /** As it is for a caller who may see content, or not. */

@@ -22,6 +22,7 @@ import { bodyOf } from './body.ts';
 import { serveConsole, wantsPage } from './console.ts';
 import { Streams } from './events/streams.ts';
 import { Fleet } from './fleet.ts';
+import { answerBeforeClosing } from './last-answers.ts';
 import { CONNECTION_TIMEOUT_MS, HEADERS_MAX_BYTES, RATE_MAX_COUNT, REQUEST_TIMEOUT_MS } from './limits.ts';
 import { openApiOf } from './openapi.ts';
 import { Operation, parsed } from './operation.ts';
@@ -90,7 +91,7 @@ declare module 'fastify' {
 
 export const documentOf = (version = '1.0.0') => openApiOf(allRoutes, allStreams, version);
 
-/** A server that doesn't listen yet; closing it ends what it began, but not the place. */
+/** A server that doesn't listen yet; closing it answers who waits, and ends what it began, but not the place. */
 export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   const app = Fastify({
     connectionTimeout: CONNECTION_TIMEOUT_MS,
@@ -110,6 +111,10 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
     },
   });
   addSafeHeaders(app);
+  answerBeforeClosing(app, async () => {
+    backend.leave();
+    await streams.close();
+  });
   app.server.maxConnections = options.connectionsMaxCount ?? CONNECTIONS_MAX_COUNT;
   await app.register(rateLimit, { global: false, max: RATE_MAX_COUNT, timeWindow: RATE_WINDOW_MS });
   const admitted = new Set([...allRoutes, ...allStreams].map(({ path }) => pathOf(path)));
@@ -135,7 +140,6 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   const serving = { backend, fleet, admission: admitting, work, answers, reads: new Reads(inHand), options };
   for (const route of allRoutes) serve(app, route, serving);
   const streams = new Streams(options.place, inHand, options.onError ?? (() => {}));
-  app.addHook('preClose', () => streams.close());
   for (const stream of allStreams) serveStream(app, stream, serving, streams);
   // One for all, however many wait to be read.
   const document = Buffer.from(JSON.stringify(documentOf(options.version)));

@@ -28,8 +28,8 @@ export class TidemarkApiError extends Error {
     this.fields = (reported.fields ?? []) as TidemarkApiError['fields'];
   }
 
-  /** Whether the same request may succeed later. */
+  /** Whether the same request may succeed later. 502 and 504 are of a proxy whose server is away. */
   get canRetry(): boolean {
-    return this.status === 0 || this.status === 429 || this.status === 503;
+    return [0, 429, 502, 503, 504].includes(this.status);
   }
 }

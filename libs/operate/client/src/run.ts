@@ -47,17 +47,15 @@ export class Run {
   }
 
   /**
-   * Returns the output, once it has ended. Throws `TidemarkApiError` (`workflow-failed`, `workflow-compensated`, `workflow-parked`: it
-   * waits for a person), and the signal's reason when that aborts first.
+   * Returns the output, once it has ended. A server that answered once may be away for as long as it takes, as after an upgrade: the client
+   * asks again until the signal aborts. Throws `TidemarkApiError` (`workflow-failed`, `workflow-compensated`, `workflow-parked`: it waits for
+   * a person), and the signal's reason when that aborts first.
    */
   async result<Output = unknown>(options: AskOptions = {}): Promise<Output> {
     const query = { wait_ms: RESULT_WAIT_MS };
-    for (;;) {
-      const ended = await this.#wire.ask(
-        'GET /v1/workflows/{workflow}/result',
-        { params: this.#params, query },
-        options,
-      );
+    for (let isKnown = false; ; isKnown = true) {
+      const asked = { ...options, ...(isKnown && { tries: Number.POSITIVE_INFINITY }) };
+      const ended = await this.#wire.ask('GET /v1/workflows/{workflow}/result', { params: this.#params, query }, asked);
       if (ended.status === 'completed') return ended.output as Output;
       if (ended.status !== 'open' && ended.status !== 'compensating') throw notCompleted(ended);
     }

@@ -37,6 +37,8 @@ export interface AskOptions {
   /** Twice is the same as once; true for every GET. */
   readonly isRepeatable?: boolean | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Attempts in all, in place of the client's. */
+  readonly tries?: number | undefined;
 }
 
 export class Wire {
@@ -51,7 +53,7 @@ export class Wire {
     const [method = '', path = ''] = endpoint.split(' ', 2);
     const { params, query, body } = input as Asked;
     const { signal, headers, isRepeatable = method === 'GET' } = options;
-    const tries = this.#options.tries ?? TRIES_MAX_COUNT;
+    const tries = options.tries ?? this.#options.tries ?? TRIES_MAX_COUNT;
     const sent = body === undefined ? undefined : JSON.stringify(body);
     for (let attempt = 1; ; attempt++) {
       try {
@@ -131,6 +133,8 @@ async function reported(response: Response): Promise<TidemarkApiError> {
   const serverVersion = headers.get('tidemark-version') ?? undefined;
   try {
     const problem = JSON.parse(text) as { readonly code: string; readonly detail: string };
+    // Also what a proxy, or a server that is closing, makes of its own.
+    if (typeof problem.code !== 'string') throw new TypeError('no problem of this API');
     return new TidemarkApiError({ ...problem, status }, { retryAfterMs, serverVersion });
   } catch {
     const detail = `The server answered ${status} ${statusText}`;

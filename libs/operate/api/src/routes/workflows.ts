@@ -307,7 +307,7 @@ export const getResult = route({
   path: '/v1/workflows/{workflow}/result',
   summary: 'Wait for the end of a workflow',
   description:
-    'Answered as soon as it has ended, waits for a person, or `wait_ms` have passed, whichever is first: `status` says which. To wait longer, repeat the request. For a workflow that continued as a new run the answer is the state of its newest run, which `workflow` names.',
+    'Answered as soon as it has ended, waits for a person, `wait_ms` have passed, or the server is about to end, whichever is first: `status` says which. To wait longer, repeat the request. For a workflow that continued as a new run the answer is the state of its newest run, which `workflow` names.',
   right: 'read',
   problems: ['workflow-unknown'],
   params: workflowParams,
@@ -317,7 +317,7 @@ export const getResult = route({
   answers: { 200: resultSchema },
   async handle({ params, query, principal, backend, signal, redaction }) {
     const { workflow } = await backend.find(principal, params.workflow);
-    const enough = AbortSignal.any([signal, AbortSignal.timeout(query.wait_ms)]);
+    const enough = AbortSignal.any([signal, backend.leaving, AbortSignal.timeout(query.wait_ms)]);
     // Only waits for the end; its row has the outcome.
     if (query.wait_ms > 0)
       await backend.client
