@@ -115,6 +115,19 @@ describe('what KEDA asks', () => {
     expect(named(narrow, 'ConfigMap', '-settings').data.TIDEMARK_POOLS).toBe('default=./x.ts');
   });
 
+  test('is shared out: a worker runs what it was started for, and not a thousand', async () => {
+    const concurrency = async (worker: object) =>
+      envOf(podOf(named(await rendered('own-servers', { ...scaled, worker }), 'Deployment', '-worker')))
+        .TIDEMARK_CONCURRENCY;
+    for (const kind of ['keda', 'hpa']) {
+      // An autoscaler tolerates a tenth: more demand than that makes one more.
+      expect(await concurrency({ scaling: { kind } })).toEqual({ value: '22' });
+      expect(await concurrency({ scaling: { kind, workflowsPerWorker: 1 } })).toEqual({ value: '1' });
+      expect(await concurrency({ concurrency: 700, scaling: { kind } })).toEqual({ value: '700' });
+    }
+    expect(await concurrency({})).toBeUndefined();
+  });
+
   test('is answered by jobs of which each takes what it was started for, and none that always runs', async () => {
     const job = named(pools, 'ScaledJob', '-worker-reports').spec;
     expect(envOf(job.jobTargetRef.template).TIDEMARK_CONCURRENCY).toEqual({ value: '1' });

@@ -24,11 +24,8 @@
 {{- if and (ne $scaling.kind "none") (gt (int64 $scaling.minReplicas) (int64 $scaling.maxReplicas)) -}}
 {{- fail (printf "scaling.minReplicas of the workers '%s' (%d) is more than scaling.maxReplicas (%d)." .name (int64 $scaling.minReplicas) (int64 $scaling.maxReplicas)) -}}
 {{- end -}}
-{{- if has $scaling.kind (list "keda" "hpa") -}}
-{{- $concurrency := int64 (.own.concurrency | default 1000) -}}
-{{- if gt (int64 $scaling.workflowsPerWorker) $concurrency -}}
-{{- fail (printf "scaling.workflowsPerWorker of the workers '%s' is %d, and one runs %d at once: what is beyond would wait, and nothing would scale. Lower it, or raise concurrency." .name (int64 $scaling.workflowsPerWorker) $concurrency) -}}
-{{- end -}}
+{{- if and .own.concurrency (has $scaling.kind (list "keda" "hpa")) (gt (int64 $scaling.workflowsPerWorker) (int64 .own.concurrency)) -}}
+{{- fail (printf "scaling.workflowsPerWorker of the workers '%s' is %d, and one runs %d at once: what is beyond would wait, and nothing would scale. Lower it, or raise concurrency." .name (int64 $scaling.workflowsPerWorker) (int64 .own.concurrency)) -}}
 {{- end -}}
 {{- if has $scaling.kind (list "keda" "jobs") -}}
 {{- if gt (len .name) 63 -}}

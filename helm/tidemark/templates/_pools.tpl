@@ -57,9 +57,8 @@ load its own workflows, so they take the work of those definitions alone.
 {{- with .own.workflows }}
 - { name: TIDEMARK_WORKFLOWS, value: {{ nospace . | quote }} }
 {{- end }}
-{{- /* A job takes what it was started for, and leaves the rest to the others. */ -}}
-{{- with .own.concurrency | default (ternary .own.scaling.workflowsPerWorker 0 (eq .own.scaling.kind "jobs")) }}
-- { name: TIDEMARK_CONCURRENCY, value: {{ int64 . | quote }} }
+{{- with include "tidemark.concurrency" . }}
+- { name: TIDEMARK_CONCURRENCY, value: {{ . | quote }} }
 {{- end }}
 - { name: TIDEMARK_DRAIN_MS, value: {{ int64 .own.drainMs | quote }} }
 {{- if eq .own.scaling.kind "jobs" }}
@@ -71,6 +70,18 @@ load its own workflows, so they take the work of those definitions alone.
 - name: TIDEMARK_POD_NAME
   valueFrom: { fieldRef: { fieldPath: metadata.name } }
 {{- end }}
+{{- end -}}
+{{- end -}}
+
+{{/*
+Takes {own}. What its workers run at once; empty: as many as they do by themselves. One of several that a scaler makes takes what it was made for, and leaves
+the rest to those that come. A HorizontalPodAutoscaler, which KEDA uses too, adds none for a tenth more than it wants: that much fits in besides.
+*/}}
+{{- define "tidemark.concurrency" -}}
+{{- $each := int64 .own.scaling.workflowsPerWorker -}}
+{{- if .own.concurrency -}}{{ int64 .own.concurrency }}
+{{- else if eq .own.scaling.kind "jobs" -}}{{ $each }}
+{{- else if ne .own.scaling.kind "none" -}}{{ add $each (div $each 10) }}
 {{- end -}}
 {{- end -}}
 
