@@ -12,8 +12,17 @@ import { type KafkaSecurity, kafkajsSecurity } from './security.ts';
 export interface TopicRules {
   /** Settings without which records would be lost: set on a topic that is created here, and required of every other. */
   readonly kept: Readonly<Record<string, string>>;
-  /** Further settings of a topic that is created here. */
+  /** Further settings of a topic that is created here; of another, larger ones are warned of. */
   readonly made?: Readonly<Record<string, string>>;
+}
+
+/** A setting of a topic that somebody else made, as messages name it: `retention.ms=604800000 (wanted: -1)`. */
+export interface Misfit {
+  readonly setting: string;
+  readonly found: string;
+  readonly wanted: string;
+  /** What it is for, where `wanted` doesn't say. */
+  readonly why?: string;
 }
 
 /** Required of every topic: a replica that lacks acknowledged records must never lead. */
@@ -22,6 +31,9 @@ export const NO_UNCLEAN_LEADER = { 'unclean.leader.election.enable': 'false' } a
 export const LOG_RULES: TopicRules = {
   kept: { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1', ...NO_UNCLEAN_LEADER },
 };
+
+/** The least `max.message.bytes` with which events fit: less than ours bounds what workflows may store. */
+const BATCH_NEEDED_BYTES = 32 * 1_024;
 
 /** From this many replicas on, two must have a record before it counts as stored. */
 const REPLICAS_FOR_TWO_IN_SYNC = 3;
@@ -45,6 +57,8 @@ export interface NewTopic {
 export interface TopicSettings {
   readonly batchMaxBytes: number;
   readonly minInSyncReplicas: number;
+  /** What loses nothing and is to be mended all the same. */
+  readonly lax: readonly Misfit[];
 }
 
 /** Errors of kafkajs carry Kafka's name of the error, also inside an aggregate. */
@@ -90,9 +104,12 @@ export class Administration {
     });
   }
 
-  /** Reads the settings that matter. Throws `ConfigError` with code `log-topic-unsafe` when they would lose records. */
-  async settings(): Promise<TopicSettings> {
-    const { topic, rules } = this.#options;
+  /**
+   * Reads the settings that matter. Throws `ConfigError` with code `log-topic-unsafe`, which names each that would lose records or keep any
+   * from being appended, and how to mend all of them.
+   */
+  async settings(replicationFactor: number): Promise<TopicSettings> {
+    const { topic, rules, brokers } = this.#options;
     const values = await this.#with('reading the settings of', async (admin) => {
       const resources = [{ type: ConfigResourceTypes.TOPIC, name: topic }];
       const described = await admin.describeConfigs({ includeSynonyms: false, resources });
@@ -100,15 +117,19 @@ export class Administration {
         described.resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue]),
       );
     });
-    for (const [name, value] of Object.entries(rules.kept)) {
-      const found = values.get(name);
-      if (found !== undefined && found !== value) {
-        const message = `The Kafka topic "${topic}" has ${name}=${found} and would lose records; set it to ${value}.`;
-        throw new ConfigError('log-topic-unsafe', message, { topic, setting: name, found, wanted: value });
-      }
+    const misfits = misfitsOf(values, rules, replicationFactor);
+    if (misfits.length > 0) {
+      const named = misfits.map(misfitText).join('; ');
+      const set = misfits.map(({ setting, wanted }) => `${setting}=${wanted}`).join(',');
+      const message = `The Kafka topic "${topic}" is there and can't be used as it is: ${named}. Set them, as by kafka-configs.sh --bootstrap-server ${brokers[0]} --alter --entity-type topics --entity-name ${topic} --add-config ${set}, or name another topic.`;
+      throw new ConfigError('log-topic-unsafe', message, { topic, misfits });
     }
     const batchMaxBytes = Number(values.get('max.message.bytes') ?? Number.POSITIVE_INFINITY);
-    return { batchMaxBytes, minInSyncReplicas: Number(values.get('min.insync.replicas') ?? 1) };
+    const lax = Object.entries(rules.made ?? {}).flatMap(([setting, wanted]) => {
+      const found = values.get(setting);
+      return found !== undefined && Number(found) > Number(wanted) ? [{ setting, found, wanted }] : [];
+    });
+    return { batchMaxBytes, minInSyncReplicas: Number(values.get('min.insync.replicas') ?? 1), lax };
   }
 
   /** Opens a connection for one operation: they are rare. */
@@ -132,6 +153,32 @@ export class Administration {
       await admin.disconnect().catch(() => {}); // the work's outcome is what counts
     }
   }
+}
+
+export const misfitText = ({ setting, found, wanted, why }: Misfit): string =>
+  `${setting}=${found} (wanted: ${wanted}${why === undefined ? '' : `, ${why}`})`;
+
+function misfitsOf(
+  values: ReadonlyMap<string, string>,
+  { kept }: TopicRules,
+  replicationFactor: number,
+): readonly Misfit[] {
+  const misfits: Misfit[] = [];
+  for (const [setting, wanted] of Object.entries(kept)) {
+    const found = values.get(setting);
+    if (found !== undefined && found !== wanted) misfits.push({ setting, found, wanted });
+  }
+  const inSync = values.get('min.insync.replicas');
+  if (inSync !== undefined && Number(inSync) > replicationFactor) {
+    const why = `since the topic has ${replicationFactor} replica(s): no append would be taken`;
+    misfits.push({ setting: 'min.insync.replicas', found: inSync, wanted: String(replicationFactor), why });
+  }
+  const bytes = values.get('max.message.bytes');
+  if (bytes !== undefined && Number(bytes) < BATCH_NEEDED_BYTES) {
+    const why = 'or more: events would not fit';
+    misfits.push({ setting: 'max.message.bytes', found: bytes, wanted: String(BATCH_NEEDED_BYTES), why });
+  }
+  return misfits;
 }
 
 const refusedTypes = new Set([

@@ -93,7 +93,7 @@ describeServers('keys on Kafka', ['kafka'], (servers) => {
       await expect(open(topic)).rejects.toMatchObject({
         name: 'ConfigError',
         code: 'log-topic-unsafe',
-        details: { setting: 'unclean.leader.election.enable', wanted: 'false' },
+        details: { misfits: [{ setting: 'unclean.leader.election.enable', wanted: 'false' }] },
       });
     });
 
@@ -111,8 +111,19 @@ describeServers('keys on Kafka', ['kafka'], (servers) => {
       await expect(open(topic)).rejects.toMatchObject({
         name: 'ConfigError',
         code: 'log-topic-unsafe',
-        details: { setting: 'cleanup.policy', wanted: 'compact' },
+        details: { misfits: [{ setting: 'cleanup.policy', wanted: 'compact' }] },
       });
+    });
+
+    test('that somebody else made compacted is taken; it is said that destroyed keys stay for long', async () => {
+      const name = freshTopicName('keys');
+      const configEntries = [{ name: 'cleanup.policy', value: 'compact' }];
+      await administer((admin) => admin.createTopics({ topics: [{ topic: name, numPartitions: 3, configEntries }] }));
+      const warned: string[] = [];
+      await (await open(name, { onWarning: (code, message) => warned.push(`${code}: ${message}`) })).close();
+      expect(warned).toContainEqual(
+        expect.stringMatching(/^log-topic-lax: .*max\.compaction\.lag\.ms=9223372036854775807 \(wanted: 3600000\)/),
+      );
     });
 
     test('in which someone else writes is not taken for ours', async () => {

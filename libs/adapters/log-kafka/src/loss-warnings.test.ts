@@ -5,7 +5,7 @@ import { warnOfLoss } from './loss-warnings.ts';
 
 const warningsOf = (replicationFactor: number, minInSyncReplicas: number): readonly string[] => {
   const warned: string[] = [];
-  warnOfLoss({ topic: 't.keys', holds: 'the keys', replicationFactor, minInSyncReplicas }, (code, message) =>
+  warnOfLoss({ topic: 't.keys', holds: 'the keys', replicationFactor, minInSyncReplicas, lax: [] }, (code, message) =>
     warned.push(`${code}: ${message}`),
   );
   return warned;

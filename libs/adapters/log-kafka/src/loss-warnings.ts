@@ -3,11 +3,11 @@
  * anything (see administration.ts).
  */
 
-import type { TopicSettings } from './administration.ts';
+import { misfitText, type TopicSettings } from './administration.ts';
 
-export type OnLossWarning = (code: 'log-one-replica' | 'log-one-in-sync', message: string) => void;
+export type OnLossWarning = (code: 'log-one-replica' | 'log-one-in-sync' | 'log-topic-lax', message: string) => void;
 
-export interface KeptTopic extends Pick<TopicSettings, 'minInSyncReplicas'> {
+export interface KeptTopic extends Pick<TopicSettings, 'minInSyncReplicas' | 'lax'> {
   readonly topic: string;
   /** What the topic holds, as messages name it: `the log`. */
   readonly holds: string;
@@ -15,11 +15,14 @@ export interface KeptTopic extends Pick<TopicSettings, 'minInSyncReplicas'> {
   readonly replicationFactor: number;
 }
 
-/** Warns if acknowledged records would be lost with one broker's disk. */
+/** Warns if acknowledged records would be lost with one broker's disk, or destroyed ones kept. */
 export function warnOfLoss(
-  { topic, holds, replicationFactor, minInSyncReplicas }: KeptTopic,
+  { topic, holds, replicationFactor, minInSyncReplicas, lax }: KeptTopic,
   warn: OnLossWarning,
 ): void {
+  for (const misfit of lax) {
+    warn('log-topic-lax', `The Kafka topic "${topic}" has ${misfitText(misfit)}: what is destroyed stays for longer.`);
+  }
   if (replicationFactor < 2) {
     const message = `The Kafka topic "${topic}" has one replica: losing that broker's disk loses ${holds}. Give it three, and min.insync.replicas=2.`;
     warn('log-one-replica', message);

@@ -61,7 +61,7 @@ export async function openTopic(options: KafkaTopicOptions, use: TopicUse): Prom
   try {
     await reach(parts);
     if (topology.partitionCount === 0) await createTopic(parts, partitions, replicationFactor);
-    const settings = await administration.settings();
+    const settings = await administration.settings(topology.replicationFactor);
     const { holds } = use;
     if (onWarning) warnOfLoss({ topic, holds, replicationFactor: topology.replicationFactor, ...settings }, onWarning);
     // A topic that someone else created may take less than this library would have set.

@@ -120,8 +120,37 @@ describeServers('opening the topic', ['kafka'], (servers) => {
     await expect(open(topic)).rejects.toMatchObject({
       name: 'ConfigError',
       code: 'log-topic-unsafe',
-      details: { setting: name, found: value },
+      details: { misfits: [{ setting: name, found: value }] },
+      message: expect.stringContaining(`${name}=${value} (wanted: `),
     });
+  });
+
+  test('of one that somebody else made each wrong setting is named, and how to mend it; then it is taken as it is', async () => {
+    const topic = freshTopicName('foreign');
+    const wrong = {
+      ...{ 'cleanup.policy': 'compact,delete', 'retention.ms': '1000', 'min.insync.replicas': '2' },
+      ...{ 'max.message.bytes': '1000', 'segment.bytes': '1048576' },
+    };
+    const configEntries = Object.entries(wrong).map(([name, value]) => ({ name, value }));
+    await administer((admin) => admin.createTopics({ topics: [{ topic, numPartitions: 3, configEntries }] }));
+    const refusal = (await open(topic).catch((error: unknown) => error)) as Error;
+    expect(refusal.message).toContain(
+      'cleanup.policy=compact,delete (wanted: delete); retention.ms=1000 (wanted: -1); min.insync.replicas=2 (wanted: 1, since the topic has 1 replica(s): no append would be taken); max.message.bytes=1000 (wanted: 32768, or more: events would not fit).',
+    );
+    expect(refusal.message).not.toContain('segment.bytes');
+    const added = /--add-config (\S+), or name another topic/.exec(refusal.message)![1]!;
+    const mended = added.split(',').map((set) => ({ name: set.split('=')[0]!, value: set.split('=')[1]! }));
+    await administer((admin) =>
+      admin.alterConfigs({
+        validateOnly: false,
+        resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries: mended }],
+      }),
+    );
+    // The control of what was refused: mended as it says, it is taken, with its own number of partitions.
+    const log = await eventually(() => open(topic, 9));
+    expect(await log.partitionCount()).toBe(3);
+    expect(await log.append(partition(2), [record('a')])).toBe(0);
+    await log.close();
   });
 
   test('one replica alone is warned of', async () => {
