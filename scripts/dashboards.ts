@@ -1,6 +1,6 @@
 /**
- * Owns `npm run dashboards`: writes Grafana's dashboards (deploy/grafana/dashboards) from scripts/dashboards, and the chart's copy of the
- * alerts, which a chart can't read from elsewhere and which are restricted to one installation there. `--check` writes nothing, and exits
+ * Owns `npm run dashboards`: writes Grafana's dashboards from scripts/dashboards into the chart, which can read nothing from
+ * elsewhere (Compose mounts them from there), and its copy of the alerts, which are restricted to one installation there. `--check` writes nothing, and exits
  * with 1 when a file differs.
  */
 
@@ -13,7 +13,7 @@ import { type Dashboard, dashboardFile } from './dashboards/panel.ts';
 import { scaling } from './dashboards/scaling.ts';
 import { storage } from './dashboards/storage.ts';
 
-const FOLDER = path.resolve(import.meta.dirname, '../deploy/grafana/dashboards');
+const FOLDER = path.resolve(import.meta.dirname, '../helm/tidemark/files/dashboards');
 
 export const dashboards: Readonly<Record<string, Dashboard>> = { fleet, life, scaling, storage };
 

@@ -112,6 +112,7 @@ crds() {
 }
 check 'CRDs of KEDA and the Prometheus operator' crds
 k create namespace agents >/dev/null
+k label namespace agents pod-security.kubernetes.io/warn=restricted >/dev/null
 
 rendered() { helm template trial helm/tidemark --namespace agents --kube-version "$kubernetes" --values "$1" >"$work/manifests.yaml"; }
 accepted() {
@@ -121,6 +122,15 @@ accepted() {
 for values in helm/tidemark/ci/*.yaml; do
   check "helm/tidemark: taken by the server, $(basename "$values")" accepted "$values"
 done
+# What pods of pools.yaml may not have is the hostPath of its notice file.
+restricted() {
+  rendered "$1"
+  { accepted "$1"; } >"$work/taken" 2>&1 && ! grep 'would violate PodSecurity' "$work/taken"
+}
+for values in own-servers trial-servers everything; do
+  check "helm/tidemark: Pod Security restricted, $values.yaml" restricted "helm/tidemark/ci/$values.yaml"
+done
+check 'Pod Security: what is not restricted is found' refused restricted helm/tidemark/ci/pools.yaml
 # A checker that takes everything checks nothing.
 finds_wrong() {
   rendered helm/tidemark/ci/pools.yaml

@@ -34,6 +34,10 @@ expect_start() { # command that runs the image…
   "$@" tidemark --help >"$output/log" 2>&1 || fail 'image: tidemark --help'
   "$@" sh -c '[ "$(id -u)" = 1000 ] && ! touch /app/file 2>/dev/null && touch "$LEDGER_DIR/file"' >"$output/log" 2>&1 ||
     fail 'image: not the user 1000, or /app can be written, or the ledger can not'
+  # As OpenShift's restricted-v2 runs it: any user, of group 0.
+  "${any_user[@]}" tidemark --help >"$output/log" 2>&1 || fail 'image: tidemark --help as any user'
+  "${any_user[@]}" sh -c '[ "$(id -u):$(id -g)" = 1000680000:0 ] && ! touch /app/file 2>/dev/null && touch "$LEDGER_DIR/file2" "$HOME/file"' \
+    >"$output/log" 2>&1 || fail 'image: any user of group 0 can write /app, or can not write the ledger or its home'
   "$@" sh -c '[ ! -e /app/node_modules/node ] && [ ! -e /app/node_modules/vitest ]' >"$output/log" 2>&1 ||
     fail 'image: holds dev dependencies'
   report ok 'deploy/Dockerfile: built and started'
@@ -62,6 +66,7 @@ if docker version >/dev/null 2>&1; then
   build --build-arg "WORKER_BASE=$worker_base" --tag "$example" examples/worker-image
   inspect_image() { docker image inspect "$1"; }
   size_of() { docker image ls --format '{{.Size}}' "$1"; }
+  any_user=(docker run --rm --read-only --tmpfs /tmp --user 1000680000:0 --volume /var/lib/tidemark/ledger "$image")
   expect_start docker run --rm --read-only --volume /var/lib/tidemark/ledger "$image"
   expect_worker
   report_sizes
@@ -107,6 +112,7 @@ build --build-arg "WORKER_BASE=localhost/$worker_base" --tag "$example" examples
 container=$(buildah from --pull-never "localhost/$image")
 worker=$(buildah from --pull-never "localhost/$example")
 trap 'buildah rm "$container" "$worker" >/dev/null; rm -rf "$output"' EXIT
+any_user=(buildah run --isolation chroot --user 1000680000:0 "$container" -- tidemark-entrypoint)
 expect_start buildah run --isolation chroot "$container" -- tidemark-entrypoint
 inspect_image() { buildah inspect --type image "localhost/$1"; }
 size_of() { buildah images --format '{{.Size}}' "localhost/$1"; }

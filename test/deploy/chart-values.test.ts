@@ -1,7 +1,7 @@
 /** Values that are empty by default come to where they belong, as helm itself renders them. */
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import { envOf, helm, type Manifest, named, podOf, rendered } from './helm.ts';
+import { envOf, helm, type Manifest, migrationOf, named, podOf, rendered } from './helm.ts';
 
 beforeAll(() => helm(), 180_000);
 
@@ -89,7 +89,7 @@ describe('everything that is given', () => {
     expect(worker.spec.containers[0].envFrom).toContainEqual({ secretRef: { name: 'model-keys' } });
     expect(named(all, 'PodMonitor', '').spec.podMetricsEndpoints[0].interval).toBe('42s');
     const there = await rendered('own-servers', { migrations: { nodeSelector: { disk: 'fast' } } });
-    expect(named(there, 'Job', '-migrate-1').spec.template.spec.nodeSelector).toEqual({ disk: 'fast' });
+    expect(migrationOf(there).spec.template.spec.nodeSelector).toEqual({ disk: 'fast' });
     const elsewhere = await rendered('pools', { scaling: { url: 'https://tidemark.example/' } });
     const [{ metadata }] = named(elsewhere, 'ScaledObject', '-worker-billing').spec.triggers;
     expect(metadata.url).toBe('https://tidemark.example/v1/scaling/billing');

@@ -1,7 +1,7 @@
 /** What the chart makes of each of its options, as helm itself renders it. */
 
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { envOf, helm, type Manifest, named, notes, podOf, rendered } from './helm.ts';
+import { envOf, helm, type Manifest, migrationOf, named, notes, podOf, rendered } from './helm.ts';
 
 vi.setConfig({ maxConcurrency: 4 });
 
@@ -180,7 +180,10 @@ describe('every process', () => {
   test('is kept apart from its like as it is asked to be', () => {
     const coordinator = (of: readonly Manifest[]) => podOf(named(of, 'Deployment', '-coordinator')).spec;
     for (const of of [plain, pools])
-      expect(coordinator(of).topologySpreadConstraints[0].whenUnsatisfiable).toBe('ScheduleAnyway');
+      expect(coordinator(of).topologySpreadConstraints).toMatchObject([
+        { topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' },
+        { topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway' },
+      ]);
     expect(coordinator(plain)).not.toHaveProperty('affinity');
     const { podAntiAffinity } = coordinator(pools).affinity;
     expect(Object.keys(podAntiAffinity)).toEqual(['requiredDuringSchedulingIgnoredDuringExecution']);
@@ -228,7 +231,7 @@ describe('every process', () => {
 
 describe('migrations', () => {
   test("run before the release's pods, with its settings and nothing of it that isn't there yet", async () => {
-    const job = named(plain, 'Job', '-migrate-1');
+    const job = migrationOf(plain);
     expect(job.metadata.annotations?.['helm.sh/hook']).toBe('pre-install,pre-upgrade');
     const { spec } = job.spec.template;
     expect(spec.containers[0].args).toEqual(['tidemark', 'admin', 'migrate', '--wait', '--json']);
@@ -243,7 +246,7 @@ describe('migrations', () => {
   });
 
   test("are no hook where the chart's own servers are made with them", async () => {
-    expect(named(await rendered('trial-servers'), 'Job', '-migrate-1').metadata).not.toHaveProperty('annotations');
+    expect(migrationOf(await rendered('trial-servers')).metadata).not.toHaveProperty('annotations');
   });
 });
 

@@ -85,6 +85,14 @@ export const named = (manifests: readonly Manifest[], kind: string, name: string
   return found;
 };
 
+/** Named by its content. */
+export const migrationOf = (manifests: readonly Manifest[]): Manifest =>
+  named(
+    manifests,
+    'Job',
+    /-migrate-\w+$/.exec(manifests.find(({ kind }) => kind === 'Job')?.metadata.name ?? '')?.[0] ?? '',
+  );
+
 /** Of the pod's first container, by name. */
 export const envOf = (pod: Manifest): Record<string, unknown> =>
   Object.fromEntries(pod.spec.containers[0].env.map(({ name, ...value }: { name: string }) => [name, value]));

@@ -69,7 +69,7 @@ test('what is scraped has the names that the instruments have', async () => {
   }
 });
 
-describe('deploy/grafana', () => {
+describe('Grafana', () => {
   test.each(dashboardFiles())('%s is as npm run dashboards writes it', (file, text) => {
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
@@ -118,8 +118,11 @@ describe('deploy/grafana', () => {
     const sources = readProjectFile('deploy/grafana/provisioning/datasources/tidemark.yaml');
     for (const uid of ['prometheus', 'jaeger']) expect(sources).toContain(`uid: ${uid}`);
     const compose = readProjectFile('docker-compose.yml');
-    for (const folder of ['provisioning', 'dashboards'])
-      expect(compose).toContain(`./deploy/grafana/${folder}:/etc/grafana/${folder}:ro`);
+    for (const [folder, at] of [
+      ['provisioning', 'deploy/grafana/provisioning'],
+      ['dashboards', 'helm/tidemark/files/dashboards'],
+    ])
+      expect(compose).toContain(`./${at}:/etc/grafana/${folder}:ro`);
   });
 });
 

@@ -7,6 +7,9 @@
 {{- fail (printf "settings.TIDEMARK_KEEP (%s) is less than TIDEMARK_WARM (%s): history can't be deleted before it grows cold. Shorten TIDEMARK_WARM, or keep it longer." $settings.TIDEMARK_KEEP $settings.TIDEMARK_WARM) -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.idsFromCluster .Values.servers.enabled -}}
+{{- fail "idsFromCluster is true and servers.enabled too: the chart's own servers run as the users of their images. Run servers of your own." -}}
+{{- end -}}
 {{- $own := or .Values.compactor.extraEnv .Values.compactor.extraEnvFrom -}}
 {{- if and (not $settings.TIDEMARK_ARCHIVE_URL) (not $own) (gt (int64 .Values.compactor.replicas) 0) -}}
 {{- fail "settings.TIDEMARK_ARCHIVE_URL is not set, so the compactor has nowhere to archive to and the log grows for ever. Set it to s3://BUCKET/PREFIX, or to file:///FOLDER of a volume that every pod mounts (extraVolumes, ReadWriteMany). To keep all history in the log, set compactor.replicas to 0." -}}

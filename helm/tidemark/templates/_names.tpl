@@ -77,11 +77,14 @@ off
 {{- add (div (add (int64 .own.drainMs) 999) 1000) 20 -}}
 {{- end -}}
 
+{{/* Takes the root. */}}
 {{- define "tidemark.podSecurity" -}}
 runAsNonRoot: true
+{{- if not .Values.idsFromCluster }}
 runAsUser: 1000
 runAsGroup: 1000
 fsGroup: 1000
+{{- end }}
 # What a process made for itself alone stays so: a second look at every file would open it to the group.
 fsGroupChangePolicy: OnRootMismatch
 seccompProfile: { type: RuntimeDefault }

@@ -20,7 +20,7 @@ spec:
   # The program is not PID 1 then, which would be deaf to a signal before the program listens to it.
   shareProcessNamespace: true
   terminationGracePeriodSeconds: {{ include "tidemark.stopSeconds" . }}
-  securityContext: {{- include "tidemark.podSecurity" . | nindent 4 }}
+  securityContext: {{- include "tidemark.podSecurity" .root | nindent 4 }}
   {{- with .root.Values.imagePullSecrets }}
   imagePullSecrets: {{- toYaml . | nindent 4 }}
   {{- end }}
@@ -37,11 +37,13 @@ spec:
   affinity: {{- . | nindent 4 }}
   {{- end }}
   topologySpreadConstraints:
+    {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
     - maxSkew: 1
-      topologyKey: kubernetes.io/hostname
+      topologyKey: {{ . }}
       whenUnsatisfiable: ScheduleAnyway
       labelSelector:
-        matchLabels: {{- include "tidemark.selector" . | nindent 10 }}
+        matchLabels: {{- include "tidemark.selector" $ | nindent 10 }}
+    {{- end }}
   containers:
     - name: {{ .part }}
       image: {{ include "tidemark.image" .root | quote }}
