@@ -25,20 +25,27 @@ test('each service and pool has a heap of its own', async () => {
   ]);
 });
 
-test('the password for Kafka is a file from the Secret that is named', async () => {
+test('passwords for Kafka and Postgres are files from the Secrets that are named, in every pod', async () => {
   const settings = { TIDEMARK_KAFKA_SASL: 'scram-sha-512', TIDEMARK_KAFKA_USERNAME: 'tide' };
-  const manifests = await rendered('own-servers', { settings, kafkaPasswordSecret: 'kafka-user' });
+  const secrets = { kafkaPasswordSecret: 'kafka-user', postgresPasswordSecret: 'postgres-user' };
+  const manifests = await rendered('own-servers', { settings, ...secrets });
   const { data } = named(manifests, 'ConfigMap', '-settings');
   expect(data).toMatchObject({ ...settings, TIDEMARK_KAFKA_PASSWORD_FILE: '/etc/tidemark/kafka/password' });
-  for (const part of ['-coordinator', '-worker', '-compactor']) {
-    const { volumes, containers } = podOf(named(manifests, 'Deployment', part)).spec;
-    expect(volumes).toContainEqual({
-      name: 'kafka-password',
-      secret: expect.objectContaining({ secretName: 'kafka-user', items: [{ key: 'password', path: 'password' }] }),
-    });
-    expect(containers[0].volumeMounts).toContainEqual({
-      ...{ name: 'kafka-password', mountPath: '/etc/tidemark/kafka', readOnly: true },
-    });
+  expect(data.TIDEMARK_POSTGRES_PASSWORD_FILE).toBe('/etc/tidemark/postgres/password');
+  const deployments = ['-coordinator', '-worker', '-compactor'].map((part) => named(manifests, 'Deployment', part));
+  for (const { spec } of [...deployments.map(podOf), migrationOf(manifests).spec.template]) {
+    for (const server of ['kafka', 'postgres']) {
+      expect(spec.volumes).toContainEqual({
+        name: `${server}-password`,
+        secret: expect.objectContaining({
+          secretName: `${server}-user`,
+          items: [{ key: 'password', path: 'password' }],
+        }),
+      });
+      expect(spec.containers[0].volumeMounts).toContainEqual({
+        ...{ name: `${server}-password`, mountPath: `/etc/tidemark/${server}`, readOnly: true },
+      });
+    }
   }
 });
 

@@ -385,13 +385,22 @@ export const EDGE_MUTATIONS: Mutations = {
     breaks: 'No password for Kafka crosses a network in clear unless somebody says so.',
   },
   'kafka-password-read-once': {
-    file: 'libs/operate/host/src/kafka-sasl.ts',
+    file: 'libs/operate/host/src/password.ts',
     edits: [
-      ["withoutLineEnd(await readFile(file, 'utf8'))", "once ??= withoutLineEnd(await readFile(file, 'utf8'))"],
-      ['const password = async ()', 'let once: string | undefined;\n  const password = async ()'],
+      ["withoutLineEnd(await readFile(path, 'utf8'))", "once ??= withoutLineEnd(await readFile(path, 'utf8'))"],
+      [
+        '  return async () => {\n    try {\n      return',
+        '  let once: string | undefined;\n  return async () => {\n    try {\n      return',
+      ],
     ],
     caughtBy: 'libs/operate/host/src/kafka-sasl.test.ts',
     breaks: 'A password for Kafka that was rotated is taken without a restart.',
+  },
+  'closing-server-lets-wait': {
+    file: 'libs/operate/api/src/routes/workflows.ts',
+    edits: [['backend.leaving, ', '']],
+    caughtBy: 'test/api/closing.test.ts',
+    breaks: 'A server that ends answers who only waits at once.',
   },
   'kafka-token-for-ever': {
     file: 'libs/adapters/log-kafka/src/oauth-token.ts',

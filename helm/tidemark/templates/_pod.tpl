@@ -68,20 +68,37 @@ spec:
       securityContext: {{- include "tidemark.containerSecurity" . | nindent 8 }}
       volumeMounts:
         - { name: tmp, mountPath: /tmp }
-        {{- if .root.Values.kafkaPasswordSecret }}
-        - { name: kafka-password, mountPath: /etc/tidemark/kafka, readOnly: true }
-        {{- end }}
+        {{- with include "tidemark.passwordMounts" .root | trim }}{{ . | nindent 8 }}{{ end }}
         {{- with include "tidemark.tlsMounts" . | trim }}{{ . | nindent 8 }}{{ end }}
         {{- with $own.extraVolumeMounts }}{{ toYaml . | nindent 8 }}{{ end }}
   volumes:
     - name: tmp
       emptyDir: { sizeLimit: 256Mi }
-    {{- with .root.Values.kafkaPasswordSecret }}
-    - name: kafka-password
-      secret: { secretName: {{ . | quote }}, defaultMode: 0440, items: [{ key: password, path: password }] }
-    {{- end }}
+    {{- with include "tidemark.passwordVolumes" .root | trim }}{{ . | nindent 4 }}{{ end }}
     {{- with include "tidemark.tlsVolumes" . | trim }}{{ . | nindent 4 }}{{ end }}
     {{- with $own.extraVolumes }}{{ toYaml . | nindent 4 }}{{ end }}
+{{- end -}}
+
+{{/* By server, the Secret with its password. Takes the root, as the next two do: the files that pods have of them. */}}
+{{- define "tidemark.passwordSecrets" -}}
+{{- $secrets := dict -}}
+{{- range $server := list "kafka" "postgres" -}}
+{{- with get $.Values (printf "%sPasswordSecret" $server) -}}{{- $_ := set $secrets $server . -}}{{- end -}}
+{{- end -}}
+{{- toYaml $secrets -}}
+{{- end -}}
+
+{{- define "tidemark.passwordMounts" -}}
+{{- range $server, $_ := include "tidemark.passwordSecrets" . | fromYaml }}
+- { name: {{ $server }}-password, mountPath: /etc/tidemark/{{ $server }}, readOnly: true }
+{{- end }}
+{{- end -}}
+
+{{- define "tidemark.passwordVolumes" -}}
+{{- range $server, $secret := include "tidemark.passwordSecrets" . | fromYaml }}
+- name: {{ $server }}-password
+  secret: { secretName: {{ $secret | quote }}, defaultMode: 0440, items: [{ key: password, path: password }] }
+{{- end }}
 {{- end -}}
 
 {{/* Takes {root}. What holds credentials comes from Secrets that are named. */}}

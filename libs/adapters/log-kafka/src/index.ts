@@ -2,7 +2,6 @@
 
 export type { KafkaKeyTopicOptions } from './kafka-key-topic.ts';
 export { defaultLimits, type KafkaLogLimits } from './limits.ts';
-export { type MskTokenOptions, mskToken } from './msk-token.ts';
 export { type OAuthTokenOptions, oauthTokens } from './oauth-token.ts';
 export { openKafkaKeyTopic, openKafkaLog } from './open.ts';
 export type { KafkaTopicOptions } from './open-topic.ts';

@@ -2,12 +2,20 @@
 
 import type { ConnectionOptions } from 'node:tls';
 import { ConfigError } from '@tidemark/core';
+import type pg from 'pg';
 
-export interface StoreAddress {
-  /** The address as given, credentials included. */
+/** How a server is reached. */
+export interface PostgresAccess {
+  /** `postgres://user:password@host:port/database`; `pg` reads `sslmode` and the like. */
   readonly url: string;
+  /** When given, everything is sent over TLS, and the address must not configure TLS itself. */
+  readonly tls?: ConnectionOptions | undefined;
+  /** Asked at each connection, so that one which was rotated is taken; in place of that of the address. */
+  readonly password?: (() => Promise<string>) | undefined;
+}
+
+export interface StoreAddress extends PostgresAccess {
   readonly database: string;
-  readonly tls: ConnectionOptions | undefined;
   /** `postgres://host:port/database`, without credentials, for messages. */
   readonly shown: string;
   /** Returns the address of another database on the same server, with the same credentials. */
@@ -20,7 +28,7 @@ const DEFAULT_PORT = '5432';
 const TLS_PARAMETERS = ['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation', 'uselibpqcompat'];
 
 /** Throws `ConfigError` (`store-address`, `tls-said-twice`), which does not repeat the address. */
-export function parseAddress(url: string, tls?: ConnectionOptions | undefined): StoreAddress {
+export function parseAddress({ url, tls, password }: PostgresAccess): StoreAddress {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !/^postgres(ql)?:$/.test(parsed.protocol)) {
     throw new ConfigError(
@@ -44,9 +52,8 @@ export function parseAddress(url: string, tls?: ConnectionOptions | undefined): 
   const database = decodeURIComponent(parsed.pathname.slice(1)) || decodeURIComponent(parsed.username) || 'postgres';
   const host = parsed.hostname || parsed.searchParams.get('host') || 'localhost';
   return {
-    url,
+    ...{ url, tls, password },
     database,
-    tls,
     shown: `postgres://${host}:${parsed.port || DEFAULT_PORT}/${database}`,
     at(other) {
       const there = new URL(url);
@@ -58,9 +65,10 @@ export function parseAddress(url: string, tls?: ConnectionOptions | undefined): 
 
 /** Options for `pg`; for another database of the same server where `database` is given. */
 export const connectionOf = (
-  { url, tls, at }: StoreAddress,
+  { url, tls, password, at }: StoreAddress,
   database?: string,
-): { readonly connectionString: string; readonly ssl?: ConnectionOptions } => ({
+): Pick<pg.PoolConfig, 'connectionString' | 'ssl' | 'password'> => ({
   connectionString: database === undefined ? url : at(database),
   ...(tls !== undefined && { ssl: { ...tls } }),
+  ...(password !== undefined && { password }),
 });

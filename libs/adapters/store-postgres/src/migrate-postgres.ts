@@ -4,9 +4,8 @@
  * without work has no connection for a while, and a process that lost its connection keeps its row until the row expires.
  */
 
-import type { ConnectionOptions } from 'node:tls';
 import { UnavailableError } from '@tidemark/core';
-import { connectionOf, parseAddress, type StoreAddress } from './address.ts';
+import { connectionOf, type PostgresAccess, parseAddress, type StoreAddress } from './address.ts';
 import { faultOf } from './faults.ts';
 import { type MigrateOptions, migrate } from './migrate.ts';
 import { MIGRATIONS, type Migration, type MigrationPhase } from './migrations.ts';
@@ -15,9 +14,7 @@ import { createDatabase, isMissingDatabase } from './postgres-database.ts';
 import { planOf, readSchema } from './schema-state.ts';
 import { once, type SqlRunner, textAt } from './sql-client.ts';
 
-export interface MigratePostgresOptions {
-  readonly url: string;
-  readonly tls?: ConnectionOptions | undefined;
+export interface MigratePostgresOptions extends PostgresAccess {
   /** Applies also what older releases can't work with; refused while one of their processes runs. */
   readonly mayContract: boolean;
   /** Changes nothing, and creates no database. */
@@ -45,8 +42,8 @@ export interface MigrationReport {
  * `older-running`).
  */
 export async function migratePostgres(options: MigratePostgresOptions): Promise<MigrationReport> {
-  const { url, tls, mayContract, isDryRun, onApplied, migrations = MIGRATIONS } = options;
-  const address = parseAddress(url, tls);
+  const { mayContract, isDryRun, onApplied, migrations = MIGRATIONS } = options;
+  const address = parseAddress(options);
   const client = new PoolClient({ ...connectionOf(address), max: 1 });
   try {
     const before = await existing(client, address, isDryRun);

@@ -1,8 +1,7 @@
 /** Owns opening a rebuild of rows, on a server and in a folder. A rebuild of a folder has the folder to itself. */
 
-import type { ConnectionOptions } from 'node:tls';
 import type { StoreRebuild, UnfinishedRebuild } from '@tidemark/ports';
-import { connectionOf, parseAddress } from './address.ts';
+import { connectionOf, type PostgresAccess, parseAddress } from './address.ts';
 import { faultOf } from './faults.ts';
 import { SCRIPT_TIMEOUT_MS } from './limits.ts';
 import { assemblePglite } from './pglite-store.ts';
@@ -20,12 +19,8 @@ const REBUILD_POOL_MAX = 5;
  * Opens a rebuild beside the rows of the database at that address; no other process can rebuild them until it is closed. Throws
  * `ConfigError` (`store-address`, `schema-name-long`), `UnavailableError` (`rebuild-under-way`).
  */
-export async function openPostgresRebuild(
-  url: string,
-  purpose: RebuildPurpose,
-  tls?: ConnectionOptions | undefined,
-): Promise<StoreRebuild> {
-  const address = parseAddress(url, tls);
+export async function openPostgresRebuild(access: PostgresAccess, purpose: RebuildPurpose): Promise<StoreRebuild> {
+  const address = parseAddress(access);
   const options = { ...connectionOf(address), max: REBUILD_POOL_MAX, answerTimeoutMs: SCRIPT_TIMEOUT_MS };
   const live = new PoolClient(options);
   try {
@@ -51,11 +46,8 @@ export async function openPostgresRebuild(
 }
 
 /** Reads what an earlier rebuild left there. Throws as `openPostgresRebuild` does. */
-export async function unfinishedPostgresRebuild(
-  url: string,
-  tls?: ConnectionOptions | undefined,
-): Promise<UnfinishedRebuild | undefined> {
-  const address = parseAddress(url, tls);
+export async function unfinishedPostgresRebuild(access: PostgresAccess): Promise<UnfinishedRebuild | undefined> {
+  const address = parseAddress(access);
   const client = new PoolClient({ ...connectionOf(address), max: 1 });
   try {
     return await unfinishedIn(client, await schemaOf(client));

@@ -72,9 +72,10 @@ export class PoolClient implements SqlClient {
       query_timeout: answerTimeoutMs,
       ...options,
     };
-    const open = (): pg.Client => new pg.Client(config);
+    const open = (): pg.Client => new PasswordClient(config);
     this.#pool = new pg.Pool({
       ...config,
+      Client: PasswordClient,
       onConnect: async (client) => {
         client.on('error', ignore);
         // PGlite has no address.
@@ -136,6 +137,14 @@ export class PoolClient implements SqlClient {
       if (this.#fresh.has(client)) return client;
       client.release(true);
     }
+  }
+}
+
+/** Asks for the password at each connection; `pg` itself takes the address's instead, also where that has none. */
+export class PasswordClient extends pg.Client {
+  constructor(config: pg.ClientConfig = {}) {
+    super(config);
+    if (typeof config.password === 'function') Object.assign(this, { password: config.password });
   }
 }
 

@@ -1,8 +1,7 @@
 /** Owns the store on a Postgres server: its pool, and the existence of its tables. Opening connects to nothing; the first operation does. */
 
-import type { ConnectionOptions } from 'node:tls';
 import type { KeyIndex, RowStore } from '@tidemark/ports';
-import { connectionOf, parseAddress } from './address.ts';
+import { connectionOf, type PostgresAccess, parseAddress } from './address.ts';
 import { migrate } from './migrate.ts';
 import { PoolClient } from './pool-client.ts';
 import { createDatabase, isMissingDatabase } from './postgres-database.ts';
@@ -12,11 +11,7 @@ import { SqlProjectionStore } from './sql-projection-store.ts';
 /** Connections to Postgres that one process holds at most. Overridden by `poolMax`. */
 const POOL_MAX = 4;
 
-export interface PostgresStoreOptions {
-  /** `postgres://user:password@host:port/database`; `pg` reads `sslmode` and the like. */
-  readonly url: string;
-  /** When given, everything is sent over TLS, and the address must not configure TLS itself. */
-  readonly tls?: ConnectionOptions | undefined;
+export interface PostgresStoreOptions extends PostgresAccess {
   /** Most connections; default 4. */
   readonly poolMax?: number;
 }
@@ -42,7 +37,7 @@ export function assemblePostgres(
   /** The address without credentials. */
   readonly shown: string;
 } {
-  const address = parseAddress(options.url, options.tls);
+  const address = parseAddress(options);
   const client = new PoolClient({
     ...connectionOf(address),
     max: options.poolMax ?? POOL_MAX,

@@ -41,7 +41,7 @@ describeServers('rows rebuilt on a server', ['postgres'], (servers) => {
     }
   };
   const open = async (purpose: RebuildPurpose = 'switch'): Promise<StoreRebuild> => {
-    const rebuild = await openPostgresRebuild(url, purpose);
+    const rebuild = await openPostgresRebuild({ url }, purpose);
     opened.push(rebuild);
     return rebuild;
   };
@@ -208,12 +208,12 @@ describeServers('rows rebuilt on a server', ['postgres'], (servers) => {
   it('is alone: a second one is told so, and may begin once the first has ended', async () => {
     const first = await folded();
     await expect(open()).rejects.toMatchObject({ name: 'UnavailableError', code: 'rebuild-under-way' });
-    expect(await unfinishedPostgresRebuild(url)).toMatchObject({ isUnderWay: true });
+    expect(await unfinishedPostgresRebuild({ url })).toMatchObject({ isUnderWay: true });
     await close(first);
-    expect(await unfinishedPostgresRebuild(url)).toMatchObject({ isUnderWay: false });
+    expect(await unfinishedPostgresRebuild({ url })).toMatchObject({ isUnderWay: false });
     const second = await folded();
     await second.switchOver(met);
-    expect(await unfinishedPostgresRebuild(url)).toBeUndefined();
+    expect(await unfinishedPostgresRebuild({ url })).toBeUndefined();
   });
 
   it('that lost its lock does not switch', async () => {
@@ -311,7 +311,9 @@ describeServers('rows rebuilt on a server', ['postgres'], (servers) => {
     await sql(`create schema ${long}`);
     const there = new URL(url);
     there.searchParams.set('options', `-c search_path=${long}`);
-    await expect(openPostgresRebuild(there.href, 'switch')).rejects.toMatchObject({ code: 'schema-name-long' });
+    await expect(openPostgresRebuild({ url: there.href }, 'switch')).rejects.toMatchObject({
+      code: 'schema-name-long',
+    });
   });
 
   it('goes on from what its own version folded, and from nothing else', async () => {

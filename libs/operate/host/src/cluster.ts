@@ -13,6 +13,7 @@ import {
   migratePostgres,
   openPostgresRebuild,
   openPostgresStore,
+  PasswordClient,
   type RebuildPurpose,
 } from '@tidemark/store-postgres';
 import type { ClusterConfig } from './config.ts';
@@ -65,7 +66,7 @@ export function openClusterRebuild(
 ): Promise<Rebuild> {
   return Opened.all(async (opened) => {
     const below = await openBelow(config, opened);
-    const target = await opened.add(openPostgresRebuild(config.postgresUrl, purpose, config.tls.postgres));
+    const target = await opened.add(openPostgresRebuild(config.postgres, purpose));
     return rebuildOver(below, target, role, () => opened.close());
   });
 }
@@ -83,7 +84,7 @@ async function openBelow(config: ClusterConfig, opened: Opened, options: OpenOpt
       ...(onWarning !== undefined && { onWarning }),
     }),
   );
-  const store = await opened.add(openPostgresStore({ url: config.postgresUrl, tls: config.tls.postgres }));
+  const store = await opened.add(openPostgresStore(config.postgres));
   const { archiveUrl, coldUrl } = config.tiers;
   const warm = archiveUrl === '' ? undefined : await opened.add(openObjects(archiveUrl, 'TIDEMARK_ARCHIVE_URL'));
   const blobs = archiveUrl === '' ? undefined : await opened.add(openBlobs(archiveUrl, 'TIDEMARK_ARCHIVE_URL'));
@@ -133,10 +134,10 @@ async function* keysOf(topic: KeyTopic): AsyncGenerator<StoredKey> {
 }
 
 /** For a check of a server by itself. */
-export { checkSession as checkPostgresSession };
+export { checkSession as checkPostgresSession, PasswordClient };
 
 /** Brings the tables to this release by command; processes add what is missing by themselves, and never contract. Throws as `migratePostgres` does. */
 export const migrateCluster = (
-  { postgresUrl, tls }: Pick<ClusterConfig, 'postgresUrl' | 'tls'>,
+  { postgres }: Pick<ClusterConfig, 'postgres'>,
   options: Pick<MigratePostgresOptions, 'mayContract' | 'isDryRun' | 'onApplied'>,
-): Promise<MigrationReport> => migratePostgres({ url: postgresUrl, tls: tls.postgres, ...options });
+): Promise<MigrationReport> => migratePostgres({ ...postgres, ...options });

@@ -5,9 +5,11 @@ import { ConfigError, DURATION_MAX_COUNT, parseDuration, type RecoveryPolicy } f
 import type { KafkaSasl } from '@tidemark/log-kafka';
 import type { PresenceOptions, PresenceTls } from '@tidemark/queue-bullmq';
 import type { Admission, OnSecret, RetentionPolicy } from '@tidemark/runtime';
+import type { PostgresAccess } from '@tidemark/store-postgres';
 import { type MetricsSettings, metricsSettings, type TraceSettings, traceSettings } from '@tidemark/traces';
 import { z } from 'zod';
 import { saslFromEnv } from './kafka-sasl.ts';
+import { postgresPassword } from './postgres-password.ts';
 import { type TlsConfig, tlsFromEnv } from './tls.ts';
 
 const list = z
@@ -84,6 +86,10 @@ const settings = {
   TIDEMARK_KAFKA_AWS_REGION: z.string().default(''),
   TIDEMARK_REDIS_URL: serverUrl('redis', 'rediss'),
   TIDEMARK_POSTGRES_URL: serverUrl('postgres', 'postgresql'),
+  /** What gives the password at each connection where the address has none; empty: nothing. `postgresPassword` checks these three. */
+  TIDEMARK_POSTGRES_PASSWORD_FILE: z.string().default(''),
+  TIDEMARK_POSTGRES_PASSWORD_COMMAND: z.string().default(''),
+  TIDEMARK_POSTGRES_AWS_REGION: z.string().default(''),
   /** Topic of the checkpoint log; also the prefix of everything in Redis. */
   TIDEMARK_TOPIC: z
     .string()
@@ -181,7 +187,7 @@ export interface PoolConfig {
 export interface ClusterConfig {
   readonly brokers: readonly string[];
   readonly redisUrl: string;
-  readonly postgresUrl: string;
+  readonly postgres: PostgresAccess;
   readonly topic: string;
   readonly partitions: number;
   readonly partitionsMax: number;
@@ -249,12 +255,13 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
     );
   }
   const tls = tlsFromEnv(env);
+  const url = data.TIDEMARK_POSTGRES_URL;
   return {
     tls,
     sasl: saslFromEnv(env, tls),
     brokers: data.TIDEMARK_KAFKA_BROKERS,
     redisUrl: data.TIDEMARK_REDIS_URL,
-    postgresUrl: data.TIDEMARK_POSTGRES_URL,
+    postgres: { url, tls: tls.postgres, password: postgresPassword(env, url, tls.postgres) },
     topic: data.TIDEMARK_TOPIC,
     partitions: data.TIDEMARK_PARTITIONS,
     partitionsMax: data.TIDEMARK_PARTITIONS_MAX,

@@ -23,7 +23,10 @@ const refusalOf = (given: Readonly<Record<string, string>>): unknown => {
 };
 
 test('addresses of servers may hold a password', () => {
-  expect(refusalOf({})).toMatchObject({ redisUrl: env.TIDEMARK_REDIS_URL, postgresUrl: env.TIDEMARK_POSTGRES_URL });
+  expect(refusalOf({})).toMatchObject({
+    redisUrl: env.TIDEMARK_REDIS_URL,
+    postgres: { url: env.TIDEMARK_POSTGRES_URL },
+  });
 });
 
 test.each([

@@ -10,6 +10,7 @@ export {
   type OpenOptions,
   openCluster,
   openClusterRebuild,
+  PasswordClient,
 } from './cluster.ts';
 export {
   type ClusterConfig,

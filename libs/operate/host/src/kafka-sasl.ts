@@ -3,10 +3,9 @@
  * connection; it must not be printed.
  */
 
-import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { ConfigError } from '@tidemark/core';
-import { type KafkaSasl, mskToken, oauthTokens } from '@tidemark/log-kafka';
+import { type KafkaSasl, oauthTokens } from '@tidemark/log-kafka';
+import { mskToken } from './aws-token.ts';
+import { passwordIn, wrong } from './password.ts';
 import type { TlsConfig } from './tls.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -28,7 +27,7 @@ const SAFE_IN_CLEAR: ReadonlySet<Mechanism> = new Set(['scram-sha-256', 'scram-s
 /**
  * `TIDEMARK_KAFKA_SASL` names the mechanism, `TIDEMARK_KAFKA_USERNAME` and `…_PASSWORD_FILE` the user; of `oauthbearer` they are the client's id
  * and secret for `…_TOKEN_URL`, and `…_TOKEN_SCOPE` is asked for; `aws-msk-iam` signs for `…_AWS_REGION` with AWS's default credentials.
- * Undefined: none. Throws `ConfigError` (`setting-invalid`, `sasl-file-unreadable`).
+ * Undefined: none. Throws `ConfigError` (`setting-invalid`, `password-file-unreadable`).
  */
 export function saslFromEnv(env: Env, tls: Pick<TlsConfig, 'kafka'>): KafkaSasl | undefined {
   const of = (part: (typeof PARTS)[number]): string => env[`TIDEMARK_KAFKA_${part}`] ?? '';
@@ -52,13 +51,12 @@ export function saslFromEnv(env: Env, tls: Pick<TlsConfig, 'kafka'>): KafkaSasl 
       `TIDEMARK_KAFKA_SASL=${mechanism} sends a secret in clear without TLS: set TIDEMARK_KAFKA_TLS=on, or TIDEMARK_KAFKA_TLS=off where the network is safe`,
     );
   }
-  const [username, file] = [of('USERNAME'), of('PASSWORD_FILE')];
-  if (file !== '') checkReadable(file);
-  const password = async (): Promise<string> => withoutLineEnd(await readFile(file, 'utf8'));
   if (mechanism === 'aws-msk-iam') {
     const region = of('AWS_REGION');
     return { mechanism: 'oauthbearer', token: () => mskToken({ region }) };
   }
+  const username = of('USERNAME');
+  const password = passwordIn('TIDEMARK_KAFKA_PASSWORD_FILE', of('PASSWORD_FILE'));
   if (mechanism !== 'oauthbearer') return { mechanism, username, password };
   const tokenUrl = of('TOKEN_URL');
   if (!/^https?:\/\//.test(tokenUrl) || !URL.canParse(tokenUrl) || new URL(tokenUrl).username !== '') {
@@ -71,20 +69,3 @@ export function saslFromEnv(env: Env, tls: Pick<TlsConfig, 'kafka'>): KafkaSasl 
 }
 
 const isMechanism = (text: string): text is Mechanism => Object.hasOwn(MECHANISMS, text);
-
-/** As written by people and by mounts of secrets. */
-const withoutLineEnd = (text: string): string => text.replace(/\r?\n$/, '');
-
-function checkReadable(path: string): void {
-  try {
-    if (withoutLineEnd(readFileSync(path, 'utf8')) !== '') return;
-  } catch (error) {
-    const { code = 'unreadable' } = error as { readonly code?: string };
-    const message = `TIDEMARK_KAFKA_PASSWORD_FILE: ${path} can't be read (${code}).`;
-    throw new ConfigError('sasl-file-unreadable', message, { setting: 'TIDEMARK_KAFKA_PASSWORD_FILE', path });
-  }
-  throw wrong(`TIDEMARK_KAFKA_PASSWORD_FILE: ${path} is empty`);
-}
-
-const wrong = (what: string): ConfigError =>
-  new ConfigError('setting-invalid', `Wrong settings in the environment: ${what}.`);

@@ -19,10 +19,8 @@ export interface Rebuild {
 
 /** The state of a rebuild of the cluster's rows that another process left, or is running. Throws `UnavailableError`. */
 export const unfinishedClusterRebuild = ({
-  postgresUrl,
-  tls,
-}: Pick<ClusterConfig, 'postgresUrl' | 'tls'>): Promise<UnfinishedRebuild | undefined> =>
-  unfinishedPostgresRebuild(postgresUrl, tls.postgres);
+  postgres,
+}: Pick<ClusterConfig, 'postgres'>): Promise<UnfinishedRebuild | undefined> => unfinishedPostgresRebuild(postgres);
 
 export function rebuildOver(
   below: Omit<Below, 'store'>,

@@ -38,7 +38,7 @@ export async function checkCluster({ env }: Pick<Session, 'env'>, locate: Locate
   const probes = await Promise.all([
     probeKafka(config.brokers, config.topic, kafkaSecurity(config)),
     probeRedis(config.redisUrl, config.tls.redis),
-    probePostgres(config.postgresUrl, config.tls.postgres),
+    probePostgres(config.postgres),
   ]);
   const findings = [
     checkSettings(env),

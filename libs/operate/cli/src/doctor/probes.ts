@@ -6,10 +6,17 @@
 import { isIP } from 'node:net';
 import { apiVersionsV4, Connection, metadataV12 } from '@platformatic/kafka';
 import { ConfigError, messageOf } from '@tidemark/core';
-import { checkPostgresSession, type KafkaSecurity, platformaticSecurity, type TlsFiles } from '@tidemark/host';
+import {
+  type ClusterConfig,
+  checkPostgresSession,
+  type KafkaSecurity,
+  PasswordClient,
+  platformaticSecurity,
+  type TlsFiles,
+} from '@tidemark/host';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { Redis } from 'ioredis';
-import pg from 'pg';
+import type pg from 'pg';
 import { duration } from '../text/units.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
@@ -108,11 +115,12 @@ export async function probeRedis(url: string, tls?: TlsFiles): Promise<Probe> {
 /** The SQLSTATE with which a server says that a database does not exist. */
 const DATABASE_MISSING = '3D000';
 
-export async function probePostgres(url: string, tls?: TlsFiles): Promise<Probe> {
+export async function probePostgres({ url, tls, password }: ClusterConfig['postgres']): Promise<Probe> {
   const { address, secrets } = parse(url);
   const open = (): pg.Client =>
-    new pg.Client({
+    new PasswordClient({
       connectionString: url,
+      ...(password && { password }),
       connectionTimeoutMillis: PROBE_TIMEOUT_MS,
       application_name: CLIENT,
       ...(tls && { ssl: { ...tls } }),
