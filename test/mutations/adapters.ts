@@ -67,12 +67,6 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     failsWith: 'READONLY',
     breaks: 'After a failover of Redis a connection to the old primary is closed.',
   },
-  'cluster-is-not-seen-without-info': {
-    file: 'libs/adapters/queue-bullmq/src/connection.ts',
-    edits: [["(await asked(redis.cluster('INFO'))) !== undefined", 'false']],
-    caughtBy: 'libs/adapters/queue-bullmq/src/connection.test.ts',
-    breaks: 'A Redis in cluster mode is refused also where the user may not ask for INFO.',
-  },
   'linked-folder-is-followed': {
     file: FOLDER_ROOT,
     edits: [['(constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);', '(constants.O_DIRECTORY ?? 0);']],

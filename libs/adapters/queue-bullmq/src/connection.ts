@@ -18,7 +18,7 @@ export interface Connection {
   readonly address: string;
   /**
    * Resolves when commands can be sent; throws `UnavailableError` (`redis-unavailable`) after the time, and `ConfigError` (`redis-cluster`)
-   * where keys are spread over nodes.
+   * where keys are spread over nodes, or (`redis-forbidden`) where the user may not do what is needed.
    */
   whenReady(timeoutMs: number): Promise<void>;
   /**
@@ -73,7 +73,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     async whenReady(timeoutMs) {
       const ready = redis.status === 'ready' || (await settled(redis, timeoutMs));
       if (!ready) throw unavailable(address, lastFault ?? `no answer within ${timeoutMs} ms`);
-      single ??= connection.bounded(timeoutMs, () => refuseCluster(redis, address));
+      single ??= connection.bounded(timeoutMs, () => refuseUnfit(redis, address));
       try {
         await single;
       } catch (error) {
@@ -105,18 +105,17 @@ export function openConnection(options: ConnectionOptions): Connection {
   return connection;
 }
 
-/** Scripts use keys that a cluster would place on several nodes. To a user who may ask for neither the first command says so (see `bounded`). */
-async function refuseCluster(redis: Redis, address: string): Promise<void> {
-  const asked = (answer: Promise<unknown>): Promise<string | undefined> =>
-    answer.then(String).catch((error: unknown) => {
-      if (error instanceof ReplyError) return undefined;
-      throw error;
-    });
-  const info = await asked(redis.info('cluster'));
-  // A server without cluster mode answers the second with an error.
-  const isCluster =
-    info === undefined ? (await asked(redis.cluster('INFO'))) !== undefined : info.includes('cluster_enabled:1');
-  if (isCluster) throw clusterError(address);
+/** Scripts use keys that a cluster would place on several nodes, and tell one run of the server from another by INFO. */
+async function refuseUnfit(redis: Redis, address: string): Promise<void> {
+  const info = await redis.info('cluster').catch((error: unknown) => {
+    if (!(error instanceof ReplyError && (error as Error).message.startsWith('NOPERM '))) throw error;
+    throw new ConfigError(
+      'redis-forbidden',
+      `Redis at ${address} does not let its user ask for INFO, by which coordinators know that beats were not lost. Allow it: ACL SETUSER NAME +info; docs/deploy.md has all that the user needs.`,
+      { address },
+    );
+  });
+  if (info.includes('cluster_enabled:1')) throw clusterError(address);
 }
 
 /** Answers that only a server in cluster mode gives. */

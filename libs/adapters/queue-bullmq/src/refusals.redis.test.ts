@@ -1,6 +1,12 @@
-/** Owns the tests of what is told of a Redis that closes each connection at once: the reason that it gave, not the closed connection. */
+/**
+ * Owns the tests of what a Redis refuses: of one that closes each connection the reason that it gave is told, not the closed connection; and
+ * of a user's rights those that docs/deploy.md names are enough, and the one that would be missed late is missed at once.
+ */
 
+import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
+import { holderId } from '@tidemark/core';
+import { job, routesOf } from '@tidemark/testkit/contracts/job-queue-jobs';
 import {
   freePort,
   makeServerFolder,
@@ -10,8 +16,11 @@ import {
   startNativeProcess,
   waitUntilReady,
 } from '@tidemark/testkit/servers';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { openBullmqQueue } from './bullmq-queue.ts';
 import { openConnection } from './connection.ts';
+import { openRedisHints } from './redis-hints.ts';
+import { openRedisLiveness } from './redis-liveness.ts';
 
 const PASSWORD = 'pa55';
 
@@ -67,3 +76,37 @@ test('a limit of connections is named, and no longer once it has passed', () =>
     await next.whenReady(60_000);
     next.close();
   }));
+
+describe('a user with few rights', () => {
+  const [, rights = ''] = /ACL SETUSER tidemark on >PASSWORD ([^`]+)`/.exec(
+    readFileSync(new URL('../../../../docs/deploy.md', import.meta.url), 'utf8'),
+  )!;
+  const user = (given: string): readonly string[] => ['--user', 'tide', 'on', `>${PASSWORD}`, ...given.split(' ')];
+  const optionsAt = (port: number) => ({ url: `redis://tide:${PASSWORD}@127.0.0.1:${port}`, prefix: 'tidemark' });
+
+  test('does all with those that are documented', () =>
+    withRedis(user(rights), async (port) => {
+      const queue = openBullmqQueue(optionsAt(port));
+      const liveness = openRedisLiveness(optionsAt(port));
+      const hints = openRedisHints(optionsAt(port));
+      const taken = Promise.withResolvers<string>();
+      const hinted = Promise.withResolvers<void>();
+      await queue.consume({ concurrency: 1, routes: routesOf('d') }, async ({ workflow }) => taken.resolve(workflow));
+      await queue.enqueue([job('w', { definition: 'd' })]);
+      expect(await taken.promise).toBe('w');
+      expect(await liveness.beat(holderId('h'), [], 60_000)).toBe(true);
+      expect([...(await liveness.view({ markerAgeMs: 1 })).holders.keys()]).toEqual(['h']);
+      await hints.subscribe('appended', () => hinted.resolve());
+      hints.publish('appended', new Uint8Array([1]) as never);
+      await hinted.promise;
+      await Promise.all([queue.close(), liveness.close(), hints.close()]);
+    }));
+
+  test('is told at once that INFO is missing, without which nobody would ever be found dead', () =>
+    withRedis(user(rights.replace(' +info', '')), async (port) => {
+      const liveness = openRedisLiveness(optionsAt(port));
+      const refused = { name: 'ConfigError', code: 'redis-forbidden', message: expect.stringContaining('+info') };
+      await expect(liveness.beat(holderId('h'), [], 60_000)).rejects.toMatchObject(refused);
+      await liveness.close();
+    }));
+});
