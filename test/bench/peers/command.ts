@@ -3,6 +3,7 @@
 import { parseArgs } from 'node:util';
 import { median, type Report } from '../report.ts';
 import { quickSizes } from './measure.ts';
+import { sections } from './page.ts';
 import { measurePeers, type PeerPart, type PeersOptions, peerParts } from './peers.ts';
 
 export const PEERS_USAGE = `npm run bench -- peers [--json] [--only NAME,NAME] [--parts ${peerParts.join(',')}]
@@ -28,7 +29,10 @@ function optionsFrom(args: readonly string[]): PeersOptions | undefined {
   if (data !== 'memory' && data !== 'disk') return undefined;
   if (!Number.isInteger(passes) || passes < 1 || !parts.every(isPart)) return undefined;
   // A page of some of the systems, or of a few steps, would be taken for the comparison.
-  if (write && (only !== undefined || quick || values.parts !== undefined)) return undefined;
+  const isWhole = sections.some((section) =>
+    section.parts.every((part) => (parts as readonly string[]).includes(part)),
+  );
+  if (write && (only !== undefined || quick || !isWhole)) return undefined;
   return {
     only,
     dataIn: data,
@@ -46,7 +50,7 @@ export async function peersCommand(args: readonly string[], report: Report): Pro
   const options = optionsFrom(args);
   if (options === undefined) {
     report.note(
-      `usage: ${PEERS_USAGE}\n--write takes neither --only, --parts nor --quick: a page is of all systems and figures`,
+      `usage: ${PEERS_USAGE}\n--write takes neither --only nor --quick: a page is of all systems; of --parts it needs ${sections.map(({ parts }) => parts.join(',')).join(', or ')}`,
     );
     return 64;
   }

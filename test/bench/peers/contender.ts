@@ -29,6 +29,8 @@ export interface Contender {
    * is loaded but has run nothing. Times of one kind say nothing about those of the other.
    */
   readonly death: 'noticed' | 'told';
+  /** How a run waits for the signal that wakes it, in a sentence; absent: it can't. */
+  readonly wakes?: string;
   /** A step that ended is never done again, whatever dies, and a workflow goes on behind it. */
   readonly isDurableExecution: boolean;
   /** Why its time of a sequential step is not published: it is not known what it measures. */
@@ -51,6 +53,8 @@ export interface System {
   startWorker(): Promise<Worker>;
   /** Resolves when all of them have ended. Of a library, `by` is the worker that is asked. */
   run(request: RunRequest, by: Worker): Promise<void>;
+  /** Sends the signal to all of them; resolves when it is accepted. */
+  wake(request: RunRequest, by: Worker): Promise<void>;
   /** How many bytes the stores hold; of what only bridges a crash (Postgres's WAL) nothing. */
   storedBytes(): Promise<number>;
   close(): Promise<void>;

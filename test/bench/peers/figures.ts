@@ -22,6 +22,9 @@ export interface Summary extends RatesSummary {
   readonly sequential: { readonly medianMs: number; readonly p99Ms: number; readonly p999Ms: number } | undefined;
   /** Of other lengths than the usual one, by the steps of a workflow. */
   readonly lengths: ReadonlyMap<number, RatesSummary>;
+  /** By how many were woken at once. */
+  readonly wakes: ReadonlyMap<number, { readonly medianMs: number; readonly p99Ms: number }>;
+  readonly cpuMsPerWake: ReadonlyMap<string, number>;
   readonly memoryMb: { readonly worker: number; readonly servers: number } | undefined;
   readonly bytesPerStep: Stored | undefined;
   readonly large: ReadonlyMap<number, Large>;
@@ -33,6 +36,7 @@ export function summaryOf(name: ContenderName, passes: readonly Findings[]): Sum
   const sequentialMs = passes.flatMap((pass) => pass.sequentialMs);
   const killMs = passes.flatMap((pass) => pass.killMs);
   const lengths = new Set(passes.flatMap((pass) => [...pass.lengths.keys()]));
+  const wakeCounts = new Set(passes.flatMap((pass) => [...pass.wakes.tookMs.keys()]));
   const resident = together(passes.map((pass) => pass.residentBytes));
   return {
     name,
@@ -48,6 +52,13 @@ export function summaryOf(name: ContenderName, passes: readonly Findings[]): Sum
     lengths: new Map(
       [...lengths].map((steps) => [steps, ratesOf(passes.flatMap((pass) => pass.lengths.get(steps) ?? []))]),
     ),
+    wakes: new Map(
+      [...wakeCounts].map((count) => {
+        const tookMs = passes.flatMap((pass) => pass.wakes.tookMs.get(count) ?? []);
+        return [count, { medianMs: median(tookMs), p99Ms: quantile(tookMs, 0.99) }];
+      }),
+    ),
+    cpuMsPerWake: together(passes.map((pass) => pass.wakes.cpuMsPerWake)),
     memoryMb: resident.size === 0 ? undefined : memoryOf(resident),
     bytesPerStep: passes.find((pass) => pass.bytesPerStep !== undefined)?.bytesPerStep,
     large: new Map(passes.flatMap((pass) => [...pass.large])),
@@ -86,7 +97,7 @@ export interface Ratio {
 
 /** A system among those compared, with what it came to. */
 export interface Entrant {
-  readonly traits: Pick<Contender, 'name' | 'death' | 'isDurableExecution' | 'sequentialWithheld'>;
+  readonly traits: Pick<Contender, 'name' | 'death' | 'isDurableExecution' | 'sequentialWithheld' | 'wakes'>;
   readonly summary: Summary;
 }
 
@@ -109,18 +120,28 @@ export interface Line {
 const isPeer = (name: ContenderName): boolean => !name.startsWith('tidemark');
 
 /** The lines that are compared. Times after a kill only with those to whom the same happens. */
-export function linesOf({ counts, lengths }: Pick<Sizes, 'counts' | 'lengths'>): readonly Line[] {
+export function linesOf({
+  counts,
+  lengths,
+  wakeCounts,
+}: Pick<Sizes, 'counts' | 'lengths' | 'wakeCounts'>): readonly Line[] {
   const killMs = ({ kill }: Summary): number | undefined => kill?.medianMs;
   return [
     {
       ...{ name: 'sequential', better: 'less', read: ({ sequential }) => sequential?.medianMs },
       among: ({ sequentialWithheld }) => sequentialWithheld === undefined,
     },
-    ...counts.flatMap((count) => rateLines(`c${count}`, ({ stepsPerS }) => stepsPerS.get(count))),
+    ...counts.flatMap((count) => linesOfCluster(`c${count}`, 'more', ({ stepsPerS }) => stepsPerS.get(count))),
     ...lengths.flatMap((steps) =>
       counts.flatMap((count) =>
-        rateLines(`len${steps}.c${count}`, (summary) => summary.lengths.get(steps)?.stepsPerS.get(count)),
+        linesOfCluster(`len${steps}.c${count}`, 'more', (summary) => summary.lengths.get(steps)?.stepsPerS.get(count)),
       ),
+    ),
+    ...wakeCounts.flatMap((count) =>
+      linesOfCluster(`wake.c${count}`, 'less', ({ wakes }) => wakes.get(count)?.medianMs).map((line) => ({
+        ...line,
+        among: ({ wakes }: Entrant['traits']) => wakes !== undefined,
+      })),
     ),
     { name: 'cpu', better: 'less', read: cpuOf },
     { name: 'storage1000', better: 'less', read: (summary) => storedOf(summary)?.long },
@@ -132,9 +153,9 @@ export function linesOf({ counts, lengths }: Pick<Sizes, 'counts' | 'lengths'>):
   ];
 }
 
-const rateLines = (name: string, read: Line['read']): Line[] => [
-  { name, better: 'more', read },
-  { name: `plain_${name}`, better: 'more', read, ours: 'tidemark-plain' },
+const linesOfCluster = (name: string, better: Line['better'], read: Line['read']): Line[] => [
+  { name, better, read },
+  { name: `plain_${name}`, better, read, ours: 'tidemark-plain' },
 ];
 
 /**
@@ -174,9 +195,11 @@ export const storedOfLarge = (summary: Summary, bytes: number): number | undefin
 export const isStoredInPart = ({ short, long }: Stored): boolean => Math.min(short, long) < STEP_LEAST_BYTES;
 
 /** Processor milliseconds of all processes for a step. What else the machine does shows less here than in a rate. */
-export function cpuOf({ cpuMsPerStep }: RatesSummary): number | undefined {
-  if (cpuMsPerStep.size === 0) return undefined;
-  return [...cpuMsPerStep.values()].reduce((sum, ms) => sum + ms, 0);
+export const cpuOf = ({ cpuMsPerStep }: RatesSummary): number | undefined => sumOf(cpuMsPerStep);
+
+export function sumOf(ofProcesses: ReadonlyMap<string, number>): number | undefined {
+  if (ofProcesses.size === 0) return undefined;
+  return [...ofProcesses.values()].reduce((sum, ms) => sum + ms, 0);
 }
 
 /** Milliseconds of processor time that a run takes, and each of its steps: the line that fits all measured lengths best. */
@@ -227,6 +250,11 @@ function printOne(summary: Summary, stepsEach: number, report: Report): void {
     for (const [count, rate] of rates.stepsPerS) add(`len${steps}.c${count}.steps_per_s`, rate, 'steps/s');
     for (const [name, ms] of rates.cpuMsPerStep) add(`len${steps}.cpu.${name}_ms_per_step`, ms, 'ms');
   }
+  for (const [count, { medianMs, p99Ms }] of summary.wakes) {
+    add(`wake.c${count}.median_ms`, medianMs, 'ms');
+    add(`wake.c${count}.p99_ms`, p99Ms, 'ms');
+  }
+  for (const [name, ms] of summary.cpuMsPerWake) add(`wake.cpu.${name}_ms_per_wake`, ms, 'ms');
   const costs = costsOf(summary, stepsEach);
   if (costs !== undefined) {
     add('cpu.ms_per_run', costs.perRun, 'ms');

@@ -15,6 +15,8 @@ export interface Sizes {
   readonly stepsEach: number;
   /** Other lengths of workflows, in steps. */
   readonly lengths: readonly number[];
+  /** How many workflows are woken at once. */
+  readonly wakeCounts: readonly number[];
   readonly rounds: number;
   readonly storageSteps: number;
   readonly longSteps: number;
@@ -30,6 +32,7 @@ export const fullSizes: Sizes = {
   counts: [64, 256, 1_000],
   stepsEach: 10,
   lengths: [1, 60],
+  wakeCounts: [1, 64, 1_000],
   rounds: 3,
   storageSteps: 10_000,
   longSteps: 1_000,
@@ -45,6 +48,7 @@ export const quickSizes: Sizes = {
   counts: [4, 16],
   stepsEach: 5,
   lengths: [1],
+  wakeCounts: [1, 4],
   rounds: 1,
   storageSteps: 200,
   longSteps: 100,
@@ -63,6 +67,12 @@ const WARM_UP_WORKFLOWS = 16;
 const WARM_UP_STEPS = 2;
 /** No round begins after this much time of its shape: slow systems get fewer. */
 const SHAPE_BUDGET_MS = 60_000;
+/** A length of which one round would take longer by the rate of the one before is left out. */
+const LENGTH_MAX_MS = 120_000;
+/** Workflows that were woken, at least, over all rounds of a count. */
+const WOKEN_MIN = 16;
+/** After the last step before the wait, until a workflow sleeps in every system. */
+const FALL_ASLEEP_MS = 500;
 const SETTLE_ROUNDS_MAX = 8;
 const SETTLE_PERIOD_MS = 1_000;
 /** Of what is written for 10,000 steps, less than a hundredth. */
@@ -93,6 +103,14 @@ export interface Rates {
   readonly cpuMsPerStep: Map<string, number>;
 }
 
+/** Of workflows that waited for a signal. */
+export interface Wakes {
+  /** From the signals to the step of each, in milliseconds, by how many were woken at once. */
+  readonly tookMs: Map<number, number[]>;
+  /** By process, of the most at once: processor time for a wake, with the step and the end that follow. */
+  readonly cpuMsPerWake: Map<string, number>;
+}
+
 /** What one pass over a system found. Values of the same kind are kept apart, so that passes can be put together. */
 export interface Findings extends Rates {
   sequentialMs: number[];
@@ -100,6 +118,7 @@ export interface Findings extends Rates {
   residentBytes: Map<string, number>;
   /** The rates of other lengths, by the steps of a workflow. */
   lengths: Map<number, Rates>;
+  readonly wakes: Wakes;
   bytesPerStep: Stored | undefined;
   /** Steps/s and bytes a step, by the bytes of its text. */
   large: Map<number, Large>;
@@ -112,6 +131,7 @@ export const emptyFindings = (): Findings => ({
   cpuMsPerStep: new Map(),
   residentBytes: new Map(),
   lengths: new Map(),
+  wakes: { tookMs: new Map(), cpuMsPerWake: new Map() },
   bytesPerStep: undefined,
   large: new Map(),
   killMs: [],
@@ -169,12 +189,58 @@ export class Measurement {
 
   /** The same of workflows of other lengths, for what a run costs besides its steps. */
   async lengths(): Promise<void> {
+    const most = this.#sizes.counts.at(-1)!;
+    let lastPerS = Number.POSITIVE_INFINITY;
     for (const steps of this.#sizes.lengths) {
+      if ((most * steps * 1_000) / lastPerS > LENGTH_MAX_MS) return;
       const rates: Rates = { stepsPerS: new Map(), cpuMsPerStep: new Map() };
       this.findings.lengths.set(steps, rates);
-      await this.#run(this.#sizes.counts.at(-1)!, steps);
+      await this.#run(most, steps);
       await this.#rates(steps, rates);
+      lastPerS = median(rates.stepsPerS.get(most)!);
     }
+  }
+
+  /** Workflows that have done a step wait for a signal, which all get at once, and each does its last step. */
+  async wakes(): Promise<void> {
+    const { wakeCounts, rounds } = this.#sizes;
+    const { tookMs, cpuMsPerWake } = this.findings.wakes;
+    // Its like has not run yet.
+    await this.#wake(wakeCounts.at(-1)!);
+    for (const count of wakeCounts) {
+      const isLast = count === wakeCounts.at(-1);
+      const took: number[] = [];
+      const spent = new Map<string, number>();
+      for (let round = 0; round < Math.max(rounds, WOKEN_MIN / count); round++) {
+        const woken = await this.#wake(count);
+        took.push(...woken.tookMs);
+        for (const [name, seconds] of woken.cpuSeconds) spent.set(name, (spent.get(name) ?? 0) + seconds);
+      }
+      tookMs.set(count, took);
+      if (isLast) for (const [name, seconds] of spent) cpuMsPerWake.set(name, (seconds * 1_000) / took.length);
+    }
+  }
+
+  async #wake(count: number): Promise<{ tookMs: readonly number[]; cpuSeconds: ReadonlyMap<string, number> }> {
+    const request = { prefix: this.#prefix(), count, steps: 2, mode: 'woken' as const };
+    const given = givenOf(request);
+    const watch = new Watch(this.#notes, given);
+    const running = this.#system.run(request, this.#system.worker);
+    await watch.until(() => true, 'come so far');
+    await wait(FALL_ASLEEP_MS);
+    const before = await this.#usage();
+    const sentMs = performance.timeOrigin + performance.now();
+    await Promise.all([
+      this.#system.wake(request, this.#system.worker),
+      running,
+      watch.until(({ isLast }) => isLast, 'end'),
+    ]);
+    const cpuSeconds = [...(await this.#usage())].map(
+      ([name, usage]) => [name, usage.cpuSeconds - before.get(name)!.cpuSeconds] as const,
+    );
+    watch.stop();
+    const tookMs = given.map(({ id }) => watch.last.get(id)!.startedMs[0]! - sentMs);
+    return { tookMs, cpuSeconds: new Map(cpuSeconds) };
   }
 
   async #rates(stepsEach: number, into: Rates): Promise<void> {

@@ -51,6 +51,7 @@ async function openServed(parts: Parts): Promise<System> {
       ...{ worker, startWorker, storedBytes },
       servers: { ...parts.servers, client: client.pid },
       run: (request) => client.ask({ run: request }),
+      wake: (request) => client.ask({ wake: request }),
       close: () => closeAll(closings),
     };
   } catch (error) {
@@ -88,6 +89,7 @@ const restate: Contender = {
     'one server with its defaults (24 partitions, replication 1, its log synced); a plain handler, one `ctx.run` a step',
   takeOver:
     'a second process of the service listens on the same port, as behind a balancer; the server sees the broken connection and tries again by its default policy (first after 500 ms)',
+  wakes: 'a workflow of the service, and its durable promise',
   async open({ dataIn, notesPort }: Dependencies) {
     const folder = await makeServerFolder('restate', dataIn);
     const [node, ingress, admin, worker] = [await freePort(), await freePort(), await freePort(), await freePort()];
@@ -128,6 +130,7 @@ const temporal: Contender = {
   settings: 'the development server with a SQLite file; one activity a step, at most 1,000 at once',
   takeOver:
     'a second worker polls the same task queue; the server tries an activity again when its startToCloseTimeout (10 s) has passed',
+  wakes: 'a signal, and `condition`',
   async open({ dataIn, notesPort }: Dependencies) {
     const folder = await makeServerFolder('temporal', dataIn);
     const port = await freePort();
@@ -175,6 +178,7 @@ const dbos: Contender = {
     'a library on Postgres (fsync on); workflows are started and run in one process; one `runStep` a step; defaults otherwise',
   takeOver:
     "a process that is loaded launches under the dead one's executor id when the bench tells it (a supervisor does that; the paid Conductor notices by itself, by default after 60 s)",
+  wakes: '`send` and `recv`',
   open: (dependencies) => openOnPostgres('dbos.ts', dependencies),
 };
 

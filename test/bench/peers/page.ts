@@ -19,15 +19,35 @@ import {
   type Summary,
   storedOf,
   storedOfLarge,
+  sumOf,
 } from './figures.ts';
 import type { Sizes } from './measure.ts';
 import { type Panel, plot } from './plot.ts';
 
 const DOCS = path.resolve(import.meta.dirname, '../../../docs');
 const PICTURE = 'benchmarks-peers.svg';
-/** What stands between the two in the page is written anew; the rest is people's. */
-const BEGIN = '<!-- peers: written by `npm run bench -- peers --write` -->';
-const END = '<!-- peers: end -->';
+/** A part of the page that is written anew, between two marks; the rest of the page is people's. */
+interface Section {
+  /** It is written where all of these were measured. */
+  readonly parts: readonly string[];
+  readonly begin: string;
+  readonly end: string;
+  readonly of: (run: Run) => string;
+}
+export const sections: readonly Section[] = [
+  {
+    parts: ['sequential', 'concurrent', 'storage', 'large', 'kill'],
+    begin: '<!-- peers: written by `npm run bench -- peers --write` -->',
+    end: '<!-- peers: end -->',
+    of: (run) => sectionOf(run),
+  },
+  {
+    parts: ['lengths', 'wake'],
+    begin: '<!-- peers, runs and wakes: written by `npm run bench -- peers --parts lengths,wake --write` -->',
+    end: '<!-- peers, runs and wakes: end -->',
+    of: (run) => runsSectionOf(run),
+  },
+];
 const GIGABYTE = 2 ** 30;
 /** By how much the bare loop may differ between systems in one run. */
 const EVEN_FACTOR_MAX = 1.5;
@@ -35,7 +55,7 @@ const EVEN_FACTOR_MAX = 1.5;
 export interface Run {
   readonly contenders: readonly Pick<
     Contender,
-    'name' | 'title' | 'settings' | 'takeOver' | 'death' | 'isDurableExecution' | 'sequentialWithheld'
+    'name' | 'title' | 'settings' | 'takeOver' | 'wakes' | 'death' | 'isDurableExecution' | 'sequentialWithheld'
   >[];
   readonly summaries: readonly Summary[];
   readonly failures: ReadonlyMap<ContenderName, string>;
@@ -46,13 +66,17 @@ export interface Run {
   readonly sizes: Sizes;
 }
 
-export async function writePage(run: Run): Promise<void> {
+export async function writePage(run: Run, measured: readonly string[]): Promise<void> {
   const file = path.join(DOCS, 'benchmarks.md');
-  const page = await readFile(file, 'utf8');
-  const [before, rest = ''] = page.split(BEGIN);
-  const after = rest.split(END)[1] ?? '\n';
-  await writeFile(file, `${before}${BEGIN}\n\n${sectionOf(run)}\n${END}${after}`);
-  await writeFile(path.join(DOCS, PICTURE), plot(panelsOf(run)));
+  let page = await readFile(file, 'utf8');
+  for (const { parts, begin, end, of } of sections) {
+    if (!parts.every((part) => measured.includes(part))) continue;
+    const [before, rest = ''] = page.split(begin);
+    const after = rest.split(end)[1] ?? '\n';
+    page = `${before}${begin}\n\n${of(run)}\n${end}${after}`;
+  }
+  await writeFile(file, page);
+  if (measured.includes('kill')) await writeFile(path.join(DOCS, PICTURE), plot(panelsOf(run)));
 }
 
 const rounded = (value: number): string => {
@@ -124,14 +148,28 @@ export function sectionOf(run: Run): string {
     `![Bars of the figures in the table below](${PICTURE})`,
     table,
     notesOf(run),
-    verdictOf(run, named),
+    verdictOf(run, named, (name) => !isOfRuns(name)),
     ...failuresOf(run, named),
     costOf(run, named),
-    ...lengthsOf(run, named),
     '### How each was run',
     run.contenders
       .map(({ title, settings, takeOver }) => `- **${title}**: ${settings}. After a kill: ${takeOver}.`)
       .join('\n'),
+  ];
+  return `${paragraphs.join('\n\n')}\n`;
+}
+
+const isOfRuns = (line: string): boolean => /len|wake/.test(line);
+
+/** What a run costs besides its steps, and what its wake takes. */
+function runsSectionOf(run: Run): string {
+  const named = titles(run);
+  const paragraphs = [
+    machineOf(run),
+    ...lengthsOf(run, named),
+    ...wakesOf(run, named),
+    verdictOf(run, named, isOfRuns),
+    ...failuresOf(run, named),
   ];
   return `${paragraphs.join('\n\n')}\n`;
 }
@@ -177,10 +215,14 @@ function notesOf({ contenders, summaries, sizes }: Run): string {
   ].join('\n\n');
 }
 
-function verdictOf({ summaries, contenders, sizes }: Run, named: ReadonlyMap<ContenderName, string>): string {
+function verdictOf(
+  { summaries, contenders, sizes }: Run,
+  named: ReadonlyMap<ContenderName, string>,
+  isWanted: (line: string) => boolean,
+): string {
   const entrants: readonly Entrant[] = contenders.map((traits, at) => ({ traits, summary: summaries[at]! }));
   const lines = linesOf(sizes).flatMap((line) => {
-    const comparison = compared(entrants, line);
+    const comparison = isWanted(line.name) ? compared(entrants, line) : undefined;
     return comparison === undefined ? [] : [`- ${sentenceOf(line, comparison, sizes, named)}`];
   });
   return `Tidemark's cluster beside the best peer of each line (of times and bytes less is better, of rates more), and, where that is BullMQ, which is a queue of jobs and no durable execution, beside the best without it:\n\n${lines.join('\n')}`;
@@ -205,9 +247,13 @@ function sentenceOf(
 }
 
 function wordsOf(name: string, { longSteps }: Sizes): readonly [what: string, relation: string] {
-  const [, plain, steps, count] = /^(plain_)?(?:len(\d+)\.)?c(\d+)$/.exec(name) ?? [];
+  const [, plain, wake, steps, count] = /^(plain_)?(wake\.)?(?:len(\d+)\.)?c(\d+)$/.exec(name) ?? [];
   if (count !== undefined) {
     const kind = plain === undefined ? '' : ', not encrypted';
+    if (wake !== undefined) {
+      const workflows = count === '1' ? 'one workflow' : `${Number(count).toLocaleString('en-GB')} workflows at once`;
+      return [`signal to step of ${workflows}${kind}`, 'times what it takes'];
+    }
     const length = steps === undefined ? '' : ` of ${stepsText(Number(steps))}`;
     return [`${Number(count).toLocaleString('en-GB')} workflows${length} at once${kind}`, 'times the steps/s of'];
   }
@@ -268,6 +314,27 @@ function lengthsOf({ summaries, sizes }: Run, named: ReadonlyMap<ContenderName, 
   const table = [head, ['---', ...shapes.map(() => '---:'), '---:', '---:'], ...rows];
   return [
     'Workflows of other lengths, and what they say of the processor time that a run takes besides its steps:',
+    table.map((cells) => `| ${cells.join(' | ')} |`).join('\n'),
+  ];
+}
+
+function wakesOf(run: Run, named: ReadonlyMap<ContenderName, string>): readonly string[] {
+  const { contenders, summaries, sizes } = run;
+  const measured = summaries.filter(({ wakes }) => wakes.size > 0);
+  if (measured.length === 0) return [];
+  const counts = sizes.wakeCounts.map((count) => count.toLocaleString('en-GB'));
+  const head = ['', ...counts.flatMap((count) => [`${count} at once, median ms`, 'p99 ms']), 'processor ms a wake'];
+  const rows = measured.map(({ name, wakes, cpuMsPerWake }) => {
+    const times = sizes.wakeCounts.flatMap((count) => [wakes.get(count)?.medianMs, wakes.get(count)?.p99Ms]);
+    const values = [...times, sumOf(cpuMsPerWake)];
+    return [short(named.get(name)!), ...values.map((value) => (value === undefined ? '–' : rounded(value)))];
+  });
+  const table = [head, ['---', ...head.slice(1).map(() => '---:')], ...rows];
+  const ways = contenders.flatMap(({ title, wakes }) => (wakes === undefined ? [] : [`${short(title)}: ${wakes}`]));
+  const without = contenders.flatMap(({ title, wakes }) => (wakes === undefined ? [short(title)] : []));
+  const missing = without.length === 0 ? '' : ` Without such a wait: ${without.join(', ')}.`;
+  return [
+    `Workflows that have done one step and wait for a signal: from the signals, all sent at once, to the beginning of each one's last step, and the processor time of a wake with that step and the end. How each waits: ${ways.join('; ')}.${missing}`,
     table.map((cells) => `| ${cells.join(' | ')} |`).join('\n'),
   ];
 }

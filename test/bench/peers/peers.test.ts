@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compared, type Entrant, linesOf, type Summary, summaryOf } from './figures.ts';
 import { emptyFindings, fullSizes } from './measure.ts';
-import { panelsOf, sectionOf } from './page.ts';
+import { panelsOf, sectionOf, sections } from './page.ts';
 import { plot } from './plot.ts';
 import { doStep, nextPayload } from './workspace/step.ts';
 
@@ -45,7 +45,8 @@ const entrant = (name: Summary['name'], rate?: number, killMs: readonly number[]
   const found = { ...(rate === undefined ? emptyFindings() : findings([rate])), killMs: [...killMs] };
   return { traits: traitsOf(name), summary: summaryOf(name, [found]) };
 };
-const line = (name: string) => linesOf({ counts: [1_000], lengths: [1] }).find((each) => each.name === name)!;
+const line = (name: string) =>
+  linesOf({ counts: [1_000], lengths: [1], wakeCounts: [64] }).find((each) => each.name === name)!;
 
 describe('the ratio to the best peer', () => {
   const all = [
@@ -86,6 +87,19 @@ describe('the ratio to the best peer', () => {
     expect(compared([ours, restate, withheld], line('sequential'))).toMatchObject({
       best: { value: 2, peer: 'restate' },
     });
+  });
+
+  it('holds a wake against those that have one', () => {
+    const woken = (name: Summary['name'], ms: number, wakes?: string): Entrant => {
+      const found = {
+        ...emptyFindings(),
+        wakes: { tookMs: new Map([[64, [ms, ms, 9 * ms]]]), cpuMsPerWake: new Map() },
+      };
+      return { traits: { ...traitsOf(name), ...(wakes && { wakes }) }, summary: summaryOf(name, [found]) };
+    };
+    const some = [woken('tidemark', 4, 'a step'), woken('restate', 2, 'a promise'), entrant('langgraph', 1)];
+    expect(some[0]!.summary.wakes.get(64)).toEqual({ medianMs: 4, p99Ms: 36 });
+    expect(compared(some, line('wake.c64'))).toMatchObject({ best: { value: 2, peer: 'restate' } });
   });
 
   it('is absent where a peer has no figure, and says whose', () => {
@@ -145,6 +159,21 @@ describe('the page', () => {
     );
     // Of how many workflows the median is.
     expect(page).toContain('| 700 (3) |');
+  });
+
+  it('has what runs and wakes take apart from the rest', () => {
+    const found = {
+      ...emptyFindings(),
+      lengths: new Map([1, 60].map((steps) => [steps, findings([steps])])),
+      wakes: { tookMs: new Map([[64, [3]]]), cpuMsPerWake: new Map([['worker', 0.5]]) },
+    };
+    const contenders = [{ ...run.contenders[0]!, wakes: 'a step' }, run.contenders[1]!];
+    const measured = { ...run, contenders, summaries: [summaryOf('tidemark', [found]), run.summaries[1]!] };
+    const [main, runs] = sections.map(({ of }) => of(measured));
+    expect(main).not.toContain('signal');
+    expect(runs).toContain('How each waits: Tidemark, cluster: a step. Without such a wait: Restate.');
+    expect(runs).toMatch(/\| Tidemark, cluster \|.* 3 \| 3 \|.* 0\.5 \|/);
+    expect(runs).not.toContain('kill');
   });
 
   it('says when the machine was not the same for all', () => {

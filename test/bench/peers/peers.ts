@@ -22,10 +22,10 @@ const all: readonly Contender[] = [cluster, plainCluster, embedded, functions, e
 /** A single look at how quick the machine is may meet a moment that says little of the minutes after it. */
 const LOOP_LOOKS = 5;
 
-export const peerParts = ['sequential', 'concurrent', 'lengths', 'storage', 'large', 'kill'] as const;
+export const peerParts = ['sequential', 'concurrent', 'lengths', 'wake', 'storage', 'large', 'kill'] as const;
 export type PeerPart = (typeof peerParts)[number];
 /** The others take minutes. */
-const QUICK_PARTS: ReadonlySet<PeerPart> = new Set(['sequential', 'concurrent', 'lengths']);
+const QUICK_PARTS: ReadonlySet<PeerPart> = new Set(['sequential', 'concurrent', 'lengths', 'wake']);
 
 export interface PeersOptions {
   /** Names of systems, with commas between them; all where none is named. */
@@ -91,7 +91,8 @@ export async function measurePeers(report: Report, options: PeersOptions = {}): 
   const entrants = contenders.map((traits, at) => ({ traits, summary: summaries[at]! }));
   printFigures(entrants, sizes, report);
   const load = { least: Math.min(...loads!), most: Math.max(...loads!) };
-  if (options.write) await writePage({ contenders, summaries, failures, loopNs: loopNs!, load, dataIn, passes, sizes });
+  if (options.write)
+    await writePage({ contenders, summaries, failures, loopNs: loopNs!, load, dataIn, passes, sizes }, parts);
   return { summaries, failures, loopNs: loopNs! };
 }
 
@@ -127,6 +128,13 @@ async function measureOne(contender: Contender, plan: Plan, findings: Findings, 
         const spent = [...cpuMsPerStep].map(([name, ms]) => `${name} ${ms.toFixed(3)}`).join(', ');
         report.note(`  of ${steps} steps: ${rates} steps/s; processor ms a step: ${spent}`);
       }
+    }
+    if (parts.includes('wake') && contender.wakes !== undefined) {
+      await measurement.wakes();
+      const { tookMs, cpuMsPerWake } = findings.wakes;
+      const times = [...tookMs].map(([count, each]) => `${count} at once ${median(each).toFixed(1)}`).join(', ');
+      const spent = [...cpuMsPerWake].map(([name, ms]) => `${name} ${ms.toFixed(3)}`).join(', ');
+      report.note(`  signal to step: ${times} ms; processor ms a wake: ${spent}`);
     }
     if (parts.includes('storage')) {
       await measurement.storage();

@@ -1,7 +1,7 @@
 /** Owns the measured process of embedded Tidemark: coordinator, worker, log and rows in one. A standby opens the folder when it is told to. */
 
 import { type Host, openEmbedded } from '@tidemark/host';
-import { runSteps } from './tidemark-runs.ts';
+import { runSteps, wakeAll } from './tidemark-runs.ts';
 import { peersCalls, peersSteps } from './tidemark-workflow.ts';
 import { required, serve } from './workspace/child.ts';
 import { ADDRESS_VARIABLE, CONCURRENCY, STANDBY_VARIABLE } from './workspace/protocol.ts';
@@ -17,6 +17,7 @@ let host: Host | undefined;
 if (process.env[STANDBY_VARIABLE] !== 'yes') host = await open();
 serve({
   run: (request) => runSteps(host!, request),
+  wake: (request) => wakeAll(host!, request),
   takeOver: async () => {
     host = await open();
   },

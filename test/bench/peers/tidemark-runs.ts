@@ -2,7 +2,7 @@
 
 import type { Host } from '@tidemark/host';
 import { peersCalls, peersSteps } from './tidemark-workflow.ts';
-import { FUNCTION_VARIABLE, givenOf, type RunRequest } from './workspace/protocol.ts';
+import { FUNCTION_VARIABLE, givenOf, type RunRequest, WAKE } from './workspace/protocol.ts';
 
 /** Resolves when the results of all are known. */
 export async function runSteps({ client }: Host, request: RunRequest): Promise<void> {
@@ -10,4 +10,8 @@ export async function runSteps({ client }: Host, request: RunRequest): Promise<v
   await Promise.all(
     givenOf(request).map(async (given) => (await client.start(workflow, given, { id: given.id })).result()),
   );
+}
+
+export async function wakeAll({ client }: Host, request: RunRequest): Promise<void> {
+  await Promise.all(givenOf(request).map(({ id }) => client.signal(id, WAKE)));
 }

@@ -50,6 +50,7 @@ export const cluster: Contender = {
     'one coordinator and one worker on one Kafka broker (acks=all), Redis and Postgres (fsync on); 1,024 partitions; payloads encrypted with a key in a file; defaults otherwise, but for the flags of Node that the services have by default',
   takeOver:
     'a second worker stands by; the coordinator notices the closed connection by itself and another worker claims the workflow',
+  wakes: 'a step that waits for a signal, and the lease is released meanwhile',
   open: (given) => openClusterSystem(given, { isEncrypted: true }),
 };
 
@@ -121,6 +122,7 @@ async function openClusterSystem(
       },
       startWorker,
       run: (request) => client.ask({ run: request }),
+      wake: (request) => client.ask({ wake: request }),
       storedBytes: async () => (await folderBytes(kafka!.folder, '.log')) + (await databaseBytes(postgres!.address)),
       close,
     };
@@ -138,6 +140,7 @@ export const embedded: Contender = {
   settings: 'one process without servers: SQLite (WAL, synchronous=FULL) and PGlite; not encrypted, as by default',
   takeOver:
     'a process that is loaded opens the folder when the bench tells it that the other is dead (a supervisor does that)',
+  wakes: 'as in the cluster',
   open: (given) => openEmbeddedSystem(given, {}),
 };
 
@@ -197,6 +200,7 @@ export async function openLibrary(library: Library): Promise<System> {
       servers,
       startWorker: () => start('yes'),
       run: (request, by) => children.get(by.pid)!.ask({ run: request }),
+      wake: (request, by) => children.get(by.pid)!.ask({ wake: request }),
       storedBytes,
       close,
     };

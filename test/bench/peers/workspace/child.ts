@@ -4,6 +4,7 @@ import type { Answer, Command, Given, RunRequest } from './protocol.ts';
 
 export interface Handlers {
   readonly run?: (request: RunRequest) => Promise<void>;
+  readonly wake?: (request: RunRequest) => Promise<void>;
   readonly takeOver?: (given: readonly Given[]) => Promise<void>;
 }
 
@@ -14,10 +15,11 @@ export function serve(handlers: Handlers = {}): void {
   say({ id: 0 });
 }
 
-async function answer({ run, takeOver }: Handlers, command: Command): Promise<void> {
+async function answer({ run, wake, takeOver }: Handlers, command: Command): Promise<void> {
   const start = performance.now();
   try {
     if (command.run !== undefined) await run!(command.run);
+    if (command.wake !== undefined) await wake!(command.wake);
     if (command.takeOver !== undefined) await takeOver!(command.takeOver);
     say({ id: command.id, tookMs: performance.now() - start });
   } catch (error) {

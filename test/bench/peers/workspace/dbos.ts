@@ -2,14 +2,18 @@
 
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import { required, serve } from './child.ts';
-import { ADDRESS_VARIABLE, type Given, givenOf, type RunRequest, STANDBY_VARIABLE } from './protocol.ts';
+import { ADDRESS_VARIABLE, type Given, givenOf, isWoken, type RunRequest, STANDBY_VARIABLE, WAKE } from './protocol.ts';
 import { doStep } from './step.ts';
+
+/** By default a wait ends after a minute. */
+const WAIT_MAX_S = 3_600;
 
 const steps = DBOS.registerWorkflow(
   async (given: Given): Promise<string> => {
     let payload = '';
     for (let n = 1; n <= given.steps; n++) {
       const previous = payload;
+      if (isWoken(given, n)) await DBOS.recv(WAKE, WAIT_MAX_S);
       payload = await DBOS.runStep(async () => doStep(given, n, previous), { name: 'step' });
     }
     return payload;
@@ -33,6 +37,10 @@ async function run(request: RunRequest): Promise<void> {
   await Promise.all(handles.map((handle) => handle.getResult()));
 }
 
+async function wake(request: RunRequest): Promise<void> {
+  await Promise.all(givenOf(request).map(({ id }) => DBOS.send(id, true, WAKE)));
+}
+
 if (process.env[STANDBY_VARIABLE] !== 'yes') await DBOS.launch();
 // At its launch it takes up what was pending under its name.
-serve({ run, takeOver: () => DBOS.launch() });
+serve({ run, wake, takeOver: () => DBOS.launch() });

@@ -3,8 +3,11 @@
  * Node's channel of messages; steps tell about themselves over a socket of the bench, alike in every system.
  */
 
-/** `quiet`: steps tell nothing. `timed`: a workflow's last step tells when each began. `paced`: each takes a while, and tells at once. */
-export type Mode = 'quiet' | 'timed' | 'paced';
+/**
+ * `quiet`: steps tell nothing. `timed`: a workflow's last step tells when each began. `paced`: each takes a while, and tells at once.
+ * `woken`: each tells at once, and the last one waits for the signal `WAKE`.
+ */
+export type Mode = 'quiet' | 'timed' | 'paced' | 'woken';
 
 /** Start `count` workflows at once, of `steps` steps one after another, and answer when all are known to have ended. */
 export interface RunRequest {
@@ -28,6 +31,8 @@ export interface Given {
 export interface Command {
   readonly id: number;
   readonly run?: RunRequest;
+  /** Send the signal to each of these, all at once. */
+  readonly wake?: RunRequest;
   /** To a standby of a system that does not notice a death by itself: go on with these, which the dead one ran. */
   readonly takeOver?: readonly Given[];
 }
@@ -43,10 +48,10 @@ export interface Answer {
 export interface Note {
   readonly workflow: string;
   readonly pid: number;
-  /** The step that has just begun (`paced`), or the last one (`timed`). */
+  /** The step that has just begun (`paced`, `woken`), or the last one (`timed`). */
   readonly n: number;
   readonly isLast: boolean;
-  /** Milliseconds of the wall clock, with fractions: of this step (`paced`), or of each (`timed`). */
+  /** Milliseconds of the wall clock, with fractions: of this step (`paced`, `woken`), or of each (`timed`). */
   readonly startedMs: readonly number[];
 }
 
@@ -64,8 +69,13 @@ export const FUNCTION_VARIABLE = 'PEERS_FUNCTION';
 /** Workflows that one worker runs at once, the same in every system. */
 export const CONCURRENCY = 1_000;
 export const STEP_BYTES = 1_024;
+/** The name of the signal. */
+export const WAKE = 'go';
 /** How long a paced step takes. */
 export const PACED_STEP_MS = 5;
+
+/** The step waits for the signal. */
+export const isWoken = ({ mode, steps }: Given, n: number): boolean => mode === 'woken' && n === steps;
 
 export const givenOf = ({ prefix, count, steps, mode, bytes = STEP_BYTES }: RunRequest): readonly Given[] =>
   Array.from({ length: count }, (_, n) => ({ id: `${prefix}-${n}`, steps, mode, bytes }));

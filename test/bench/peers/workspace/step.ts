@@ -33,8 +33,9 @@ export function doStep(given: Given, n: number, previous: string): string | Prom
   const { id, steps, mode } = given;
   if (mode === 'quiet') return nextPayload(given, previous, n);
   const nowMs = performance.timeOrigin + performance.now();
-  if (mode === 'paced') {
+  if (mode === 'paced' || mode === 'woken') {
     sendNote({ workflow: id, pid: process.pid, n, isLast: n === steps, startedMs: [nowMs] });
+    if (mode === 'woken') return nextPayload(given, previous, n);
     return wait(PACED_STEP_MS).then(() => nextPayload(given, previous, n));
   }
   const times = startedMs.get(id) ?? [];

@@ -2,7 +2,7 @@
 
 import { Client, Connection } from '@temporalio/client';
 import { required, serve } from './child.ts';
-import { ADDRESS_VARIABLE, givenOf } from './protocol.ts';
+import { ADDRESS_VARIABLE, givenOf, WAKE } from './protocol.ts';
 
 const client = new Client({ connection: await Connection.connect({ address: required(ADDRESS_VARIABLE) }) });
 
@@ -12,5 +12,8 @@ serve({
       client.workflow.execute('steps', { taskQueue: 'bench', workflowId: given.id, args: [given] }),
     );
     await Promise.all(runs);
+  },
+  wake: async (request) => {
+    await Promise.all(givenOf(request).map(({ id }) => client.workflow.getHandle(id).signal(WAKE)));
   },
 });
