@@ -88,7 +88,7 @@ export async function withSystem(
   servers: ClusterServers,
   name: string,
   partitions: number,
-  measure: (system: System) => Promise<void>,
+  measure: (system: System, coordinator: ServiceProcess) => Promise<void>,
 ): Promise<void> {
   const database = await freshDatabase(servers.postgres.address);
   const env = {
@@ -99,13 +99,13 @@ export async function withSystem(
     TIDEMARK_PARTITIONS: String(partitions),
     TIDEMARK_PARTITIONS_MAX: String(partitions),
     TIDEMARK_ENCRYPTION: 'off',
-    TIDEMARK_WORKFLOWS: './test/bench/resume-workflows.ts,./test/bench/workflows.ts',
+    TIDEMARK_WORKFLOWS: './test/bench/resume-workflows.ts,./test/bench/workflows.ts,./test/bench/sleeper.ts',
   };
   const system = new System(await openCluster(configFromEnv(env)), env);
   try {
-    await system.service('coordinator');
+    const coordinator = await system.service('coordinator');
     await system.watcher.start();
-    await measure(system);
+    await measure(system, coordinator);
   } finally {
     await system.close();
     await database.drop();

@@ -9,13 +9,12 @@ import { runInNewContext } from 'node:vm';
 import type { WorkflowId } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
 import type { LogRecord } from '@tidemark/ports';
-import { defineWorkflow, signal, task } from '@tidemark/sdk';
-import { z } from 'zod';
 import { Moments, openWatchedCluster, type PortCall, printMoments, type WatchedCluster } from './moments.ts';
-import { pseudoRandomText } from './pseudo-random.ts';
 import { median, quantile, type Report } from './report.ts';
+import { sleeper, whenWoken } from './sleeper.ts';
+import { measureMemory } from './sleepers-memory.ts';
 
-export const wakeParts = ['once', 'sleepers'] as const;
+export const wakeParts = ['once', 'sleepers', 'memory'] as const;
 
 /** The moments of a wake, in the order in which they are expected. */
 const MOMENTS = [
@@ -32,40 +31,17 @@ const MOMENTS = [
 ] as const;
 type Wakes = Moments<(typeof MOMENTS)[number]>;
 
-const KEPT_CHARS = 10_240;
 const SLEEPERS_PER_S = 200;
 /** Most that are started at once. */
 const STARTED_AT_ONCE = 250;
 
 let wakes: Wakes = new Moments();
-const kept = pseudoRandomText(2 * KEPT_CHARS);
 let sleepingCount = 0;
 let wokenCount = 0;
 
-const sleeper = defineWorkflow({
-  name: 'bench-wakes',
-  version: 1,
-  durability: 'durable',
-  input: z.object({ id: z.string() }),
-  belief: z.object({ kept: z.string() }),
-  output: z.null(),
-  tasks: { prepare: z.object({}), woken: z.object({}) },
-  flow: { prepare: ['woken'], woken: [] },
-  starts: ['prepare'],
-  signals: { go: z.null() },
-  begin: () => ({ belief: { kept: '' }, next: [task('prepare', {})] }),
-  steps: {
-    prepare: ({ input }) => {
-      const from = input.id.length + ((Number(input.id.split('-').at(-1)) * 31) % KEPT_CHARS);
-      const text = input.id + kept.slice(from, from + KEPT_CHARS - input.id.length);
-      return { belief: () => ({ kept: text }), next: [task('woken', {}, { when: signal('go') })] };
-    },
-    woken: ({ input }) => {
-      wakes.at(input.id, 'step');
-      wokenCount++;
-      return { done: null };
-    },
-  },
+whenWoken((id) => {
+  wakes.at(id, 'step');
+  wokenCount++;
 });
 
 function see({ role, port, operation, args, isAfter }: PortCall): void {
@@ -173,6 +149,8 @@ function printWakes(name: string, rounds: readonly Wakes[], report: Report): voi
 
 /** `counts`: how many are woken at once, and, last, how many sleep. */
 export async function measureWakes(report: Report, parts: readonly string[], counts: readonly number[]): Promise<void> {
+  if (parts.includes('memory')) await measureMemory(counts.at(-1)!, report);
+  if (!parts.some((part) => part !== 'memory')) return;
   const cluster = await openWatchedCluster(sleeper, report, see);
   try {
     for (let at = 0; at < 5; at++) {
