@@ -9,6 +9,8 @@ import { type Given, givenOf, type Mode, type Note } from './workspace/protocol.
 
 /** How much is done; the smoke test does little. */
 export interface Sizes {
+  /** Milliseconds of load before anything is measured: a JVM that has just begun compiles with half a core for so long. */
+  readonly warmUpMs: number;
   readonly sequentialSteps: number;
   readonly sequentialRuns: number;
   readonly counts: readonly number[];
@@ -27,6 +29,7 @@ export interface Sizes {
 }
 
 export const fullSizes: Sizes = {
+  warmUpMs: 45_000,
   sequentialSteps: 300,
   sequentialRuns: 2,
   counts: [64, 256, 1_000],
@@ -43,6 +46,7 @@ export const fullSizes: Sizes = {
 
 /** To see that all of it works, in a few seconds a system; what it finds says little. */
 export const quickSizes: Sizes = {
+  warmUpMs: 0,
   sequentialSteps: 20,
   sequentialRuns: 1,
   counts: [4, 16],
@@ -163,11 +167,14 @@ export class Measurement {
   }
 
   async warmUp(): Promise<void> {
-    const { counts, stepsEach, sequentialSteps } = this.#sizes;
-    // The most at once, for what grows with them; and some that go on for a while.
+    const { counts, stepsEach, sequentialSteps, warmUpMs } = this.#sizes;
+    // The most at once, for what grows with them; some that go on for a while; and one alone.
     await this.#run(counts.at(-1)!, WARM_UP_STEPS);
-    await this.#run(counts.at(-2)!, stepsEach);
-    await this.#run(1, sequentialSteps);
+    const endMs = performance.now() + warmUpMs;
+    do {
+      await this.#run(counts[0]!, stepsEach);
+      await this.#run(1, sequentialSteps);
+    } while (performance.now() < endMs);
   }
 
   /** Milliseconds from each step's beginning to the next one's. */
