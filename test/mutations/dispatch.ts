@@ -256,6 +256,12 @@ export const DISPATCH_MUTATIONS: Mutations = {
     caughtBy: DISPATCHER_TEST,
     breaks: 'The job of a woken run is sent once, by whoever woke it.',
   },
+  'head-behind-the-claim': {
+    file: 'libs/engine/runtime/src/worker/leased-reads.ts',
+    edits: [['(stream.next - 1) as Offset', 'stream.next']],
+    caughtBy: 'libs/engine/runtime/src/worker/leased-reads.test.ts',
+    breaks: 'A holder that takes over after a crash does not wait for rows of its own claim.',
+  },
   'woken-before-what-happened-since': {
     file: DISPATCHER,
     edits: [[': newest?.position === stream.position && ', ': newest !== undefined && ']],

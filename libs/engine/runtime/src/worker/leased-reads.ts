@@ -4,7 +4,7 @@
  */
 
 import { decodePayload, type ForkOrigin } from '@tidemark/codec';
-import type { EffectKey, Fork, Json, Partition, Position, Sequence, TaskId, WorkflowId } from '@tidemark/core';
+import type { EffectKey, Fork, Json, Offset, Partition, Position, Sequence, TaskId, WorkflowId } from '@tidemark/core';
 import type { Journaled } from '../definition/index.ts';
 import type { RecordedCalls } from '../effects/index.ts';
 import {
@@ -50,11 +50,12 @@ export class LeasedReads {
     await applied.wait(partition, stream.next, signal);
   }
 
-  /** The newest checkpoint, once rows have it. */
+  /** The newest checkpoint before the claim, once rows have it; they show the claim itself later. */
   async head(): Promise<HeadCheckpoint> {
     const { ports, applied, stream, partition, signal } = this.#options;
-    const { workflow, head, position: since } = stream.confirmed;
-    await applied.wait(partition, stream.next, signal);
+    const { workflow, head, position } = stream.confirmed;
+    const since = (position - 1) as Position;
+    await applied.wait(partition, (stream.next - 1) as Offset, signal);
     return this.#whileUnavailable(async () => {
       const [row] = await ports.store.checkpoints(workflow, { from: head.sequence, limit: 1, since });
       if (row === undefined || row.task === null) return { step: null, effects: [] };
