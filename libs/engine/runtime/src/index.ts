@@ -159,12 +159,19 @@ export { type RebuildProgress, RowsRebuild, type RowsRebuildOptions } from './re
 export { askable, type PlannedNext, type RecoveryPlan, recoveryPlan } from './run/recovery-plan.ts';
 export { compensatedCheckpoints } from './sagas/compensated-checkpoints.ts';
 export { type UndoOutput, withUndos } from './sagas/undo-definition.ts';
+export {
+  type NewEntry,
+  RecordedStream,
+  type RecordedStreamName,
+  RecordedStreams,
+  type StreamEntry,
+} from './shadow/recorded-stream.ts';
 export type { ShadowAccount } from './shadow/shadow-account.ts';
 export { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from './shadow/shadow-limits.ts';
 export type { StepReport } from './shadow/shadow-report.ts';
 export type { ShadowRun } from './shadow/shadow-run.ts';
 export type { ShadowRoute } from './shadow/shadow-share.ts';
-export { SystemStream, type SystemStreamName, SystemStreams } from './shadow/system-stream.ts';
+
 export { BlobEncoding } from './views/blob-log.ts';
 export { Blobs } from './views/blobs.ts';
 export { EncodedLog } from './views/encoded-log.ts';

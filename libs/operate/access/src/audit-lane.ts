@@ -19,7 +19,7 @@ import {
   uuidv7,
 } from '@tidemark/core';
 import type { Clock, Digest, Prng } from '@tidemark/ports';
-import type { SystemStream, SystemStreamName, SystemStreams } from '@tidemark/runtime';
+import type { RecordedStream, RecordedStreamName, RecordedStreams } from '@tidemark/runtime';
 import { Halving } from './audit-halving.ts';
 import { AUDIT_DEFINITION, type AuditRecord, recordsAsJson } from './audit-record.ts';
 import { AUDIT_RETRY_MS, AUDIT_STREAM_IDLE_MS, AUDIT_STREAM_MAX_MS, AUDIT_STREAM_MAX_WRITES } from './limits.ts';
@@ -35,7 +35,7 @@ export const AUDIT_BATCH_MAX_COUNT = 500;
 
 export interface AuditLaneOptions {
   readonly tenant: TenantId;
-  readonly streams: Pick<SystemStreams, 'open'>;
+  readonly streams: Pick<RecordedStreams, 'open'>;
   readonly clock: Clock;
   readonly prng: Prng;
   readonly digest: Digest;
@@ -54,8 +54,8 @@ export interface Waiting {
 }
 
 interface OpenStream {
-  readonly name: SystemStreamName;
-  readonly stream: SystemStream;
+  readonly name: RecordedStreamName;
+  readonly stream: RecordedStream;
   readonly openedMs: number;
   writtenMs: number;
   /** The stream has been written to. */
@@ -166,7 +166,8 @@ export class AuditLane {
     const batch = this.#waiting.slice(0, this.#halving.count);
     this.#begunMs = clock.monotonicMs();
     try {
-      await open.stream.write(recordsAsJson(batch.map(({ record }) => record)), `${batch.length} entries`);
+      const output = recordsAsJson(batch.map(({ record }) => record));
+      await open.stream.write([{ step: 'write', what: `${batch.length} entries`, output }]);
     } catch (error) {
       // A2. A later poll ends it.
       this.#open = undefined;
@@ -179,7 +180,7 @@ export class AuditLane {
     open.isUsed = true;
     open.writtenMs = clock.monotonicMs();
     this.#leave(batch);
-    if (open.stream.writeCount >= AUDIT_STREAM_MAX_WRITES) await this.end();
+    if (open.stream.sequence >= AUDIT_STREAM_MAX_WRITES) await this.end();
   }
 
   #leave(batch: readonly Waiting[], failureOf?: (waiting: Waiting) => TidemarkError): void {
@@ -200,7 +201,7 @@ export class AuditLane {
   }
 
   /** Another stream begins soon, so this one should not take up room until it is found abandoned. */
-  async #endFailed(name: SystemStreamName): Promise<void> {
+  async #endFailed(name: RecordedStreamName): Promise<void> {
     const { streams, ending, onError } = this.#options;
     try {
       await (await streams.open(name, ending)).close();

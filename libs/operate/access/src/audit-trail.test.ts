@@ -26,7 +26,7 @@ const GLOBEX = 'globex' as TenantId;
 
 class StreamInMemory {
   readonly records: AuditRecord[] = [];
-  writeCount = 0;
+  sequence = 0;
   isClosed = false;
   readonly #world: Streams;
 
@@ -34,7 +34,7 @@ class StreamInMemory {
     this.#world = world;
   }
 
-  async write(output: unknown): Promise<void> {
+  async write([{ output }]: readonly [{ readonly output: unknown }]): Promise<void> {
     if (this.#world.isAway) throw new UnavailableError('log-unavailable', 'gone');
     this.#world.attemptCount++;
     if ((output as AuditRecord[]).some(({ target }) => this.#world.poison.has(target ?? '')))
@@ -44,7 +44,7 @@ class StreamInMemory {
       this.records.push(...(output as AuditRecord[]));
       throw new UnavailableError('log-doubt', 'it may be there');
     }
-    this.writeCount++;
+    this.sequence++;
     this.records.push(...(output as AuditRecord[]));
   }
 
@@ -123,7 +123,7 @@ describe('an audit trail', () => {
     trail.record(entry({ tenant: 'globex' as TenantId }));
     expect(world.records).toEqual([]);
     await trail.flushed();
-    expect(world.opened.map(({ tenant, stream }) => [tenant, stream.writeCount, stream.records.length])).toEqual([
+    expect(world.opened.map(({ tenant, stream }) => [tenant, stream.sequence, stream.records.length])).toEqual([
       ['acme', 1, 30],
       ['globex', 1, 1],
     ]);
@@ -151,7 +151,7 @@ describe('an audit trail', () => {
     await last;
     // What nobody waits for goes with it.
     expect(recorded()).toHaveLength(1);
-    expect(world.opened.map(({ stream }) => stream.writeCount)).toEqual([4]);
+    expect(world.opened.map(({ stream }) => stream.sequence)).toEqual([4]);
     expect(world.records.map(({ target }) => target)).toEqual([...reported.map((count) => `w${count}`), 'quiet']);
   });
 
@@ -340,7 +340,7 @@ describe('an audit trail', () => {
   it('ends a stream that is full, old or idle, and one that a dead process left', async () => {
     trail.record(entry());
     await trail.flushed();
-    world.opened[0]!.stream.writeCount = AUDIT_STREAM_MAX_WRITES;
+    world.opened[0]!.stream.sequence = AUDIT_STREAM_MAX_WRITES;
     trail.record(entry());
     await trail.flushed();
     expect(world.opened.map(({ stream }) => stream.isClosed)).toEqual([true]);

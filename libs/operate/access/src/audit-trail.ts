@@ -9,7 +9,7 @@
 
 import { SYSTEM_TENANT, type TenantId, type TidemarkError, UnavailableError, uuidv7, workflowId } from '@tidemark/core';
 import type { AuditEntry, AuditTrail, Clock, Digest, Prng, ProjectionStore } from '@tidemark/ports';
-import type { SystemStreams } from '@tidemark/runtime';
+import type { RecordedStreams } from '@tidemark/runtime';
 import { AuditBacklog, type WaitingPlace } from './audit-backlog.ts';
 import { AuditLane, type Waiting } from './audit-lane.ts';
 import { AUDIT_DEFINITION, recordOf } from './audit-record.ts';
@@ -19,7 +19,7 @@ import { AUDIT_BEHIND_MAX_MS, AUDIT_POLL_MS, AUDIT_RETRY_MS, AUDIT_STREAM_MAX_MS
 const AUDIT_STREAMS_READ_MAX = 10_000;
 
 export interface WrittenTrailOptions {
-  readonly streams: Pick<SystemStreams, 'open'>;
+  readonly streams: Pick<RecordedStreams, 'open'>;
   readonly store: Pick<ProjectionStore, 'workflow' | 'workflows' | 'placed'>;
   readonly clock: Clock;
   readonly prng: Prng;

@@ -22,7 +22,7 @@ export const accessRecords = ({ client, ports: { store, clock, digest } }: Host)
 export const auditTrail = (
   { client, ports: { store, clock, prng, digest } }: Host,
   { onError }: HostRole = {},
-): WrittenTrail => new WrittenTrail({ streams: client.system, store, clock, prng, digest, onError });
+): WrittenTrail => new WrittenTrail({ streams: client.recorded, store, clock, prng, digest, onError });
 
 export interface Access {
   readonly authenticator: Authenticator;

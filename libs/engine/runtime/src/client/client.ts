@@ -67,7 +67,7 @@ import {
   checkName,
   type Decision,
 } from '../lease/index.ts';
-import { type ShadowOptions, type ShadowRoute, type ShadowRun, Shadows, SystemStreams } from '../shadow/index.ts';
+import { RecordedStreams, type ShadowOptions, type ShadowRoute, type ShadowRun, Shadows } from '../shadow/index.ts';
 import { Bulk } from './bulk.ts';
 import { ClientMemory } from './client-memory.ts';
 import { Queues } from './queues.ts';
@@ -112,8 +112,8 @@ export class Client {
   readonly queues: Queues;
   /** Definitions that workers have registered, for processes without their code. */
   readonly registrations: Registrations;
-  /** Streams that the system itself writes. */
-  readonly system: SystemStreams;
+  /** Streams that this process itself writes. */
+  readonly recorded: RecordedStreams;
   readonly #starter: Starter;
   readonly #closing = new AbortController();
   readonly #ofRuns: RunDependencies;
@@ -138,7 +138,7 @@ export class Client {
     this.shadows = new Shadows(options);
     this.schedules = new Schedules(this, ports);
     this.bulk = new Bulk(this, ports);
-    this.system = new SystemStreams(options);
+    this.recorded = new RecordedStreams(options);
     this.memory = new ClientMemory({
       ports,
       starter: this.#starter,

@@ -9,6 +9,7 @@ import type { EventEntry, StreamState } from '@tidemark/core';
 import {
   checkpointId,
   type HolderId,
+  InvalidError,
   isClosed,
   type Offset,
   type Partition,
@@ -19,7 +20,7 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { StreamSnapshot } from '@tidemark/ports';
-import type { Definition, StepResult } from '../definition/index.ts';
+import { type Definition, REPORT_STEP, type StepResult } from '../definition/index.ts';
 import { StreamContent } from '../history/index.ts';
 import type { LamportClock, Ports } from '../kernel/index.ts';
 import { type Draft, LeasedStream } from '../lease/index.ts';
@@ -80,13 +81,16 @@ export class ReportedStream {
     return this.#stream.next;
   }
 
-  /** The checkpoint of a step without input, for the system's own definitions; undefined if no task of that step is pending. */
-  draftsOf(definition: Definition, stepName: string, result: StepResult): readonly Draft[] | undefined {
+  /** The checkpoint of a step that no task announced. Throws `InvalidError` (`not-recorded`): the stream was opened by another way. */
+  draftsOf(definition: Definition, stepName: string, result: StepResult): readonly Draft[] {
     const { clock, prng, digest } = this.#ports;
     const { state, content } = this;
     const step = definition.steps.get(stepName);
-    const task = state.frontier.tasks.find((pending) => pending.step === stepName);
-    if (step === undefined || task === undefined) return undefined;
+    const task = state.frontier.tasks.find((pending) => pending.step === REPORT_STEP);
+    if (step === undefined || task === undefined) {
+      const message = `Workflow ${state.workflow} was not opened to be recorded.`;
+      throw new InvalidError('not-recorded', message, { workflow: state.workflow });
+    }
     return commitDrafts({
       ...{ definition, step, task, result, content, digest },
       input: null,

@@ -8,9 +8,10 @@ import { InvalidError, type Sequence } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { Applied } from '../history/index.ts';
 import type { Ports } from '../kernel/index.ts';
+import { whileRowsCatchUp } from './recorded-stream.ts';
 import { SHADOW_OBSERVE_MS, SHADOW_WORKFLOWS_MIN } from './shadow-limits.ts';
 import { type RebuiltRun, type RunPlace, rebuildRuns, type ShadowDifference } from './shadow-rebuild.ts';
-import { type Rollouts, type ShadowRollout, whileRowsCatchUp } from './shadow-rollout.ts';
+import type { Rollouts, ShadowRollout } from './shadow-rollout.ts';
 import { type ShadowMode, type ShadowShare, shareAfter } from './shadow-share.ts';
 
 /** Newest workflows of a definition that a comparison covers. */

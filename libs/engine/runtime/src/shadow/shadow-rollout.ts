@@ -8,24 +8,15 @@ import {
   ConflictError,
   DEFAULT_TENANT,
   FencedError,
-  type HolderId,
-  InvalidError,
   type Json,
   rolloutId,
   type Sequence,
   streamFromJson,
-  UnavailableError,
 } from '@tidemark/core';
-import { definitionOfShadow } from '../definition/index.ts';
-import { Applied, StreamContent } from '../history/index.ts';
-import type { Starter } from '../inbox/index.ts';
-import { type LamportClock, type Ports, whileUnavailable } from '../kernel/index.ts';
-import type { Draft } from '../lease/index.ts';
-import { ReportedStream } from './reported-stream.ts';
+import { StreamContent } from '../history/index.ts';
+import type { Ports } from '../kernel/index.ts';
+import type { RecordedStreams } from './recorded-stream.ts';
 import type { ShadowShare } from './shadow-share.ts';
-
-/** How long a comparison waits for rows to have everything in the log, in milliseconds. */
-const SHADOW_ROWS_WAIT_MS = 30_000;
 
 /** Definition of the streams of roll-outs; no worker runs it. */
 export const ROLLOUT_DEFINITION = 'tidemark.shadow';
@@ -43,13 +34,6 @@ export interface ShadowRollout {
   readonly workflowsMin: number | null;
 }
 
-export interface RolloutsOptions {
-  readonly ports: Ports;
-  readonly lamport: LamportClock;
-  readonly starter: Starter;
-  readonly holder: HolderId;
-}
-
 /** A state of a roll-out, on which a change is based. */
 export interface ReadRollout {
   readonly state: ShadowRollout | undefined;
@@ -58,24 +42,25 @@ export interface ReadRollout {
 }
 
 export class Rollouts {
-  readonly #options: RolloutsOptions;
+  readonly #store: Ports['store'];
+  readonly #streams: RecordedStreams;
 
-  constructor(options: RolloutsOptions) {
-    this.#options = options;
+  constructor({ store }: Pick<Ports, 'store'>, streams: RecordedStreams) {
+    this.#store = store;
+    this.#streams = streams;
   }
 
   /** The state by rows, slightly behind the log, which is enough for observers. */
   async read(definition: string): Promise<ShadowRollout | undefined> {
-    const [snapshot] = await this.#options.ports.store.loadStreams([rolloutId(definition)]);
+    const [snapshot] = await this.#store.loadStreams([rolloutId(definition)]);
     if (snapshot === undefined) return undefined;
     return stateIn(StreamContent.from(snapshot, streamFromJson(snapshot.state, snapshot.tasks)).belief);
   }
 
   /** The state by the log. */
   async readExactly(definition: string): Promise<ReadRollout> {
-    const stream = await this.#load(definition);
-    if (stream === undefined) return { state: undefined, sequence: 0 as Sequence };
-    return { state: stateIn(stream.content.belief), sequence: stream.state.head.sequence };
+    const stream = await this.#streams.find(rolloutId(definition));
+    return { state: stateIn(stream?.belief ?? null), sequence: stream?.sequence ?? (0 as Sequence) };
   }
 
   /**
@@ -83,86 +68,22 @@ export class Rollouts {
    * differs from `before`.
    */
   async change(definition: string, before: ReadRollout, after: ShadowRollout): Promise<void> {
-    if (before.state === undefined) await this.#open(definition);
-    const stream = await this.#loadOpened(definition);
-    if (stream.state.head.sequence !== before.sequence) throw changed(definition);
+    const { share, active, by } = after;
+    const what = `${share} %${active === 0 ? '' : `, of which Tidemark runs ${active} %,`} by ${by}`;
+    const name = { definition: ROLLOUT_DEFINITION, workflow: rolloutId(definition), tenant: DEFAULT_TENANT };
+    const known = before.state === undefined ? undefined : await this.#streams.find(name.workflow);
+    const stream = known ?? (await this.#streams.open({ ...name, input: { definition } }));
+    if (stream.sequence !== before.sequence) throw changed(definition);
     try {
-      await stream.write((add) => add(draftsOf(definition, stream, after)));
+      await stream.write([{ step: SHARE_STEP, what, belief: () => after as unknown as Json }]);
     } catch (error) {
       if (error instanceof FencedError) throw changed(definition, error);
       throw error;
     }
-    await this.#seen(stream);
-  }
-
-  async #seen({ partition, next }: ReportedStream): Promise<void> {
-    const { ports } = this.#options;
-    const applied = new Applied(ports);
     // The change is in the log; late rows show it later.
-    await whileRowsCatchUp(ports, (signal) => applied.wait(partition, next, signal)).catch(() => {});
-    await applied.close();
-  }
-
-  #load(definition: string): Promise<ReportedStream | undefined> {
-    const { ports, lamport, holder } = this.#options;
-    return ReportedStream.load(rolloutId(definition), { ports, lamport, holder });
-  }
-
-  async #loadOpened(definition: string): Promise<ReportedStream> {
-    const { ports } = this.#options;
-    return whileRowsCatchUp(ports, (signal) =>
-      whileUnavailable(ports.clock, signal, async () => {
-        const stream = await this.#load(definition);
-        if (stream !== undefined) return stream;
-        throw new UnavailableError('rows-behind', `The rows don't know the roll-out of ${definition} yet.`);
-      }),
-    );
-  }
-
-  async #open(definition: string): Promise<void> {
-    await this.#options.starter.start({
-      definition: rolloutDefinition(definition),
-      input: { definition },
-      workflow: rolloutId(definition),
-      tenant: DEFAULT_TENANT,
-      shadow: true,
-    });
+    await stream.inRows().catch(() => {});
   }
 }
-
-/** Gives the work as long as rows may take: then its signal aborts with `UnavailableError` (`rows-behind`). */
-export async function whileRowsCatchUp<T>(
-  { clock }: Pick<Ports, 'clock'>,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const late = new AbortController();
-  const done = new AbortController();
-  void clock.sleep(SHADOW_ROWS_WAIT_MS, done.signal).then(() => {
-    late.abort(new UnavailableError('rows-behind', 'The rows did not catch up with the log in time; try again.'));
-  });
-  try {
-    return await work(late.signal);
-  } finally {
-    done.abort();
-  }
-}
-
-function draftsOf(definition: string, stream: ReportedStream, after: ShadowRollout): readonly Draft[] {
-  const drafts = stream.draftsOf(rolloutDefinition(definition), SHARE_STEP, {
-    belief: () => after,
-    next: [{ step: SHARE_STEP, input: null }],
-    lastAction: `${after.share} %${after.active === 0 ? '' : `, of which Tidemark runs ${after.active} %,`} by ${after.by}`,
-  });
-  if (drafts !== undefined) return drafts;
-  throw new InvalidError('not-a-rollout', `Workflow ${rolloutId(definition)} was not opened as a roll-out.`);
-}
-
-const rolloutDefinition = (definition: string): ReturnType<typeof definitionOfShadow> =>
-  definitionOfShadow({ name: ROLLOUT_DEFINITION, version: 1 }, [SHARE_STEP], false, {
-    input: { definition },
-    belief: null,
-    next: [{ step: SHARE_STEP }],
-  });
 
 const stateIn = (belief: Json): ShadowRollout | undefined =>
   belief === null ? undefined : (belief as unknown as ShadowRollout);

@@ -21,13 +21,13 @@ import type { ShadowDefinition, ShadowTask } from '../definition/index.ts';
 import { claimOf, Starter } from '../inbox/index.ts';
 import type { LamportClock, Ports } from '../kernel/index.ts';
 import { checkedWorkflowId } from '../lease/index.ts';
+import { RecordedStreams } from './recorded-stream.ts';
 import { accountOf, type PromoteOptions, promote, type ShadowAccount, type ShadowPromotion } from './shadow-account.ts';
-import { Rollouts, type ShadowRollout, whileRowsCatchUp } from './shadow-rollout.ts';
+import { Rollouts, type ShadowRollout } from './shadow-rollout.ts';
 import { type ShadowRoom, ShadowRun } from './shadow-run.ts';
 import type { ShadowRoute } from './shadow-share.ts';
 import { ShadowWriter } from './shadow-writer.ts';
 import { isInShare } from './share-members.ts';
-import { SystemStreams } from './system-stream.ts';
 
 /** Most bytes of waiting reports in one process. */
 const SHADOW_BUFFER_MAX_BYTES = 33_554_432;
@@ -62,7 +62,7 @@ export class Shadows {
   /** This incarnation's name; never reused. */
   readonly #holder: HolderId;
   readonly #rollouts: Rollouts;
-  readonly #claims: SystemStreams;
+  readonly #streams: RecordedStreams;
   readonly #shares = new Map<string, Shares & { readonly untilMs: number }>();
   readonly #asked = new Map<string, Promise<Shares>>();
   readonly #room: ShadowRoom = { freeBytes: SHADOW_BUFFER_MAX_BYTES };
@@ -73,8 +73,8 @@ export class Shadows {
     const { ports, lamport, partitionsMax } = options;
     this.#starter = new Starter({ ports, lamport, partitionsMax });
     this.#holder = holderId(`shadow-${uuidv7(ports.clock.nowMs(), ports.prng.bytes(10))}`);
-    this.#claims = new SystemStreams(options);
-    this.#rollouts = new Rollouts({ ports, lamport, starter: this.#starter, holder: this.#holder });
+    this.#streams = new RecordedStreams(options);
+    this.#rollouts = new Rollouts(ports, this.#streams);
   }
 
   /**
@@ -179,12 +179,10 @@ export class Shadows {
       unless: [against, workflow],
     };
     try {
-      await whileRowsCatchUp(this.#options.ports, async (signal) => {
-        const stream = await this.#claims.open(claim, signal);
-        // Its opening is the record. Another call that took the stream meanwhile asked for the same, and closes it.
-        await stream.close().catch((error: unknown) => {
-          if (!(error instanceof FencedError)) throw error;
-        });
+      const stream = await this.#streams.open(claim);
+      // Its opening is the record. Another call that took the stream meanwhile asked for the same, and closes it.
+      await stream.close().catch((error: unknown) => {
+        if (!(error instanceof FencedError)) throw error;
       });
       return runner;
     } catch (error) {

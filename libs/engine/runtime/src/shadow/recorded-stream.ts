@@ -1,0 +1,311 @@
+/**
+ * Owns streams that a process writes without being a worker, and reads at any place of their past: the audit trail, claims, the shares of
+ * roll-outs, threads of other frameworks. Each entry is a checkpoint, so the streams are projected, archived, sealed and shown like any
+ * history, and no worker claims them. It does not know what is written.
+ *
+ * R1 A write is accepted only where nobody else wrote since this object read the stream: it then throws `FencedError`, and nothing of it
+ *    counts. The object must be dropped after any failure.
+ * R2 Entries of one write are accepted together or not at all.
+ */
+
+import { decodePayload, type Payloads } from '@tidemark/codec';
+import {
+  applyDelta,
+  type Delta,
+  type HolderId,
+  holderId,
+  invariant,
+  isClosed,
+  type Json,
+  type Sequence,
+  type TenantId,
+  UnavailableError,
+  uuidv7,
+  type WorkflowId,
+} from '@tidemark/core';
+import { definitionOfShadow, REPORT_STEP, type StepResult } from '../definition/index.ts';
+import { Applied } from '../history/index.ts';
+import { Starter } from '../inbox/index.ts';
+import { type LamportClock, type Ports, whileUnavailable } from '../kernel/index.ts';
+import { ReportedStream } from './reported-stream.ts';
+
+/** How long rows may be behind the log before a read gives up, in milliseconds. */
+const ROWS_WAIT_MS = 30_000;
+/** Checkpoints that a search for a whole belief reads first, and at most at once. */
+const LOOK_BACK_FIRST_COUNT = 16;
+const LOOK_BACK_MAX_COUNT = 256;
+/** Entries that a stream keeps until rows surely have them. */
+const RECENT_MAX_COUNT = 256;
+
+export interface RecordedStreamsOptions {
+  readonly ports: Ports;
+  readonly lamport: LamportClock;
+  readonly partitionsMax?: number | undefined;
+}
+
+export interface RecordedStreamName {
+  /** The name under which lists show it. Those of the system begin with `tidemark.`. */
+  readonly definition: string;
+  readonly workflow: WorkflowId;
+  readonly tenant: TenantId;
+  /** Kept with the opening; null when absent. */
+  readonly input?: Json | undefined;
+  /** Its belief before the first entry; null when absent. */
+  readonly belief?: Json | undefined;
+  /** It is opened only while none of these ever was. */
+  readonly unless?: readonly WorkflowId[];
+}
+
+export interface NewEntry {
+  /** Names it: `entries` finds it by this. 1 to 512 characters. */
+  readonly step: string;
+  /** Describes it in words, in clear in rows and log. */
+  readonly what: string;
+  readonly output?: Json | undefined;
+  /** Belief after it, with the entry's own sequence; absent: it stays. What is unchanged should be the same object. */
+  readonly belief?: ((before: Json, sequence: Sequence) => Json) | undefined;
+}
+
+/** An entry as the stream has it. */
+export interface StreamEntry {
+  readonly sequence: Sequence;
+  readonly step: string;
+  readonly output: Json;
+}
+
+interface Stored extends StreamEntry {
+  readonly change: Pick<Payloads['CheckpointCommitted'], 'delta' | 'snapshot'>;
+}
+
+export class RecordedStreams {
+  readonly #options: RecordedStreamsOptions;
+  readonly #starter: Starter;
+  readonly #holder: HolderId;
+
+  constructor(options: RecordedStreamsOptions) {
+    this.#options = options;
+    const { ports, lamport, partitionsMax } = options;
+    this.#starter = new Starter({ ports, lamport, partitionsMax });
+    this.#holder = holderId(`writer-${uuidv7(ports.clock.nowMs(), ports.prng.bytes(10))}`);
+  }
+
+  /**
+   * Opens a new stream, or the one that has this id. Waits while servers are unavailable or rows don't know it, until `signal` aborts (half
+   * a minute when absent). Throws `ConflictError` (`workflow-differs`: the id is another definition's or tenant's; `workflow-claimed`: one of `unless` exists).
+   */
+  async open(name: RecordedStreamName, signal?: AbortSignal): Promise<RecordedStream> {
+    const { ports } = this.#options;
+    if (signal === undefined) return whileRowsCatchUp(ports, (within) => this.open(name, within));
+    const { definition, workflow, tenant, input = null, belief = null, unless } = name;
+    const opening = definitionOfShadow({ name: definition, version: 1 }, [], false, { input, belief, next: [] });
+    return whileUnavailable(ports.clock, signal, async () => {
+      await this.#starter.start({ definition: opening, input, workflow, tenant, unless, shadow: true });
+      return (await this.#load(workflow)) ?? Promise.reject(rowsBehind(workflow));
+    });
+  }
+
+  /** The stream of this id, by the log; undefined: there is none. Waits as `open` does, for half a minute at most. */
+  async find(workflow: WorkflowId): Promise<RecordedStream | undefined> {
+    const { ports } = this.#options;
+    return whileRowsCatchUp(ports, (signal) =>
+      whileUnavailable(ports.clock, signal, async () => {
+        const found = await this.#load(workflow);
+        if (found === undefined && (await ports.store.placed(workflow))?.appended) throw rowsBehind(workflow);
+        return found;
+      }),
+    );
+  }
+
+  async #load(workflow: WorkflowId): Promise<RecordedStream | undefined> {
+    const { ports, lamport } = this.#options;
+    const foreign: Stored[] = [];
+    const stream = await ReportedStream.load(workflow, {
+      ports,
+      lamport,
+      holder: this.#holder,
+      onForeign: ({ envelope, payload }) => {
+        if (envelope.type !== 'CheckpointCommitted') return;
+        foreign.push(storedOf(envelope.control, decodePayload(envelope.type, payload)));
+      },
+    });
+    return stream && new RecordedStream(ports, stream, foreign);
+  }
+}
+
+export class RecordedStream {
+  readonly #ports: Ports;
+  readonly #stream: ReportedStream;
+  /** The newest entries, which rows may not have yet; oldest first. */
+  readonly #recent: Stored[];
+
+  constructor(ports: Ports, stream: ReportedStream, recent: Stored[]) {
+    this.#ports = ports;
+    this.#stream = stream;
+    this.#recent = recent;
+  }
+
+  get isClosed(): boolean {
+    return isClosed(this.#stream.state);
+  }
+
+  get tenant(): TenantId {
+    return this.#stream.state.tenant;
+  }
+
+  get definition(): string {
+    return this.#stream.state.definition;
+  }
+
+  /** Of its newest entry; 0: none. */
+  get sequence(): Sequence {
+    return this.#stream.state.head.sequence;
+  }
+
+  get belief(): Json {
+    return this.#stream.content.belief;
+  }
+
+  get input(): Json {
+    return this.#stream.content.input;
+  }
+
+  /**
+   * Resolves once the log has accepted the entries (R2). Throws `FencedError` (R1), `LimitError` (too large together),
+   * `UnavailableError` (`stream-leased`: another process died while it wrote).
+   */
+  async write(entries: readonly NewEntry[]): Promise<void> {
+    await this.#stream.write(async (add) => {
+      for (const { step, what, output, belief } of entries) {
+        const sequence = (this.sequence + 1) as Sequence;
+        const next = [{ step: REPORT_STEP, input: null }];
+        const result = {
+          output,
+          next,
+          lastAction: what,
+          belief: belief && ((before: Json) => belief(before, sequence)),
+        };
+        const drafts = this.#draftsOf(step, result);
+        await add(drafts);
+        for (const { type, control, payload } of drafts) {
+          if (type === 'CheckpointCommitted') this.#remember(storedOf(control, payload));
+        }
+      }
+    });
+  }
+
+  /** Ends the stream. Harmless when repeated. */
+  async close(): Promise<void> {
+    if (this.isClosed) return;
+    await this.#stream.write((add) => add(this.#draftsOf('closed', { done: null, lastAction: 'closed' })));
+  }
+
+  #draftsOf(step: string, result: StepResult): ReturnType<ReportedStream['draftsOf']> {
+    const definition = definitionOfShadow({ name: this.definition, version: 1 }, [step], false);
+    return this.#stream.draftsOf(definition, step, result);
+  }
+
+  #remember(stored: Stored): void {
+    this.#recent.push(stored);
+    if (this.#recent.length > RECENT_MAX_COUNT) this.#recent.shift();
+  }
+
+  /** Belief right after an entry; 0: before the first. Costs as much as the changes since the last whole belief. */
+  async beliefAt(sequence: Sequence): Promise<Json> {
+    if (sequence === this.sequence) return this.belief;
+    const changes: Stored[] = [];
+    for (let [to, count] = [sequence as number, LOOK_BACK_FIRST_COUNT]; to > 0; ) {
+      const from = Math.max(1, to - count + 1) as Sequence;
+      const page = await this.#page(from, to as Sequence);
+      changes.unshift(...page.slice(page.findLastIndex(({ change }) => change.snapshot !== undefined)));
+      if (changes[0]?.change.snapshot !== undefined) break;
+      to = from - 1;
+      count = Math.min(count * 2, LOOK_BACK_MAX_COUNT);
+    }
+    const first = changes[0]?.change.snapshot;
+    let belief = first ?? (await this.#firstBelief());
+    for (const { change } of first === undefined ? changes : changes.slice(1)) {
+      if (change.delta !== undefined) belief = applyDelta(belief, change.delta as Delta);
+    }
+    return belief;
+  }
+
+  async #firstBelief(): Promise<Json> {
+    const [opening] = await this.#rows({ from: 0 as Sequence, limit: 1 });
+    invariant(opening?.sequence === 0, 'a stream has an opening', { workflow: this.#stream.state.workflow });
+    return decodePayload('WorkflowOpened', opening.payload).belief;
+  }
+
+  /** The entries from one sequence to another, both included, in order. */
+  async entries(from: Sequence, to: Sequence): Promise<readonly StreamEntry[]> {
+    return this.#page(from, to);
+  }
+
+  /** All entries of this name, in order. Reads no content of others. */
+  async named(step: string): Promise<readonly StreamEntry[]> {
+    const last = this.#recent[0]?.sequence ?? this.sequence + 1;
+    const rows = await this.#rows({ from: 1 as Sequence, limit: last, step });
+    const old = rows.filter(({ sequence }) => sequence < last).map(storedIn);
+    return [...old, ...this.#recent.filter((entry) => entry.step === step)];
+  }
+
+  async #page(from: Sequence, to: Sequence): Promise<readonly Stored[]> {
+    const recent = this.#recent.filter(({ sequence }) => sequence >= from && sequence <= to);
+    const until = recent[0]?.sequence ?? to + 1;
+    if (until <= from) return recent;
+    const rows = await this.#rows({ from, limit: until - from });
+    return [...rows.map(storedIn), ...recent];
+  }
+
+  async #rows(query: { readonly from: Sequence; readonly limit: number; readonly step?: string }) {
+    if (this.#recent.length >= RECENT_MAX_COUNT) await this.inRows();
+    return this.#ports.store.checkpoints(this.#stream.state.workflow, query);
+  }
+
+  /** Resolves once rows have all that this object has read or written. Throws `UnavailableError` (`rows-behind`) after half a minute. */
+  async inRows(): Promise<void> {
+    const { partition, next } = this.#stream;
+    const applied = new Applied(this.#ports);
+    try {
+      await whileRowsCatchUp(this.#ports, (signal) => applied.wait(partition, next, signal));
+    } finally {
+      await applied.close();
+    }
+  }
+}
+
+const storedOf = (
+  { sequence, step }: { readonly sequence: Sequence; readonly step: string },
+  { output, delta, snapshot }: Payloads['CheckpointCommitted'],
+): Stored => ({
+  sequence,
+  step,
+  output,
+  change: { ...(delta && { delta }), ...(snapshot !== undefined && { snapshot }) },
+});
+
+const storedIn = (row: {
+  readonly sequence: Sequence;
+  readonly step: string | null;
+  readonly payload: string;
+}): Stored =>
+  storedOf({ sequence: row.sequence, step: row.step ?? '' }, decodePayload('CheckpointCommitted', row.payload));
+
+const rowsBehind = (workflow: WorkflowId): UnavailableError =>
+  new UnavailableError('rows-behind', `The rows don't know the stream ${workflow} yet.`);
+
+/** Gives the work as long as rows may take: then its signal aborts with `UnavailableError` (`rows-behind`). */
+export async function whileRowsCatchUp<T>(
+  { clock }: Pick<Ports, 'clock'>,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController();
+  const done = new AbortController();
+  void clock.sleep(ROWS_WAIT_MS, done.signal).then(() => {
+    late.abort(new UnavailableError('rows-behind', 'The rows did not catch up with the log in time; try again.'));
+  });
+  try {
+    return await work(late.signal);
+  } finally {
+    done.abort();
+  }
+}
