@@ -161,6 +161,7 @@ export { compensatedCheckpoints } from './sagas/compensated-checkpoints.ts';
 export { type UndoOutput, withUndos } from './sagas/undo-definition.ts';
 export {
   type NewEntry,
+  type PastEntry,
   RecordedStream,
   type RecordedStreamName,
   RecordedStreams,

@@ -1,6 +1,6 @@
 /** Owns a set of opened ports with what runs on them, and the order in which they are closed. */
 
-import { ConfigError, uuidv7, type WorkflowId } from '@tidemark/core';
+import { ConfigError, isoTime, uuidv7, type WorkflowId } from '@tidemark/core';
 import type { Embedder } from '@tidemark/memory';
 import type { SegmentRow } from '@tidemark/ports';
 import {
@@ -11,6 +11,9 @@ import {
   type CompactorPolicy,
   Coordinator,
   type Demand,
+  type ForgetCertificate,
+  type ForgetRequest,
+  forget,
   type Health,
   LamportClock,
   Pace,
@@ -24,7 +27,7 @@ import {
   type WorkerOptions,
 } from '@tidemark/runtime';
 import type { TraceSettings } from '@tidemark/traces';
-import type { Keys } from './keys.ts';
+import { type Keys, keysMissing } from './keys.ts';
 import { type HostRole, liveTraces } from './live-traces.ts';
 import { startMemoryIndex } from './memory-index.ts';
 import { type Reach, startReach } from './reach.ts';
@@ -110,6 +113,19 @@ export class Host {
     this.#traces = traces;
     const client = { ports, lamport: this.#lamport, partitionsMax, admission, embedder, keys: keys?.workflows };
     this.client = new Client(client);
+  }
+
+  /**
+   * Forgets a workflow or a user for good: destroys their keys. Throws what `forget` of the runtime throws, and `ConfigError`
+   * (`keys-missing`): nothing is encrypted here.
+   */
+  forget(request: ForgetRequest): Promise<ForgetCertificate> {
+    const { store, clock } = this.ports;
+    // Destroying uses the store, which has the keys of histories and of secret fields.
+    const keys = this.keys ?? this.secrets;
+    if (keys === undefined) throw keysMissing();
+    const now = (): string => isoTime(clock.nowMs());
+    return forget({ store, keys: keys.data, keyStore: keys.store, memory: this.client.memory, now }, request);
   }
 
   /** Demand for each pool of workers; undefined: no coordinator runs here. */

@@ -25,7 +25,7 @@ export { type EmbeddedOptions, openEmbedded, openEmbeddedRebuild } from './embed
 export { EXIT, exitCodeOf } from './exit-codes.ts';
 export { giveWay, stopGivingWay } from './give-way.ts';
 export { COMPACTOR_BYTES_PER_S, type CompactorRole, Host, type HostOptions, type WorkerRole } from './host.ts';
-export { type FolderKeys, folderKeysFromEnv, type Keys } from './keys.ts';
+export { type FolderKeys, folderKeysFromEnv, type Keys, keysMissing } from './keys.ts';
 export { leaveWhenIdle } from './leave-idle.ts';
 export { type HostRole, liveTraces } from './live-traces.ts';
 export { loadDefinitions, loadPools, warnOfUnprobed } from './load-definitions.ts';

@@ -207,3 +207,6 @@ async function count(keys: AsyncIterable<StoredKey>, isMeant: (key: StoredKey) =
   for await (const key of keys) if (isMeant(key)) found++;
   return found;
 }
+
+export const keysMissing = (): ConfigError =>
+  new ConfigError('keys-missing', 'Nothing is encrypted here: TIDEMARK_KEYS_URL is not set.');

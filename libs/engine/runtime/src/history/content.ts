@@ -26,7 +26,7 @@ import {
   taskOrder,
   ZERO,
 } from '@tidemark/core';
-import type { Digest, ProjectionStore, StreamSnapshot, WorkflowSummary } from '@tidemark/ports';
+import type { Digest, ProjectionStore, StreamSnapshot, WorkflowListing, WorkflowSummary } from '@tidemark/ports';
 import { type Definition, hasBegun, ParkError, type RecordedPrompt } from '../definition/index.ts';
 import { isForgotten, sha256Digest } from '../kernel/index.ts';
 import { type Draft, parkDraft } from '../lease/index.ts';
@@ -371,16 +371,16 @@ export function contentDraft(
   }
 }
 
-export interface WorkflowContents {
-  readonly row: WorkflowSummary;
+export interface WorkflowContents<Row = WorkflowSummary> {
+  readonly row: Row;
   readonly content: StreamContent;
 }
 
 /** What listed workflows hold, such as schedules. In the rows' order; without those that rows lost in between. */
-export async function withContents(
+export async function withContents<Row extends WorkflowListing>(
   store: Pick<ProjectionStore, 'loadStreams'>,
-  rows: readonly WorkflowSummary[],
-): Promise<readonly WorkflowContents[]> {
+  rows: readonly Row[],
+): Promise<readonly WorkflowContents<Row>[]> {
   const snapshots = await store.loadStreams(rows.map(({ workflow }) => workflow));
   const found = new Map(snapshots.map((snapshot) => [snapshot.workflow, snapshot]));
   return rows.flatMap((row) => {

@@ -23,8 +23,9 @@ import {
   uuidv7,
   type WorkflowId,
 } from '@tidemark/core';
+import type { WorkflowListing } from '@tidemark/ports';
 import { definitionOfShadow, REPORT_STEP, type StepResult } from '../definition/index.ts';
-import { Applied } from '../history/index.ts';
+import { Applied, rowsCatchUp, withContents } from '../history/index.ts';
 import { Starter } from '../inbox/index.ts';
 import { type LamportClock, type Ports, whileUnavailable } from '../kernel/index.ts';
 import { ReportedStream } from './reported-stream.ts';
@@ -36,6 +37,8 @@ const LOOK_BACK_FIRST_COUNT = 16;
 const LOOK_BACK_MAX_COUNT = 256;
 /** Entries that a stream keeps until rows surely have them. */
 const RECENT_MAX_COUNT = 256;
+/** Streams that one page of a listing reads. */
+const ALL_PAGE_COUNT = 100;
 
 export interface RecordedStreamsOptions {
   readonly ports: Ports;
@@ -62,8 +65,8 @@ export interface NewEntry {
   /** Describes it in words, in clear in rows and log. */
   readonly what: string;
   readonly output?: Json | undefined;
-  /** Belief after it, with the entry's own sequence; absent: it stays. What is unchanged should be the same object. */
-  readonly belief?: ((before: Json, sequence: Sequence) => Json) | undefined;
+  /** Belief after it; absent: it stays. What is unchanged should be the same object, which costs nothing to compare. */
+  readonly belief?: Json | undefined;
 }
 
 /** An entry as the stream has it. */
@@ -71,6 +74,11 @@ export interface StreamEntry {
   readonly sequence: Sequence;
   readonly step: string;
   readonly output: Json;
+}
+
+export interface PastEntry extends StreamEntry {
+  /** Belief right after it. */
+  readonly belief: Json;
 }
 
 interface Stored extends StreamEntry {
@@ -114,6 +122,21 @@ export class RecordedStreams {
         return found;
       }),
     );
+  }
+
+  /** What every open stream of a definition was opened with; the one that was opened last comes first. Waits until rows have all of them. */
+  async *all(definition: string, tenant: TenantId): AsyncGenerator<Pick<RecordedStreamName, 'workflow' | 'input'>> {
+    const { ports } = this.#options;
+    await rowsCatchUp(ports, ROWS_WAIT_MS);
+    for (let after: WorkflowListing | undefined; ; ) {
+      const page = await ports.store.search({ definition, tenant, after, limit: ALL_PAGE_COUNT });
+      const open = page.filter(({ closedInGeneration }) => closedInGeneration === null);
+      for (const { row, content } of await withContents(ports.store, open)) {
+        yield { workflow: row.workflow, input: content.input };
+      }
+      after = page.at(-1);
+      if (page.length < ALL_PAGE_COUNT) return;
+    }
   }
 
   async #load(workflow: WorkflowId): Promise<RecordedStream | undefined> {
@@ -176,15 +199,9 @@ export class RecordedStream {
   async write(entries: readonly NewEntry[]): Promise<void> {
     await this.#stream.write(async (add) => {
       for (const { step, what, output, belief } of entries) {
-        const sequence = (this.sequence + 1) as Sequence;
         const next = [{ step: REPORT_STEP, input: null }];
-        const result = {
-          output,
-          next,
-          lastAction: what,
-          belief: belief && ((before: Json) => belief(before, sequence)),
-        };
-        const drafts = this.#draftsOf(step, result);
+        const after = belief === undefined ? {} : { belief: () => belief };
+        const drafts = this.#draftsOf(step, { output, next, lastAction: what, ...after });
         await add(drafts);
         for (const { type, control, payload } of drafts) {
           if (type === 'CheckpointCommitted') this.#remember(storedOf(control, payload));
@@ -216,7 +233,7 @@ export class RecordedStream {
     for (let [to, count] = [sequence as number, LOOK_BACK_FIRST_COUNT]; to > 0; ) {
       const from = Math.max(1, to - count + 1) as Sequence;
       const page = await this.#page(from, to as Sequence);
-      changes.unshift(...page.slice(page.findLastIndex(({ change }) => change.snapshot !== undefined)));
+      changes.unshift(...page.slice(Math.max(0, page.findLastIndex(({ change }) => change.snapshot !== undefined))));
       if (changes[0]?.change.snapshot !== undefined) break;
       to = from - 1;
       count = Math.min(count * 2, LOOK_BACK_MAX_COUNT);
@@ -235,17 +252,23 @@ export class RecordedStream {
     return decodePayload('WorkflowOpened', opening.payload).belief;
   }
 
-  /** The entries from one sequence to another, both included, in order. */
-  async entries(from: Sequence, to: Sequence): Promise<readonly StreamEntry[]> {
-    return this.#page(from, to);
+  /** The entries from one sequence to another, both included, in order. Costs as much as `beliefAt` of the first and their content. */
+  async entries(from: Sequence, to: Sequence): Promise<readonly PastEntry[]> {
+    let belief = await this.beliefAt((from - 1) as Sequence);
+    return (await this.#page(from, to)).map(({ change, ...entry }) => {
+      if (change.snapshot !== undefined) belief = change.snapshot;
+      else if (change.delta !== undefined) belief = applyDelta(belief, change.delta as Delta);
+      return { ...entry, belief };
+    });
   }
 
-  /** All entries of this name, in order. Reads no content of others. */
-  async named(step: string): Promise<readonly StreamEntry[]> {
-    const last = this.#recent[0]?.sequence ?? this.sequence + 1;
-    const rows = await this.#rows({ from: 1 as Sequence, limit: last, step });
-    const old = rows.filter(({ sequence }) => sequence < last).map(storedIn);
-    return [...old, ...this.#recent.filter((entry) => entry.step === step)];
+  /** All entries of this name from a sequence on, in order. Reads no content of others. */
+  async named(step: string, from: Sequence = 1 as Sequence): Promise<readonly StreamEntry[]> {
+    const recent = this.#recent.filter((entry) => entry.sequence >= from && entry.step === step);
+    const until = this.#recent[0]?.sequence ?? this.sequence + 1;
+    if (until <= from) return recent;
+    const rows = await this.#rows({ from, limit: until - from, step });
+    return [...rows.map(storedIn).filter(({ sequence }) => sequence < until), ...recent];
   }
 
   async #page(from: Sequence, to: Sequence): Promise<readonly Stored[]> {

@@ -75,7 +75,7 @@ export class Rollouts {
     const stream = known ?? (await this.#streams.open({ ...name, input: { definition } }));
     if (stream.sequence !== before.sequence) throw changed(definition);
     try {
-      await stream.write([{ step: SHARE_STEP, what, belief: () => after as unknown as Json }]);
+      await stream.write([{ step: SHARE_STEP, what, belief: after as unknown as Json }]);
     } catch (error) {
       if (error instanceof FencedError) throw changed(definition, error);
       throw error;

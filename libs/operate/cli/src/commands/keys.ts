@@ -1,9 +1,8 @@
 /** Owns `tidemark admin keys` and `forget`: listing the keys that wrap data keys, wrapping again under a new one, and destroying data keys permanently. */
 
-import { ConfigError, DEFAULT_TENANT, isoTime, tenantId, workflowId } from '@tidemark/core';
-import { type Host, type Keys, rotateFileKeys } from '@tidemark/host';
+import { DEFAULT_TENANT, tenantId, workflowId } from '@tidemark/core';
+import { type Host, type Keys, keysMissing, rotateFileKeys } from '@tidemark/host';
 import { EXIT } from '@tidemark/host/exit-codes';
-import { type ForgetCertificate, forget } from '@tidemark/runtime';
 import { type AdminOptions, adminTarget, atFolder, atHost } from '../place/admin-place.ts';
 import type { Session } from '../session.ts';
 import { type Columns, tableOr } from '../text/table.ts';
@@ -90,7 +89,7 @@ export async function forgetForGood(session: Session, options: ForgetOptions): P
   const { user, by, why } = options;
   const workflow = options.workflow === undefined ? undefined : workflowId(options.workflow);
   const tenant = tenantId(options.tenant ?? DEFAULT_TENANT);
-  const certificate = await atHost(session, options, (host) => forgetIn(host, { tenant, workflow, user, by, why }), {
+  const certificate = await atHost(session, options, (host) => host.forget({ tenant, workflow, user, by, why }), {
     action: 'forget',
     target: workflow ?? user,
     tenant,
@@ -175,14 +174,6 @@ async function rewrapIn(host: Host): Promise<RewrapAnswer> {
   return answer;
 }
 
-function forgetIn(host: Host, call: Parameters<typeof forget>[1]): Promise<ForgetCertificate> {
-  const { store, clock } = host.ports;
-  // Destroying uses the store, which has the keys of both kinds.
-  const [{ data, store: keyStore }] = keysOf(host);
-  const now = (): string => isoTime(clock.nowMs());
-  return forget({ store, keys: data, keyStore, memory: host.client.memory, now }, call);
-}
-
 /** The keys of histories and of secret fields, as far as settings name them. */
 function keysOf({
   keys,
@@ -193,7 +184,7 @@ function keysOf({
 }): readonly [Keys, ...Keys[]] {
   if (keys !== undefined) return secrets === undefined ? [keys] : [keys, secrets];
   if (secrets !== undefined) return [secrets];
-  throw new ConfigError('keys-missing', 'Nothing is encrypted here: TIDEMARK_KEYS_URL is not set.');
+  throw keysMissing();
 }
 
 const rotatesElsewhere = (providers: readonly string[]): ConfigError =>

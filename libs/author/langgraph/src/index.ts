@@ -1,0 +1,1 @@
+export { type SaverHost, type SaverOptions, TidemarkSaver } from './saver.ts';

@@ -1,0 +1,302 @@
+/**
+ * Owns the framework's checkpointer over Tidemark. A thread is a stream that no worker claims: its checkpoints are entries, its newest
+ * state the stream's belief, so a superstep writes what it changed. It turns the framework's values into JSON and back, and decides nothing.
+ */
+
+import type { RunnableConfig } from '@langchain/core/runnables';
+import {
+  BaseCheckpointSaver,
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointPendingWrite,
+  type CheckpointTuple,
+  compareWritesSortKeys,
+  getCheckpointId,
+  maxChannelVersion,
+  type PendingWrite,
+  type SerializerProtocol,
+  TASKS,
+  WRITES_IDX_MAP,
+  writesSortKey,
+} from '@langchain/langgraph-checkpoint';
+import { DEFAULT_TENANT, diff, InvalidError, type Json, type TenantId } from '@tidemark/core';
+import type { Client, ForgetRequest } from '@tidemark/runtime';
+import { type KeptValue, type NewCheckpoint, own, type WritesEntry } from './kept.ts';
+import { type FoundCheckpoint, type NewWrites, Thread } from './thread.ts';
+import { ThreadNames } from './thread-names.ts';
+
+/** Threads that a saver remembers; of an older one it reads the newest checkpoint anew. */
+const THREADS_MAX_COUNT = 10_000;
+/** Newest format of the framework's checkpoints that is known. */
+const CHECKPOINT_VERSION = 4;
+
+/** What the saver needs of a host, as `openEmbedded` and `openCluster` give one. */
+export interface SaverHost {
+  readonly client: Client;
+  /** Of encrypted histories; absent: there are none. */
+  readonly keys?: object | undefined;
+  readonly forget: (request: ForgetRequest) => Promise<unknown>;
+}
+
+export interface SaverOptions {
+  /** Whose the threads are; of an ordinary installation when absent. */
+  readonly tenant?: string | undefined;
+  /** Under which lists show them, and by which their ids begin: 1 to 40 of a to z, 0 to 9 and '-'. Default: langgraph. */
+  readonly name?: string | undefined;
+  readonly serde?: SerializerProtocol | undefined;
+}
+
+export class TidemarkSaver extends BaseCheckpointSaver {
+  readonly #host: SaverHost;
+  readonly #names: ThreadNames;
+  readonly #threads = new Map<string, Thread>();
+
+  constructor(host: SaverHost, { tenant = DEFAULT_TENANT, name = 'langgraph', serde }: SaverOptions = {}) {
+    super(serde);
+    this.#host = host;
+    this.#names = new ThreadNames(host.client, tenant as TenantId, name);
+  }
+
+  #thread(id: string): Thread {
+    const known = this.#threads.get(id) ?? new Thread(id, this.#names.streamsOf(id));
+    this.#threads.delete(id);
+    this.#threads.set(id, known);
+    for (const oldest of this.#threads.keys()) if (this.#threads.size > THREADS_MAX_COUNT) this.#threads.delete(oldest);
+    return known;
+  }
+
+  override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    const { thread_id: id, checkpoint_ns: namespace = '' } = config.configurable ?? {};
+    if (id === undefined) return undefined;
+    const thread = this.#thread(checked('thread_id', id));
+    const checkpoint = getCheckpointId(config);
+    const found = await (checkpoint === ''
+      ? thread.newest(checked('checkpoint_ns', namespace))
+      : thread.byId(checked('checkpoint_ns', namespace), checked('checkpoint_id', checkpoint)));
+    return found && this.#tuple(id, found);
+  }
+
+  /** From the newest entry of each thread to its oldest; of all threads, the one that was opened last comes first. */
+  override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
+    const { thread_id, checkpoint_ns, checkpoint_id } = config?.configurable ?? {};
+    const { before, filter = {}, limit = Number.POSITIVE_INFINITY } = options;
+    const upTo: string | undefined = before?.configurable?.checkpoint_id;
+    const wanted = Object.entries(filter).filter(([, value]) => value !== undefined);
+    let left = limit;
+    const ids = thread_id === undefined ? this.#names.all() : [checked('thread_id', thread_id)];
+    for await (const id of ids) {
+      if (left <= 0) return;
+      for await (const found of this.#thread(id).history()) {
+        const { namespace, kept } = found;
+        if (checkpoint_ns !== undefined && namespace !== checkpoint_ns) continue;
+        if (checkpoint_id !== undefined && kept.id !== checkpoint_id) continue;
+        if (upTo !== undefined && kept.id >= upTo) continue;
+        const metadata = kept.metadata as { readonly [name: string]: Json };
+        if (!wanted.every(([key, value]) => diff(own(metadata, key) ?? null, value ?? null) === undefined)) continue;
+        yield await this.#tuple(id, found);
+        if (--left <= 0) return;
+      }
+    }
+  }
+
+  override async put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions,
+  ): Promise<RunnableConfig> {
+    const { thread_id, checkpoint_ns: namespace = '', checkpoint_id: parent } = configurableOf(config);
+    const id = checked('thread_id', thread_id);
+    await this.#thread(id).write(
+      this.#keep(checkpoint, metadata, newVersions, checked('checkpoint_ns', namespace), parent),
+    );
+    return { configurable: { thread_id: id, checkpoint_ns: namespace, checkpoint_id: checkpoint.id } };
+  }
+
+  override async putWrites(
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    taskId: string,
+    taskPath = '',
+  ): Promise<void> {
+    const { thread_id, checkpoint_ns: namespace = '', checkpoint_id } = configurableOf(config);
+    const [id, checkpoint] = [checked('thread_id', thread_id), checked('checkpoint_id', checkpoint_id)];
+    await this.#thread(id).write(
+      this.#keepWrites(checked('checkpoint_ns', namespace), checkpoint, writes, taskId, taskPath),
+    );
+  }
+
+  /** Ends the thread, and destroys the keys of its history where it is encrypted. Another of its name begins anew. Harmless when repeated. */
+  override async deleteThread(threadId: string): Promise<void> {
+    const id = checked('thread_id', threadId);
+    const ended = await this.#names.end(id);
+    this.#threads.delete(id);
+    if (ended === undefined || this.#host.keys === undefined) return;
+    const of = { tenant: this.#names.tenant, workflow: ended };
+    await this.#host.forget({ ...of, by: this.#names.name, why: 'its thread was deleted' });
+  }
+
+  async #keep(
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions,
+    namespace: string,
+    parent: string | undefined,
+  ): Promise<NewCheckpoint> {
+    const { channel_values: channels, ...rest } = checkpoint;
+    const versions = rest.channel_versions;
+    const values = Object.keys(newVersions).map(async (channel) => {
+      const isSet = Object.hasOwn(channels, channel);
+      return [channel, isSet ? await this.#dump(`channel ${channel}`, channels[channel]) : null] as const;
+    });
+    const [changed, kept, about] = await Promise.all([
+      Promise.all(values),
+      this.#dumpJson('checkpoint', rest),
+      this.#dumpJson('metadata', metadata),
+    ]);
+    return {
+      ...{ kind: 'put', namespace, id: checked('checkpoint.id', checkpoint.id), parent: parent ?? null, versions },
+      checkpoint: kept,
+      metadata: about,
+      changed: Object.fromEntries(changed),
+    };
+  }
+
+  async #keepWrites(
+    namespace: string,
+    id: string,
+    given: readonly PendingWrite[],
+    task: string,
+    path: string,
+  ): Promise<NewWrites> {
+    const writes = await Promise.all(
+      given.map(async ([channel, value], at) => ({
+        index: own(WRITES_IDX_MAP, channel) ?? at,
+        channel,
+        value: await this.#dump(`write to ${channel}`, value),
+      })),
+    );
+    return { kind: 'writes', namespace, id, task, path, writes };
+  }
+
+  async #tuple(thread: string, { namespace, kept, writes }: FoundCheckpoint): Promise<CheckpointTuple> {
+    const placeOf = (id: string): RunnableConfig => ({
+      configurable: { thread_id: thread, checkpoint_ns: namespace, checkpoint_id: id },
+    });
+    const rest = (await this.#load({ json: kept.checkpoint })) as Omit<Checkpoint, 'channel_values'>;
+    if (rest.v > CHECKPOINT_VERSION) {
+      const message = `Checkpoint ${kept.id} of thread ${thread} has format ${rest.v}, and this release knows ${CHECKPOINT_VERSION}: a newer version of the framework wrote it. Read it with that one.`;
+      throw new InvalidError('checkpoint-newer', message, { thread, checkpoint: kept.id, format: rest.v });
+    }
+    const values = Object.entries(kept.values).map(
+      async ([channel, { value }]) => [channel, await this.#load(value)] as const,
+    );
+    const checkpoint: Checkpoint = { ...rest, channel_values: Object.fromEntries(await Promise.all(values)) };
+    if (checkpoint.v < 4 && kept.parent !== null)
+      await this.#movePendingSends(checkpoint, thread, namespace, kept.parent);
+    return {
+      config: placeOf(kept.id),
+      checkpoint,
+      metadata: (await this.#load({ json: kept.metadata })) as CheckpointMetadata,
+      ...(kept.parent !== null && { parentConfig: placeOf(kept.parent) }),
+      pendingWrites: await this.#pending(writes),
+    };
+  }
+
+  /** Older formats kept what a checkpoint sends with its parent's writes. */
+  async #movePendingSends(checkpoint: Checkpoint, thread: string, namespace: string, parent: string): Promise<void> {
+    const before = await this.#thread(thread).byId(namespace, parent);
+    const sends = (await this.#pending(before?.writes ?? [])).filter(([, channel]) => channel === TASKS);
+    const versions = Object.values(checkpoint.channel_versions);
+    checkpoint.channel_values[TASKS] = sends.map(([, , value]) => value);
+    checkpoint.channel_versions[TASKS] =
+      versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
+  }
+
+  /** In the order in which the framework applies them. A task's first write of an index stands, and its last special one. */
+  async #pending(entries: readonly WritesEntry[]): Promise<CheckpointPendingWrite[]> {
+    const found = new Map<
+      string,
+      { key: ReturnType<typeof writesSortKey>; task: string; channel: string; value: KeptValue }
+    >();
+    for (const { task, path, writes } of entries) {
+      for (const { index, channel, value } of writes) {
+        const name = JSON.stringify([task, index]);
+        if (index >= 0 && found.has(name)) continue;
+        found.set(name, { key: writesSortKey(path, task, index), task, channel, value });
+      }
+    }
+    const sorted = [...found.values()].sort((a, b) => compareWritesSortKeys(a.key, b.key));
+    return Promise.all(
+      sorted.map(
+        async ({ task, channel, value }): Promise<CheckpointPendingWrite> => [task, channel, await this.#load(value)],
+      ),
+    );
+  }
+
+  async #dump(what: string, value: unknown): Promise<KeptValue> {
+    const [type, bytes] = await this.#typed(what, value);
+    if (type === 'json') {
+      try {
+        return { json: JSON.parse(new TextDecoder().decode(bytes)) as Json };
+      } catch {
+        // A serializer may call JSON what isn't; its bytes are kept as they are.
+      }
+    }
+    return { type, base64: Buffer.from(bytes).toString('base64') };
+  }
+
+  async #dumpJson(what: string, value: unknown): Promise<Json> {
+    const dumped = await this.#dump(what, value);
+    if ('json' in dumped) return dumped.json;
+    throw new InvalidError('serializer-unfit', `${what}: the serializer gives ${dumped.type}, where JSON is needed.`, {
+      what,
+    });
+  }
+
+  async #typed(what: string, value: unknown): Promise<readonly [string, Uint8Array]> {
+    try {
+      return await this.serde.dumpsTyped(value);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new InvalidError('not-serialisable', `${what}: the serializer can't keep it: ${why}`, {
+        what,
+        cause: error,
+      });
+    }
+  }
+
+  #load(value: KeptValue): Promise<unknown> {
+    return 'json' in value
+      ? this.serde.loadsTyped('json', JSON.stringify(value.json))
+      : this.serde.loadsTyped(value.type, new Uint8Array(Buffer.from(value.base64, 'base64')));
+  }
+}
+
+type Configurable = NonNullable<RunnableConfig['configurable']>;
+
+function configurableOf({ configurable }: RunnableConfig): Configurable {
+  if (configurable !== undefined) return configurable;
+  throw new InvalidError('config-invalid', 'config.configurable: give one with a thread_id.', {
+    field: 'configurable',
+  });
+}
+
+/** Most characters of a name in a config. */
+const NAME_MAX_CHARS = 4_096;
+/** Most characters of a checkpoint's id. */
+const CHECKPOINT_MAX_CHARS = 400;
+
+/** Throws `InvalidError` (`config-invalid`). */
+function checked(field: string, value: unknown): string {
+  const maxChars = field.startsWith('checkpoint') && field !== 'checkpoint_ns' ? CHECKPOINT_MAX_CHARS : NAME_MAX_CHARS;
+  const isEmpty = value === '' && field !== 'checkpoint_ns';
+  if (typeof value === 'string' && !isEmpty && value.length <= maxChars && value.isWellFormed()) return value;
+  const got =
+    typeof value === 'string' ? `one of ${value.length} characters` : `${value === null ? 'null' : typeof value}`;
+  throw new InvalidError('config-invalid', `${field}: give a text of 1 to ${maxChars} characters, not ${got}.`, {
+    field,
+  });
+}
