@@ -97,6 +97,10 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
       'test/api/published-patterns.test.ts',
     ],
   },
+  doors: {
+    about: 'Suites that other frameworks publish for what stands below them, on the embedded default and the cluster.',
+    files: ['libs/author/langgraph/src/saver.test.ts', 'libs/author/langgraph/src/saver.cluster.test.ts'],
+  },
   simulation: {
     about: 'Five hundred seeds of the simulated fleet, others for each commit.',
     files: ['test/simulation/search.test.ts'],

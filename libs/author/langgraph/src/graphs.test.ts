@@ -303,7 +303,9 @@ describe('bad input', () => {
     };
     const unfit = new TidemarkSaver(processOf(), { serde: { dumpsTyped, loadsTyped: dumpsTyped } });
     const bad = { ...emptyCheckpoint(), channel_values: { line: 1 }, channel_versions: { line: 1 } };
-    await expect(unfit.put(on('t'), bad, meta, { line: 1 })).rejects.toThrow(/^channel line|^checkpoint: the serializer/);
+    await expect(unfit.put(on('t'), bad, meta, { line: 1 })).rejects.toThrow(
+      /^channel line|^checkpoint: the serializer/,
+    );
     // The others of the same moment are kept.
     expect(await saver.getTuple(on('t'))).toMatchObject({ checkpoint: { id: checkpoint.id } });
   });
