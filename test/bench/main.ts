@@ -7,6 +7,7 @@ import { measureRecall } from './context-recall.ts';
 import { measureSession } from './context-session.ts';
 import { measureUse } from './context-use.ts';
 import { controlParts, measureControl } from './control/control.ts';
+import { doorParts, measureDoors } from './doors.ts';
 import { measureEffectPath } from './effect-path.ts';
 import { functionParts, measureFunctions } from './functions.ts';
 import { measureLife } from './life.ts';
@@ -41,6 +42,7 @@ const suites: Readonly<Record<string, Suite>> = {
   wakes: { parts: wakeParts, counts: '1,64,10000', measure: measureWakes },
   partitions: { counts: '100,1000,4000', measure: (to, _, counts) => measurePartitions(counts, to) },
   looks: { counts: '1000,10000,100000', measure: (to, _, counts) => measureLooks(counts, to) },
+  doors: { parts: doorParts, measure: measureDoors },
   console: { measure: measureConsole },
   path: { measure: measureEffectPath },
   reset: { measure: measureReset },

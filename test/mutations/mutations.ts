@@ -7,6 +7,7 @@ import { ARCHIVE_MUTATIONS } from './archive.ts';
 import { AROUND_MUTATIONS } from './around.ts';
 import { CALLS_MUTATIONS } from './calls.ts';
 import { DISPATCH_MUTATIONS } from './dispatch.ts';
+import { DOOR_MUTATIONS } from './doors.ts';
 import { EDGE_MUTATIONS } from './edge.ts';
 import { EFFECTS_MUTATIONS } from './effects.ts';
 import { FOLD_MUTATIONS } from './fold.ts';
@@ -48,6 +49,7 @@ export const MUTATIONS: Mutations = merged(
   ARCHIVE_MUTATIONS,
   DISPATCH_MUTATIONS,
   EDGE_MUTATIONS,
+  DOOR_MUTATIONS,
   AROUND_MUTATIONS,
   STREAMS_MUTATIONS,
   FUNCTION_MUTATIONS,

@@ -82,6 +82,7 @@ export default defineConfig({
           'guides/from-a-script': 'From a plain script',
           'guides/from-bullmq': 'From BullMQ',
           'guides/from-langgraph': 'From LangGraph',
+          'guides/langgraph': 'LangGraph on Tidemark',
         }),
       },
       {

@@ -12,6 +12,7 @@ import { answer, refundWhenAllowed } from './approval-before.ts';
 import { fulfil } from './bullmq.ts';
 import { ticket } from './langgraph.ts';
 import { ticketGraph } from './langgraph-before.ts';
+import { openTickets } from './langgraph-saver.ts';
 import { lookOutside, refuse } from './outside.ts';
 import { refundItems } from './refund-items.ts';
 import { refundItemsSteps } from './refund-items-steps.ts';
@@ -158,6 +159,19 @@ describe('LangGraph', () => {
     expect(await graph.invoke({ text }, thread)).toMatchObject({ topic: 'billing' });
     const ended = await graph.invoke(new Command({ resume: { reply: 'Sorry!' } }), thread);
     expect(ended).toMatchObject({ topic: 'billing', reply: 'Sorry!', sent: 'mail-2' });
+  });
+
+  it('does so over a folder, where another process resumes it', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'tidemark-guide-'));
+    const thread = { configurable: { thread_id: 't1' } };
+    const first = await openTickets(folder);
+    expect(await first.graph.invoke({ text }, thread)).toMatchObject({ topic: 'billing' });
+    await first.close();
+    const second = await openTickets(folder);
+    const ended = await second.graph.invoke(new Command({ resume: { reply: 'Sorry!' } }), thread);
+    expect(ended).toMatchObject({ topic: 'billing', reply: 'Sorry!', sent: 'mail-2' });
+    await second.close();
+    await rm(folder, { recursive: true });
   });
 
   it('the workflow does the same, once', async () => {

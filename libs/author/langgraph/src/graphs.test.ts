@@ -100,6 +100,24 @@ describe('a thread', () => {
     await chain(saver).invoke({ done: [] }, on('t'));
   });
 
+  it('keeps nothing of an invocation after its first refusal, wherever it writes, until the newest is read again', async () => {
+    const meta = { source: 'loop', step: 0, parents: {} } as const;
+    const [first, second] = [saverOf(), saverOf()];
+    const inside = { configurable: { thread_id: 't', checkpoint_ns: 'inside' } };
+    const refused = { code: 'thread-written-elsewhere' };
+    // Where there is no thread yet, and where there is one.
+    for (const _ of ['new', 'known']) {
+      const newest = await first.getTuple(on('t'));
+      const after = newest?.config ?? on('t');
+      await second.getTuple(on('t'));
+      await second.put(inside, emptyCheckpoint(), meta, {});
+      await expect(first.put(after, emptyCheckpoint(), meta, {})).rejects.toMatchObject(refused);
+      await expect(first.put(after, emptyCheckpoint(), meta, {})).rejects.toMatchObject(refused);
+      expect(await first.getTuple(on('t'))).toEqual(newest);
+      await first.put(after, emptyCheckpoint(), meta, {});
+    }
+  });
+
   it('that begins twice at once begins once', async () => {
     const [first, second] = [saverOf(), saverOf()];
     const results = await Promise.allSettled([
@@ -289,6 +307,9 @@ describe('bad input', () => {
     const listed: unknown[] = [];
     for await (const tuple of saverOf().list({})) listed.push(tuple);
     expect(listed).toEqual([]);
+    // The name is free for each tenant.
+    await saverOf().put(on('t'), emptyCheckpoint(), meta, {});
+    expect(await acme.getTuple(on('t'))).not.toEqual(await saverOf().getTuple(on('t')));
   });
 
   it('keeps what the framework’s serializer keeps, and names the channel that it can’t', async () => {

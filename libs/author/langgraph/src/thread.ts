@@ -59,6 +59,8 @@ export class Thread {
   readonly #name: string;
   readonly #streams: ThreadStreams;
   #stream: RecordedStream | undefined;
+  /** There was no such thread when its newest checkpoint was read. */
+  #isNew = false;
   /** Set once a write was refused or is in doubt (T1). */
   #lost: Error | undefined;
   /** Checkpoints that were the newest of their namespace when they were read or put; '' stands for none (T2). */
@@ -85,6 +87,7 @@ export class Thread {
     return this.#inTurn(async () => {
       this.#stream = await this.#streams.find();
       this.#lost = undefined;
+      this.#isNew = this.#stream === undefined;
       const found = this.#stream && (await newestIn(this.#stream, namespace));
       this.#newest.set(namespace, found?.kept.id ?? '', true);
       return found;
@@ -148,7 +151,7 @@ export class Thread {
     const staged: Staged[] = [];
     try {
       if (this.#lost !== undefined) throw this.#lost;
-      this.#stream ??= await this.#streams.open();
+      this.#stream ??= await this.#opened();
       let [heads, at] = [headsIn(this.#stream.belief), this.#stream.sequence as number];
       for (const { given, settle } of waiting) {
         try {
@@ -167,6 +170,12 @@ export class Thread {
         error instanceof FencedError ? writtenElsewhere(this.#name, error) : (this.#lost ?? inDoubt(this.#name, error));
       for (const { settle } of waiting) settle(this.#lost);
     }
+  }
+
+  async #opened(): Promise<RecordedStream> {
+    const opened = await this.#streams.open();
+    if (this.#isNew && opened.sequence > 0) throw new FencedError('stream-moved', 'Another process began it.');
+    return opened;
   }
 
   /** Together, or by halves where they are too large together. */

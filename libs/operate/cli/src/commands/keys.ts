@@ -1,6 +1,6 @@
 /** Owns `tidemark admin keys` and `forget`: listing the keys that wrap data keys, wrapping again under a new one, and destroying data keys permanently. */
 
-import { DEFAULT_TENANT, tenantId, workflowId } from '@tidemark/core';
+import { ConfigError, DEFAULT_TENANT, tenantId, workflowId } from '@tidemark/core';
 import { type Host, type Keys, keysMissing, rotateFileKeys } from '@tidemark/host';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { type AdminOptions, adminTarget, atFolder, atHost } from '../place/admin-place.ts';

@@ -1,0 +1,243 @@
+/**
+ * `npm run bench -- doors`: LangGraph's checkpoints by Tidemark's saver beside the framework's own: on the cluster beside Postgres, embedded
+ * beside SQLite. Rounds are interleaved, and the medians of all saves are reported.
+ */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { RunnableConfig } from '@langchain/core/runnables';
+import { type BaseCheckpointSaver, emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint';
+import { configFromEnv, openCluster, openEmbedded } from '@tidemark/host';
+import { TidemarkSaver } from '@tidemark/langgraph';
+import type { EventLog, LogRecord } from '@tidemark/ports';
+import { startClusterServers } from '@tidemark/testkit/servers';
+import pg from 'pg';
+import { installPackages, PEERS_FOLDER } from './peers/install.ts';
+import { median, type Report } from './report.ts';
+
+export const doorParts = ['saves', 'bytes', 'reads'] as const;
+
+/** Theirs, whose tables have names that Tidemark's have as well. */
+const SCHEMA = 'langgraph';
+const ROUNDS = 6;
+/** Of one round, each a `put` and the `putWrites` of its task. */
+const SAVES = 100;
+/** A state of 10 KB, of which a superstep changes a tenth. */
+const ITEMS = 10;
+const ITEM_CHARS = 1_024;
+const MESSAGES = 500;
+const MESSAGE_CHARS = 400;
+/** Checkpoints over which bytes are counted. */
+const COUNTED = 50;
+const LENGTHS = [100, 1_000, 10_000];
+const READS = 50;
+
+interface Contender {
+  readonly name: string;
+  readonly saver: BaseCheckpointSaver;
+}
+
+interface World {
+  readonly cluster: readonly [ours: Contender, theirs: Contender];
+  readonly embedded: readonly [ours: Contender, theirs: Contender];
+  /** Bytes of records that Tidemark's savers have appended. */
+  readonly appended: () => number;
+  readonly sql: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
+  close(): Promise<void>;
+}
+
+export async function measureDoors(report: Report, parts: readonly string[]): Promise<void> {
+  await installPackages();
+  const world = await openWorld();
+  try {
+    if (parts.includes('saves')) {
+      await measureSaves('cluster', world.cluster, report);
+      await measureSaves('embedded', world.embedded, report);
+    }
+    if (parts.includes('bytes')) await measureBytes(world, report);
+    if (parts.includes('reads')) await measureReads(world, report);
+  } finally {
+    await world.close();
+  }
+}
+
+async function openWorld(): Promise<World> {
+  const servers = await startClusterServers({ dataIn: 'memory' });
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-doors-'));
+  const cluster = await openCluster(
+    configFromEnv({
+      TIDEMARK_KAFKA_BROKERS: servers.kafka.address,
+      TIDEMARK_POSTGRES_URL: servers.postgres.address,
+      TIDEMARK_REDIS_URL: servers.redis.address,
+      TIDEMARK_TOPIC: 'bench-doors',
+      TIDEMARK_PARTITIONS: '16',
+      TIDEMARK_ENCRYPTION: 'off',
+    }),
+  );
+  let bytes = 0;
+  const log = cluster.ports.log as { -readonly [Key in keyof EventLog]: EventLog[Key] };
+  const append = log.append.bind(log);
+  log.append = (partition, records) => {
+    for (const { value } of records as readonly LogRecord[]) bytes += value.length;
+    return append(partition, records);
+  };
+  await cluster.startCoordinator();
+  const embedded = await openEmbedded({ folder: path.join(folder, 'state'), encryption: 'off' });
+  const { PostgresSaver } = await theirs('postgres');
+  const { SqliteSaver } = await theirs('sqlite');
+  const postgres = PostgresSaver.fromConnString(servers.postgres.address, { schema: SCHEMA });
+  await postgres.setup();
+  const pool = new pg.Pool({ connectionString: servers.postgres.address, max: 1 });
+  return {
+    cluster: [
+      { name: 'tidemark', saver: new TidemarkSaver(cluster) },
+      { name: 'postgres', saver: postgres },
+    ],
+    embedded: [
+      { name: 'tidemark', saver: new TidemarkSaver(embedded) },
+      { name: 'sqlite', saver: SqliteSaver.fromConnString(path.join(folder, 'theirs.db')) },
+    ],
+    appended: () => bytes,
+    sql: async (text, values) => (await pool.query(text, values)).rows as Record<string, unknown>[],
+    async close() {
+      await pool.end();
+      await postgres.end();
+      await embedded.close();
+      await cluster.close();
+      await servers.stop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** The framework's own saver, from the workspace of the peers. */
+const theirs = (name: string) =>
+  import(
+    pathToFileURL(path.join(PEERS_FOLDER, 'node_modules/@langchain', `langgraph-checkpoint-${name}`, 'dist/index.js'))
+      .href
+  );
+
+const textOf = (seed: number, chars: number): string => `${seed} `.repeat(chars).slice(0, chars);
+
+/** A thread whose state is one channel, saved superstep by superstep as the framework does it. */
+class Run {
+  readonly #saver: BaseCheckpointSaver;
+  readonly #thread: string;
+  #config: RunnableConfig;
+  #version = 0;
+  #newest = '';
+
+  constructor(saver: BaseCheckpointSaver, thread: string) {
+    this.#saver = saver;
+    this.#thread = thread;
+    this.#config = { configurable: { thread_id: thread, checkpoint_ns: '' } };
+  }
+
+  get newest(): string {
+    return this.#newest;
+  }
+
+  get place() {
+    return { configurable: { thread_id: this.#thread, checkpoint_ns: '' } };
+  }
+
+  async save(state: unknown, written: unknown): Promise<void> {
+    const versions = { state: ++this.#version };
+    const id = uuid6(this.#version);
+    const checkpoint = { ...emptyCheckpoint(), id, channel_values: { state }, channel_versions: versions };
+    const metadata = { source: 'loop', step: this.#version, parents: {} } as const;
+    this.#config = await this.#saver.put(this.#config, checkpoint, metadata, versions);
+    this.#newest = id;
+    if (written !== undefined) await this.#saver.putWrites(this.#config, [['state', written]], uuid6(0), '~~0');
+  }
+}
+
+async function measureSaves(place: string, contenders: World['cluster'], report: Report): Promise<void> {
+  const times = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
+  for (let round = -1; round < ROUNDS; round++) {
+    for (const { name, saver } of round % 2 === 0 ? contenders : contenders.toReversed()) {
+      const run = new Run(saver, `saves-${round}`);
+      const state = Array.from({ length: ITEMS }, (_, at) => textOf(at, ITEM_CHARS));
+      for (let n = 0; n < SAVES; n++) {
+        state[n % ITEMS] = textOf(n, ITEM_CHARS);
+        const begunMs = performance.now();
+        await run.save([...state], state[n % ITEMS]);
+        // The first round warms up, and the first save opens the thread.
+        if (round >= 0 && n > 0) times.get(name)!.push(performance.now() - begunMs);
+      }
+    }
+  }
+  const [ours, others] = contenders.map(({ name }) => median(times.get(name)!)) as [number, number];
+  for (const [name, all] of times) {
+    report.add(`doors.saver.${place}.${name}.save_ms`, median(all), 'ms');
+    report.addTail(`doors.saver.${place}.${name}.save_p99_ms`, all, 'ms');
+  }
+  report.add(`doors.saver.${place}.save_ratio`, ours / others, 'times');
+}
+
+async function measureBytes({ cluster: [ours, others], appended, sql }: World, report: Report): Promise<void> {
+  const grow = async ({ saver }: Contender, before: () => Promise<void>): Promise<void> => {
+    const run = new Run(saver, 'bytes');
+    const messages: unknown[] = [];
+    for (let n = 0; n < MESSAGES + COUNTED; n++) {
+      if (n === MESSAGES) await before();
+      const message = { role: n % 2 === 0 ? 'user' : 'assistant', content: textOf(n, MESSAGE_CHARS) };
+      messages.push(message);
+      await run.save([...messages], [message]);
+    }
+  };
+  let before = 0;
+  await grow(ours, async () => {
+    before = appended();
+  });
+  const log = (appended() - before) / COUNTED;
+  const [{ bytes: row } = {}] = await sql(
+    `select avg(pg_column_size(c.*)) * 2 as bytes from checkpoints c where workflow = 'langgraph:bytes'`,
+  );
+  const stored = async (): Promise<number> => {
+    const sizes = ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes'].map(
+      (table) => `select sum(pg_column_size(t.*)) as bytes from ${SCHEMA}.${table} t where thread_id = 'bytes'`,
+    );
+    const rows = await sql(sizes.join(' union all '));
+    return rows.reduce((sum, { bytes }) => sum + Number(bytes), 0);
+  };
+  let first = 0;
+  await grow(others, async () => {
+    first = await stored();
+  });
+  const theirBytes = ((await stored()) - first) / COUNTED;
+  report.add('doors.saver.bytes.tidemark.log', log, 'B');
+  report.add('doors.saver.bytes.tidemark.rows', Number(row), 'B');
+  report.add('doors.saver.bytes.postgres', theirBytes, 'B');
+  report.add('doors.saver.bytes_ratio', (log + Number(row)) / theirBytes, 'times');
+}
+
+async function measureReads({ cluster }: World, report: Report): Promise<void> {
+  for (const { name, saver } of cluster) {
+    const run = new Run(saver, 'reads');
+    let count = 0;
+    let early = '';
+    for (const length of LENGTHS) {
+      for (; count < length; count++) {
+        await run.save([count], undefined);
+        if (count === LENGTHS[0]! / 2) early = run.newest;
+      }
+      const timed = async (checkpoint_id?: string): Promise<number> => {
+        const times: number[] = [];
+        const place = {
+          configurable: { ...run.place.configurable, ...(checkpoint_id !== undefined && { checkpoint_id }) },
+        };
+        for (let n = 0; n < READS; n++) {
+          const begunMs = performance.now();
+          await saver.getTuple(place);
+          times.push(performance.now() - begunMs);
+        }
+        return median(times);
+      };
+      report.add(`doors.saver.${name}.newest_of_${length}_ms`, await timed(), 'ms');
+      report.add(`doors.saver.${name}.early_of_${length}_ms`, await timed(early), 'ms');
+    }
+  }
+}
