@@ -15,6 +15,7 @@ import type { EventLog, LogRecord } from '@tidemark/ports';
 import { startClusterServers } from '@tidemark/testkit/servers';
 import pg from 'pg';
 import { installPackages, PEERS_FOLDER } from './peers/install.ts';
+import { nextState } from './pseudo-random.ts';
 import { median, type Report } from './report.ts';
 
 export const doorParts = ['saves', 'bytes', 'reads'] as const;
@@ -22,15 +23,15 @@ export const doorParts = ['saves', 'bytes', 'reads'] as const;
 /** Theirs, whose tables have names that Tidemark's have as well. */
 const SCHEMA = 'langgraph';
 const ROUNDS = 6;
-/** Of one round, each a `put` and the `putWrites` of its task. */
+/** Of one round: each the `putWrites` of a task and the `put` of what follows, which the framework asks for together. */
 const SAVES = 100;
 /** A state of 10 KB, of which a superstep changes a tenth. */
 const ITEMS = 10;
 const ITEM_CHARS = 1_024;
 const MESSAGES = 500;
 const MESSAGE_CHARS = 400;
-/** Checkpoints over which bytes are counted. */
-const COUNTED = 50;
+/** Checkpoints over which bytes are counted, the last ones. */
+const COUNTED = 250;
 const LENGTHS = [100, 1_000, 10_000];
 const READS = 50;
 
@@ -119,7 +120,12 @@ const theirs = (name: string) =>
       .href
   );
 
-const textOf = (seed: number, chars: number): string => `${seed} `.repeat(chars).slice(0, chars);
+/** Words that are not easy to compress, the same for the same number. */
+function textOf(seed: number, chars: number): string {
+  let text = '';
+  for (let state = nextState(seed + 1); text.length < chars; state = nextState(state)) text += `${state.toString(36)} `;
+  return text.slice(0, chars);
+}
 
 /** A thread whose state is one channel, saved superstep by superstep as the framework does it. */
 class Run {
@@ -148,9 +154,12 @@ class Run {
     const id = uuid6(this.#version);
     const checkpoint = { ...emptyCheckpoint(), id, channel_values: { state }, channel_versions: versions };
     const metadata = { source: 'loop', step: this.#version, parents: {} } as const;
-    this.#config = await this.#saver.put(this.#config, checkpoint, metadata, versions);
+    const isFirst = this.#newest === '';
+    const writes = (): Promise<void> => this.#saver.putWrites(this.#config, [['state', written]], uuid6(0), '~~0');
+    const before = written === undefined || isFirst ? undefined : writes();
+    const put = this.#saver.put(this.#config, checkpoint, metadata, versions);
+    [this.#config] = await Promise.all([put, before]);
     this.#newest = id;
-    if (written !== undefined) await this.#saver.putWrites(this.#config, [['state', written]], uuid6(0), '~~0');
   }
 }
 
@@ -181,8 +190,8 @@ async function measureBytes({ cluster: [ours, others], appended, sql }: World, r
   const grow = async ({ saver }: Contender, before: () => Promise<void>): Promise<void> => {
     const run = new Run(saver, 'bytes');
     const messages: unknown[] = [];
-    for (let n = 0; n < MESSAGES + COUNTED; n++) {
-      if (n === MESSAGES) await before();
+    for (let n = 0; n < MESSAGES; n++) {
+      if (n === MESSAGES - COUNTED) await before();
       const message = { role: n % 2 === 0 ? 'user' : 'assistant', content: textOf(n, MESSAGE_CHARS) };
       messages.push(message);
       await run.save([...messages], [message]);

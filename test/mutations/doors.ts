@@ -60,6 +60,20 @@ export const DOOR_MUTATIONS: Mutations = {
     failsWith: 'belongs to another tenant',
     breaks: 'Threads of one name of two tenants are two threads.',
   },
+  'adopted-while-it-runs': {
+    file: 'libs/author/langgraph/src/adopt.ts',
+    edits: [['if (newest.length !== tuples.length) {', 'if (false) {']],
+    caughtBy: 'libs/author/langgraph/src/adopt.test.ts',
+    test: 'says when the thread was invoked at the source meanwhile',
+    breaks: 'A thread that goes on at its source is not taken over in silence.',
+  },
+  'adopted-over-its-own': {
+    file: 'libs/author/langgraph/src/adopt.ts',
+    edits: [['if (strange !== undefined) {', 'if (false) {']],
+    caughtBy: 'libs/author/langgraph/src/adopt.test.ts',
+    test: 'takes a thread over in flight, none of whose tasks runs twice, and gives it back whole',
+    breaks: 'A thread that went on here is not mixed with what its old place has.',
+  },
   'belief-of-a-single-change': {
     file: 'libs/engine/runtime/src/shadow/recorded-stream.ts',
     edits: [['page.slice(Math.max(0, page', 'page.slice(Math.max(-1, page']],
