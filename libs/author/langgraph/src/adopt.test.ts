@@ -20,7 +20,10 @@ const State = Annotation.Root({
 const ran: string[] = [];
 const graphOf = (checkpointer: BaseCheckpointSaver) =>
   new StateGraph(State)
-    .addNode('first', () => void ran.push('first'))
+    .addNode('first', () => {
+      ran.push('first');
+      return {};
+    })
     .addNode('left', () => {
       ran.push('left');
       return { done: ['left'] };
