@@ -22,7 +22,10 @@ const layers: readonly Layer[] = [
     members: /^libs\/(author\/(sdk|repo-state)|operate\/(api|client|host))$/,
   },
   { name: 'files, mcp', members: /^libs\/(author\/files|operate\/mcp)$/ },
-  { name: 'integrations, doors', members: /^libs\/(author\/(ai|effects|langgraph|openai-agents|claude-sessions)|operate\/(console|cli))$/ },
+  {
+    name: 'integrations, doors',
+    members: /^libs\/(author\/(ai|effects|langgraph|openai-agents|claude-sessions)|operate\/(console|cli))$/,
+  },
   { name: 'services, examples', members: /^(services|examples)\/[a-z0-9-]+$/ },
 ];
 

@@ -26,6 +26,18 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     seconds: 60,
     why: 'Four pipelines of five steps by real processes, each of which opens the folder, most of them killed.',
   },
+  'libs/author/langgraph/src/graphs.test.ts': {
+    seconds: 6,
+    why: 'Graphs whose process dies at each of nine appends, before and after, for three durabilities.',
+  },
+  'libs/author/langgraph/src/saver.test.ts': {
+    seconds: 18,
+    why: 'The seven hundred cases of the framework’s suite, on a folder.',
+  },
+  'libs/author/langgraph/src/saver.cluster.test.ts': {
+    seconds: 20,
+    why: 'The seven hundred cases of the framework’s suite, on real servers.',
+  },
   'libs/operate/cli/src/access.cluster.test.ts': {
     seconds: 12,
     why: 'Two coordinators on real servers, and a database that is dropped below them.',
