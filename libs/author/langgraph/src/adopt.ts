@@ -4,13 +4,14 @@
  */
 
 import type { RunnableConfig } from '@langchain/core/runnables';
-import type {
-  BaseCheckpointSaver,
-  ChannelVersions,
-  CheckpointPendingWrite,
-  CheckpointTuple,
+import {
+  type BaseCheckpointSaver,
+  type ChannelVersions,
+  type CheckpointTuple,
+  type PendingWrite,
+  WRITES_IDX_MAP,
 } from '@langchain/langgraph-checkpoint';
-import { ConflictError } from '@tidemark/core';
+import { ConflictError, LimitError } from '@tidemark/core';
 
 /** Most checkpoints of one thread that are taken over. */
 const CHECKPOINTS_MAX_COUNT = 100_000;
@@ -33,44 +34,65 @@ export async function adoptThread(
   thread: string,
 ): Promise<Adopted> {
   const tuples = await historyOf(from, thread);
-  const known = new Map((await historyOf(to, thread)).map((tuple) => [keyOf(tuple), tuple.pendingWrites?.length ?? 0]));
-  const own = new Set(tuples.map(keyOf));
-  const strange = [...known.keys()].find((key) => !own.has(key));
-  if (strange !== undefined) {
+  const known = new Map((await historyOf(to, thread)).map((tuple) => [keyOf(tuple), namesOfWrites(tuple)]));
+  const source = new Map(tuples.map((tuple) => [keyOf(tuple), namesOfWrites(tuple)]));
+  for (const [key, writes] of known) {
+    const there = source.get(key);
+    if (there !== undefined && writes.every((name) => there.includes(name))) continue;
     throw conflict(
       'thread-diverged',
       thread,
-      'has checkpoints at the target that the source has not: it was invoked there. Nothing was copied',
+      'has at the target what the source has not: it was invoked there. Nothing was copied',
     );
   }
   const versions = new Map(tuples.map((tuple) => [keyOf(tuple), tuple.checkpoint.channel_versions]));
   let copiedCount = 0;
   for (const tuple of tuples) {
-    if (!known.has(keyOf(tuple))) {
+    const key = keyOf(tuple);
+    if (!known.has(key)) {
       await copy(to, tuple, versions);
       copiedCount++;
     }
     // Of one that was copied before, some may be missing; of those that are there the first ones stand.
-    if ((known.get(keyOf(tuple)) ?? 0) < (tuple.pendingWrites?.length ?? 0)) await copyWrites(to, tuple);
+    if ((known.get(key)?.length ?? 0) < source.get(key)!.length) await copyWrites(to, tuple);
   }
-  const newest = (await historyOf(from, thread)).map(keyOf);
-  if (newest.length !== tuples.length) {
-    throw conflict(
-      'thread-moved-on',
-      thread,
-      'was written at the source while it was copied. Stop what invokes it there, and copy it again',
-    );
+  const after = await historyOf(from, thread);
+  if (JSON.stringify(after.map(stateOf)) !== JSON.stringify(tuples.map(stateOf))) {
+    const why = 'was written at the source while it was copied. Stop what invokes it there, and copy it again';
+    throw conflict('thread-moved-on', thread, why);
   }
   return { thread, copiedCount, knownCount: tuples.length - copiedCount };
 }
 
-/** By time, as the framework's ids have it; a parent comes before what follows from it. */
+/** Which tasks wrote which channels. */
+const namesOfWrites = ({ pendingWrites = [] }: CheckpointTuple): readonly string[] =>
+  pendingWrites.map(([task, channel]) => JSON.stringify([task, channel]));
+
+const stateOf = (tuple: CheckpointTuple): unknown => [keyOf(tuple), namesOfWrites(tuple)];
+
+/** A parent comes before what follows from it; else by id, which is by time. Throws `LimitError` (`thread-too-long`). */
 async function historyOf(saver: BaseCheckpointSaver, thread: string): Promise<readonly CheckpointTuple[]> {
-  const found: CheckpointTuple[] = [];
-  for await (const tuple of saver.list({ configurable: { thread_id: thread } }, { limit: CHECKPOINTS_MAX_COUNT })) {
-    found.push(tuple);
+  const found = new Map<string, CheckpointTuple>();
+  for await (const tuple of saver.list({ configurable: { thread_id: thread } })) {
+    found.set(keyOf(tuple), tuple);
+    if (found.size <= CHECKPOINTS_MAX_COUNT) continue;
+    const message = `Thread ${thread} has more than ${CHECKPOINTS_MAX_COUNT} checkpoints: nothing was copied.`;
+    throw new LimitError('thread-too-long', message, { thread });
   }
-  return found.toSorted((a, b) => (a.checkpoint.id < b.checkpoint.id ? -1 : 1));
+  const ordered = new Set<CheckpointTuple>();
+  for (const tuple of [...found.values()].toSorted((a, b) => (a.checkpoint.id < b.checkpoint.id ? -1 : 1))) {
+    const line: CheckpointTuple[] = [];
+    for (
+      let next: CheckpointTuple | undefined = tuple;
+      next !== undefined && !ordered.has(next) && !line.includes(next);
+    ) {
+      line.push(next);
+      const { checkpoint_ns: namespace = '', checkpoint_id: id = '' } = next.parentConfig?.configurable ?? {};
+      next = found.get(JSON.stringify([namespace, id]));
+    }
+    for (const each of line.toReversed()) ordered.add(each);
+  }
+  return [...ordered];
 }
 
 const placeOf = (config: RunnableConfig, checkpoint_id: string | undefined): RunnableConfig => ({
@@ -101,25 +123,26 @@ async function copy(
   await to.put(place, checkpoint, metadata!, Object.fromEntries(changed));
 }
 
-/** Their order is kept by paths: the interface shows writes in order, and not the paths by which they were sorted. */
+/**
+ * Their order is kept by paths: the interface shows writes in order, and not the paths by which they were sorted. A task whose writes come in
+ * two places repeats the earlier ones, which stand, so that the later ones have indices of their own; special ones have theirs anyway.
+ */
 async function copyWrites(
   to: BaseCheckpointSaver,
   { config, checkpoint, pendingWrites = [] }: CheckpointTuple,
 ): Promise<void> {
-  const runs: { readonly task: string; readonly writes: CheckpointPendingWrite[] }[] = [];
-  for (const write of pendingWrites) {
-    const last = runs.at(-1);
-    if (last?.task === write[0]) last.writes.push(write);
-    else runs.push({ task: write[0], writes: [write] });
-  }
-  for (const [at, { task, writes }] of runs.entries()) {
+  const ordinary = new Map<string, PendingWrite[]>();
+  for (let at = 0; at < pendingWrites.length; ) {
+    const task = pendingWrites[at]![0];
     const path = String(at).padStart(8, '0');
-    await to.putWrites(
-      placeOf(config, checkpoint.id),
-      writes.map(([, channel, value]) => [channel, value]),
-      task,
-      path,
-    );
+    const own = ordinary.get(task) ?? [];
+    ordinary.set(task, own);
+    const special: PendingWrite[] = [];
+    for (; pendingWrites[at]?.[0] === task; at++) {
+      const [, channel, value] = pendingWrites[at]!;
+      (Object.hasOwn(WRITES_IDX_MAP, channel) ? special : own).push([channel, value]);
+    }
+    await to.putWrites(placeOf(config, checkpoint.id), [...own, ...special], task, path);
   }
 }
 

@@ -19,13 +19,19 @@ export interface KeptCheckpoint {
   /** The entry that put it, and the first one that may have writes of its tasks: the framework saves both at once, in any order. */
   readonly at: Sequence;
   readonly since: Sequence;
+  /** Characters of its JSON, about. */
+  readonly chars: number;
 }
 
 /** The newest checkpoint of each namespace. */
 export type Heads = { readonly [namespace: string]: KeptCheckpoint };
 
-/** Namespaces in the belief. A subgraph takes one for each call; that of the oldest is then found through an entry that names it. */
-export const HEADS_MAX_COUNT = 64;
+/**
+ * Namespaces besides the root's in the belief, and characters of their JSON: a subgraph takes one for each call. Those of the oldest leave, and
+ * are found through an entry that names them.
+ */
+const HEADS_MAX_COUNT = 64;
+const HEADS_MAX_CHARS = 131_072;
 
 export interface NewCheckpoint {
   readonly kind: 'put';
@@ -78,24 +84,25 @@ export function keptOf(
     if (value !== undefined && value !== null) values.push([channel, { version, value }]);
     else if (value === undefined && before?.version === version) values.push([channel, before]);
   }
-  return { id, parent, checkpoint, metadata, values: Object.fromEntries(values), at, since };
+  const kept = { id, parent, checkpoint, metadata, values: Object.fromEntries(values), at, since };
+  return { ...kept, chars: JSON.stringify(kept).length };
 }
 
-/** The heads after this one, and what left them for it. */
-export function withHead(
+/** The heads without those that leave for one more of this namespace. The root stays, and the newest others. */
+export function withRoom(
   heads: Heads,
   namespace: string,
-  head: KeptCheckpoint,
-): readonly [Heads, LeftEntry | undefined] {
+): { readonly heads: Heads; readonly left: readonly LeftEntry[] } {
   const others = Object.entries(heads).filter(([name]) => name !== namespace && name !== '');
-  if (Object.hasOwn(heads, namespace) || others.length < HEADS_MAX_COUNT - 1)
-    return [{ ...heads, [namespace]: head }, undefined];
-  const [oldest, { at }] = others.reduce((found, each) => (each[1].at < found[1].at ? each : found));
-  const { [oldest]: _, ...left } = heads;
-  return [
-    { ...left, [namespace]: head },
-    { kind: 'left', namespace: oldest, at },
-  ];
+  let chars = others.reduce((sum, [, each]) => sum + each.chars, 0);
+  const left: LeftEntry[] = [];
+  for (const [name, { at, chars: freed }] of others.toSorted(([, a], [, b]) => a.at - b.at)) {
+    if (others.length - left.length < HEADS_MAX_COUNT && chars <= HEADS_MAX_CHARS) break;
+    left.push({ kind: 'left', namespace: name, at });
+    chars -= freed;
+  }
+  const gone = new Set(left.map((entry) => entry.namespace));
+  return { heads: Object.fromEntries(Object.entries(heads).filter(([name]) => !gone.has(name))), left };
 }
 
 /** The member of this name, whatever it is: names are the callers'. */

@@ -21,10 +21,11 @@ import {
   WRITES_IDX_MAP,
   writesSortKey,
 } from '@langchain/langgraph-checkpoint';
-import { DEFAULT_TENANT, diff, InvalidError, type Json, type TenantId } from '@tidemark/core';
+import { ConflictError, DEFAULT_TENANT, diff, InvalidError, type Json, type TenantId } from '@tidemark/core';
+import type { KeyStore } from '@tidemark/ports';
 import type { Client, ForgetRequest } from '@tidemark/runtime';
 import { type KeptValue, type NewCheckpoint, own, type WritesEntry } from './kept.ts';
-import { type FoundCheckpoint, type NewWrites, Thread } from './thread.ts';
+import { type FoundCheckpoint, Invocation, type NewWrites, Thread } from './thread.ts';
 import { ThreadNames } from './thread-names.ts';
 
 /** Threads that a saver remembers; of an older one it reads the newest checkpoint anew. */
@@ -36,7 +37,7 @@ const CHECKPOINT_VERSION = 4;
 export interface SaverHost {
   readonly client: Client;
   /** Of encrypted histories; absent: there are none. */
-  readonly keys?: object | undefined;
+  readonly keys?: { readonly store: Pick<KeyStore, 'list'> } | undefined;
   readonly forget: (request: ForgetRequest) => Promise<unknown>;
 }
 
@@ -68,33 +69,43 @@ export class TidemarkSaver extends BaseCheckpointSaver {
   }
 
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
-    const { thread_id: id, checkpoint_ns: namespace = '' } = config.configurable ?? {};
-    if (id === undefined) return undefined;
-    const thread = this.#thread(checked('thread_id', id));
+    const { thread_id, checkpoint_ns } = config.configurable ?? {};
+    if (thread_id === undefined) return undefined;
+    const [id, namespace] = [checked('thread_id', thread_id), checked('checkpoint_ns', checkpoint_ns ?? '')];
     const checkpoint = getCheckpointId(config);
-    const found = await (checkpoint === ''
-      ? thread.newest(checked('checkpoint_ns', namespace))
-      : thread.byId(checked('checkpoint_ns', namespace), checked('checkpoint_id', checkpoint)));
+    const invocation = invocationOf(config, id) ?? (await this.#begun(config, id, namespace));
+    const thread = invocation?.thread ?? this.#thread(id);
+    const wanted = checkpoint === '' ? undefined : checked('checkpoint_id', checkpoint);
+    const found = await thread.read(namespace, wanted, invocation);
     return found && this.#tuple(id, found);
+  }
+
+  /** The first read of the root is where an invocation begins; whoever reads without its bookkeeping is none (`getState`, `updateState`). */
+  async #begun({ metadata }: RunnableConfig, id: string, namespace: string): Promise<Invocation | undefined> {
+    if (metadata === undefined || namespace !== '') return undefined;
+    const invocation = await this.#thread(id).begin();
+    Object.assign(metadata, { [INVOCATION]: invocation });
+    return invocation;
   }
 
   /** From the newest entry of each thread to its oldest; of all threads, the one that was opened last comes first. */
   override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
-    const { thread_id, checkpoint_ns, checkpoint_id } = config?.configurable ?? {};
+    const { thread_id, checkpoint_ns } = config?.configurable ?? {};
+    const checkpoint_id = getCheckpointId(config ?? {});
     const { before, filter = {}, limit = Number.POSITIVE_INFINITY } = options;
     const upTo: string | undefined = before?.configurable?.checkpoint_id;
     const wanted = Object.entries(filter).filter(([, value]) => value !== undefined);
     let left = limit;
-    const ids = thread_id === undefined ? this.#names.all() : [checked('thread_id', thread_id)];
+    const ids = thread_id ? [checked('thread_id', thread_id)] : this.#names.all();
     for await (const id of ids) {
       if (left <= 0) return;
-      for await (const found of this.#thread(id).history()) {
+      for await (const found of new Thread(id, this.#names.streamsOf(id)).history()) {
         const { namespace, kept } = found;
         if (checkpoint_ns !== undefined && namespace !== checkpoint_ns) continue;
-        if (checkpoint_id !== undefined && kept.id !== checkpoint_id) continue;
+        if (checkpoint_id !== '' && kept.id !== checkpoint_id) continue;
         if (upTo !== undefined && kept.id >= upTo) continue;
         const metadata = kept.metadata as { readonly [name: string]: Json };
-        if (!wanted.every(([key, value]) => diff(own(metadata, key) ?? null, value ?? null) === undefined)) continue;
+        if (!wanted.every(([key, value]) => isSame(own(metadata, key), value))) continue;
         yield await this.#tuple(id, found);
         if (--left <= 0) return;
       }
@@ -107,10 +118,13 @@ export class TidemarkSaver extends BaseCheckpointSaver {
     metadata: CheckpointMetadata,
     newVersions: ChannelVersions,
   ): Promise<RunnableConfig> {
-    const { thread_id, checkpoint_ns: namespace = '', checkpoint_id: parent } = configurableOf(config);
-    const id = checked('thread_id', thread_id);
-    await this.#thread(id).write(
-      this.#keep(checkpoint, metadata, newVersions, checked('checkpoint_ns', namespace), parent),
+    const { thread_id, checkpoint_ns } = configurableOf(config);
+    const [id, namespace] = [checked('thread_id', thread_id), checked('checkpoint_ns', checkpoint_ns ?? '')];
+    const parent = getCheckpointId(config);
+    await this.#write(
+      config,
+      id,
+      this.#keep(checkpoint, metadata, newVersions, namespace, parent === '' ? null : parent),
     );
     return { configurable: { thread_id: id, checkpoint_ns: namespace, checkpoint_id: checkpoint.id } };
   }
@@ -121,21 +135,32 @@ export class TidemarkSaver extends BaseCheckpointSaver {
     taskId: string,
     taskPath = '',
   ): Promise<void> {
-    const { thread_id, checkpoint_ns: namespace = '', checkpoint_id } = configurableOf(config);
+    const { thread_id, checkpoint_ns, checkpoint_id } = configurableOf(config);
     const [id, checkpoint] = [checked('thread_id', thread_id), checked('checkpoint_id', checkpoint_id)];
-    await this.#thread(id).write(
-      this.#keepWrites(checked('checkpoint_ns', namespace), checkpoint, writes, taskId, taskPath),
-    );
+    const place = [checked('checkpoint_ns', checkpoint_ns ?? ''), checkpoint] as const;
+    await this.#write(config, id, this.#keepWrites(...place, writes, checked('taskId', taskId), taskPath));
+  }
+
+  #write(config: RunnableConfig, id: string, given: Promise<NewCheckpoint | NewWrites>): Promise<void> {
+    const invocation = invocationOf(config, id);
+    return (invocation?.thread ?? this.#thread(id)).write(given, invocation);
   }
 
   /** Ends the thread, and destroys the keys of its history where it is encrypted. Another of its name begins anew. Harmless when repeated. */
   override async deleteThread(threadId: string): Promise<void> {
     const id = checked('thread_id', threadId);
-    const ended = await this.#names.end(id);
-    this.#threads.delete(id);
-    if (ended === undefined || this.#host.keys === undefined) return;
-    const of = { tenant: this.#names.tenant, workflow: ended };
-    await this.#host.forget({ ...of, by: this.#names.name, why: 'its thread was deleted' });
+    const { tenant, name, end } = this.#names;
+    const ended = await end(id);
+    this.#thread(id).refuse(deleted(id));
+    const { keys, forget } = this.#host;
+    if (keys === undefined) return;
+    // Also those of earlier deletions that died in between.
+    for (const workflow of ended) {
+      for await (const _ of keys.store.list({ tenant, workflow })) {
+        await forget.call(this.#host, { tenant, workflow, by: name, why: 'its thread was deleted' });
+        break;
+      }
+    }
   }
 
   async #keep(
@@ -143,11 +168,13 @@ export class TidemarkSaver extends BaseCheckpointSaver {
     metadata: CheckpointMetadata,
     newVersions: ChannelVersions,
     namespace: string,
-    parent: string | undefined,
+    parent: string | null,
   ): Promise<NewCheckpoint> {
     const { channel_values: channels, ...rest } = checkpoint;
-    const versions = rest.channel_versions;
-    const values = Object.keys(newVersions).map(async (channel) => {
+    const versions = { ...rest.channel_versions };
+    // The copy of a checkpoint names none as new, and has another parent than what it copies.
+    const named = Object.keys(metadata.source === 'fork' ? versions : newVersions);
+    const values = named.map(async (channel) => {
       const isSet = Object.hasOwn(channels, channel);
       return [channel, isSet ? await this.#dump(`channel ${channel}`, channels[channel]) : null] as const;
     });
@@ -157,7 +184,7 @@ export class TidemarkSaver extends BaseCheckpointSaver {
       this.#dumpJson('metadata', metadata),
     ]);
     return {
-      ...{ kind: 'put', namespace, id: checked('checkpoint.id', checkpoint.id), parent: parent ?? null, versions },
+      ...{ kind: 'put', namespace, id: checked('checkpoint.id', checkpoint.id), parent, versions },
       checkpoint: kept,
       metadata: about,
       changed: Object.fromEntries(changed),
@@ -207,7 +234,7 @@ export class TidemarkSaver extends BaseCheckpointSaver {
 
   /** Older formats kept what a checkpoint sends with its parent's writes. */
   async #movePendingSends(checkpoint: Checkpoint, thread: string, namespace: string, parent: string): Promise<void> {
-    const before = await this.#thread(thread).byId(namespace, parent);
+    const before = await new Thread(thread, this.#names.streamsOf(thread)).read(namespace, parent);
     const sends = (await this.#pending(before?.writes ?? [])).filter(([, channel]) => channel === TASKS);
     const versions = Object.values(checkpoint.channel_versions);
     checkpoint.channel_values[TASKS] = sends.map(([, , value]) => value);
@@ -274,6 +301,25 @@ export class TidemarkSaver extends BaseCheckpointSaver {
       : this.serde.loadsTyped(value.type, new Uint8Array(Buffer.from(value.base64, 'base64')));
   }
 }
+
+/**
+ * Marks the configuration of an invocation, which the framework copies to all that the invocation reads and writes, also in subgraphs. Nobody
+ * else sees the mark.
+ */
+const INVOCATION = Symbol('invocation of a thread');
+
+function invocationOf({ metadata }: RunnableConfig, thread: string): Invocation | undefined {
+  const found: unknown = metadata && Reflect.get(metadata, INVOCATION);
+  return found instanceof Invocation && found.thread.name === thread ? found : undefined;
+}
+
+const isSame = (found: Json | undefined, wanted: unknown): boolean =>
+  found !== undefined && diff(found, wanted as Json) === undefined;
+
+const deleted = (thread: string): ConflictError =>
+  new ConflictError('thread-deleted', `Thread ${thread} was deleted: read it before anything is written to it.`, {
+    thread,
+  });
 
 type Configurable = NonNullable<RunnableConfig['configurable']>;
 

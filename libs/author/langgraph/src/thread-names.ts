@@ -3,7 +3,7 @@
  * what was deleted never comes back.
  */
 
-import { InvalidError, nthId, type TenantId, type WorkflowId, workflowId } from '@tidemark/core';
+import { FencedError, InvalidError, nthId, type TenantId, type WorkflowId, workflowId } from '@tidemark/core';
 import { type Client, type RecordedStream, sha256Digest } from '@tidemark/runtime';
 import type { ThreadStreams } from './thread.ts';
 
@@ -44,7 +44,7 @@ export class ThreadNames {
       const stream = await this.#client.recorded.find(this.#idOf(thread, n));
       if (stream !== undefined && (stream.definition !== this.name || stream.tenant !== this.tenant)) return undefined;
       if (stream === undefined || !stream.isClosed) return stream;
-      if (n > 1 || stream.isClosed) this.#ended.set(thread, n + 1);
+      this.#ended.set(thread, n + 1);
     }
   }
 
@@ -64,16 +64,21 @@ export class ThreadNames {
     }
   }
 
-  /** Ends the thread's stream; the id of the one that is ended, undefined: there was none. */
-  async end(thread: string): Promise<WorkflowId | undefined> {
-    const stream = await this.#find(thread);
-    const n = this.#ended.get(thread) ?? 1;
-    // An earlier deletion may have died before its keys were destroyed.
-    if (stream === undefined) return n === 1 ? undefined : this.#idOf(thread, n - 1);
-    await stream.close();
-    this.#ended.set(thread, n + 1);
-    return this.#idOf(thread, n);
-  }
+  /** Ends the thread's stream. Returns the ids of all that have ended, this one among them. */
+  readonly end = async (thread: string): Promise<readonly WorkflowId[]> => {
+    for (;;) {
+      const stream = await this.#find(thread);
+      const n = this.#ended.get(thread) ?? 1;
+      const ended = Array.from({ length: stream === undefined ? n - 1 : n }, (_, at) => this.#idOf(thread, at + 1));
+      try {
+        await stream?.close();
+        return ended;
+      } catch (error) {
+        // Somebody wrote it meanwhile.
+        if (!(error instanceof FencedError)) throw error;
+      }
+    }
+  };
 
   /** Names of all threads that are not deleted. */
   async *all(): AsyncGenerator<string> {

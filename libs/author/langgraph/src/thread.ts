@@ -1,33 +1,32 @@
 /**
- * Owns one thread in this process: its stream, and the order of what is asked of it. Writes that come together go to the log together.
+ * Owns one thread in this process: its stream, who may write it, and the order of what is asked. Writes that come together go to the log
+ * together.
  *
- * T1 A write is refused when another process wrote since this one read the newest checkpoint, and nothing of it is kept. So is every later
- *    one, until the newest checkpoint is read again.
- * T2 Within one process, what follows from a checkpoint that was the newest is refused once it no longer is. Who reads a checkpoint by its id
- *    may go on from it at any time: that is the framework's time travel.
+ * T1 An invocation writes only while nobody else wrote the thread since it began: neither another process, which the stream's fence shows,
+ *    nor another invocation in this one. After its first refusal nothing more of it is kept, wherever in the thread it writes.
+ * T2 Whoever is no invocation (`updateState`) writes on from the newest checkpoint that it read, or from one that it read by its id.
  */
 
 import { ConflictError, FencedError, InvalidError, type Json, LimitError, type Sequence } from '@tidemark/core';
-import type { NewEntry, RecordedStream } from '@tidemark/runtime';
+import { type NewEntry, type RecordedStream, sha256Digest } from '@tidemark/runtime';
 import {
   type Entry,
-  HEADS_MAX_COUNT,
   type Heads,
   type KeptCheckpoint,
   keptOf,
   type NewCheckpoint,
   own,
   type WritesEntry,
-  withHead,
+  withRoom,
 } from './kept.ts';
 
-/** Checkpoints that one namespace remembers as once the newest (T2), and those with writes before they were put. */
+/** Checkpoints that a thread remembers as read (T2), and as written to before they were put. */
 const REMEMBERED_MAX_COUNT = 1_000;
 /** Entries that the first page of a history reads, and the largest. */
 const PAGE_FIRST_COUNT = 16;
 const PAGE_MAX_COUNT = 256;
 /** Characters of an entry's description. */
-const WORDS_MAX_CHARS = 200;
+const DESCRIPTION_MAX_CHARS = 200;
 
 export interface FoundCheckpoint {
   readonly namespace: string;
@@ -44,34 +43,51 @@ export interface ThreadStreams {
   open(): Promise<RecordedStream>;
 }
 
+/** What an invocation stands on: the thread as it was when it began, and what it wrote since. */
+export class Invocation {
+  readonly thread: Thread;
+  /** The stream's id; undefined: there was none. */
+  stream: string | undefined;
+  sequence: number;
+  /** Why nothing more of it is kept. */
+  refusal: Error | undefined;
+
+  constructor(thread: Thread, stream: RecordedStream | undefined) {
+    this.thread = thread;
+    this.stream = stream?.workflow;
+    this.sequence = stream?.sequence ?? 0;
+  }
+}
+
 interface Waiting {
   readonly given: Promise<NewCheckpoint | NewWrites>;
+  /** Undefined: whoever is no invocation. */
+  readonly by: Invocation | undefined;
   readonly settle: (error?: unknown) => void;
 }
 
-/** A write as it goes to the log: one entry, or two where a namespace leaves the belief. */
-interface Staged {
+/** What waits, as it would be written behind what was prepared before it. */
+interface Prepared {
   readonly entries: readonly NewEntry[];
-  readonly settle: (error?: unknown) => void;
+  readonly heads: Heads;
 }
 
 export class Thread {
-  readonly #name: string;
+  readonly name: string;
   readonly #streams: ThreadStreams;
+  /** As this process knows it. Whoever writes says on what it stands, so a newer one may take its place at any time. */
   #stream: RecordedStream | undefined;
-  /** There was no such thread when its newest checkpoint was read. */
-  #isNew = false;
-  /** Set once a write was refused or is in doubt (T1). */
-  #lost: Error | undefined;
-  /** Checkpoints that were the newest of their namespace when they were read or put; '' stands for none (T2). */
-  readonly #newest = new Remembered<true>();
+  /** What was read by whom is no invocation, as the newest or by its id; '' stands for none (T2). */
+  readonly #read = new Remembered<'newest' | 'by-id'>();
   /** The first entry with writes to a checkpoint that is not put yet. */
-  readonly #early = new Remembered<Sequence>();
+  readonly #writtenBefore = new Remembered<Sequence>();
+  /** Stands for all who are no invocation, from their last read on; undefined: nobody read yet. */
+  #direct: Invocation | undefined;
   #waiting: Waiting[] = [];
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(name: string, streams: ThreadStreams) {
-    this.#name = name;
+    this.name = name;
     this.#streams = streams;
   }
 
@@ -82,27 +98,24 @@ export class Thread {
     return done;
   }
 
-  /** The newest checkpoint of the namespace, by the log; undefined: there is none. */
-  newest(namespace: string): Promise<FoundCheckpoint | undefined> {
+  /** An invocation that begins with the thread as the log has it now. */
+  begin(): Promise<Invocation> {
     return this.#inTurn(async () => {
       this.#stream = await this.#streams.find();
-      this.#lost = undefined;
-      this.#isNew = this.#stream === undefined;
-      const found = this.#stream && (await newestIn(this.#stream, namespace));
-      this.#newest.set(namespace, found?.kept.id ?? '', true);
-      return found;
+      return new Invocation(this, this.#stream);
     });
   }
 
-  /** The checkpoint of this id, whoever put it; undefined: there is none. */
-  byId(namespace: string, id: string): Promise<FoundCheckpoint | undefined> {
+  /** The newest checkpoint of the namespace, or the one of this id, by the log; undefined: there is none. `by`: who reads it to go on from it. */
+  read(namespace: string, id: string | undefined, by?: Invocation): Promise<FoundCheckpoint | undefined> {
     return this.#inTurn(async () => {
-      const known = this.#stream && (await findIn(this.#stream, namespace, id));
-      // By a view of its own, so that what this process goes on from stays what it read (T1).
-      const elsewhere = known === undefined ? await this.#streams.find() : undefined;
-      this.#stream ??= elsewhere;
-      const found = known ?? (elsewhere && (await findIn(elsewhere, namespace, id)));
-      if (found !== undefined) this.#newest.delete(namespace, id);
+      const stream = await this.#streams.find();
+      this.#stream = stream;
+      const found = stream && (await (id === undefined ? newestIn(stream, namespace) : findIn(stream, namespace, id)));
+      if (by !== undefined) return found;
+      this.#direct = new Invocation(this, stream);
+      if (id === undefined) this.#read.set(namespace, found?.kept.id ?? '', 'newest');
+      else if (found !== undefined) this.#read.set(namespace, id, 'by-id');
       return found;
     });
   }
@@ -111,21 +124,20 @@ export class Thread {
   async *history(): AsyncGenerator<FoundCheckpoint> {
     const stream = await this.#inTurn(() => this.#streams.find());
     if (stream === undefined) return;
-    const writes = new Remembered<readonly WritesEntry[]>();
-    const seen = new Remembered<true>();
-    for (
-      let [to, count] = [stream.sequence as number, PAGE_FIRST_COUNT];
-      to > 0;
-      count = Math.min(2 * count, PAGE_MAX_COUNT)
-    ) {
+    const writes = new Map<string, WritesEntry[]>();
+    const seen = new Set<string>();
+    let to: number = stream.sequence;
+    for (let count = PAGE_FIRST_COUNT; to > 0; count = Math.min(2 * count, PAGE_MAX_COUNT)) {
       const from = Math.max(1, to - count + 1) as Sequence;
       for (const { step, output, belief } of (await stream.entries(from, to as Sequence)).toReversed()) {
         const entry = entryIn(output);
         const { namespace } = entry;
-        const later = writes.get(namespace, step) ?? [];
-        if (entry.kind === 'writes') writes.set(namespace, step, [entry, ...later]);
-        if (entry.kind !== 'put' || seen.get(namespace, step) !== undefined) continue;
-        seen.set(namespace, step, true);
+        const key = keyOf(namespace, step);
+        const later = writes.get(key) ?? [];
+        if (entry.kind === 'writes') writes.set(key, [entry, ...later]);
+        if (entry.kind !== 'put' || seen.has(key)) continue;
+        seen.add(key);
+        writes.delete(key);
         const kept = entry.again ?? own(headsIn(belief), namespace)!;
         const all = kept.since < kept.at ? await writesIn(stream, namespace, kept) : later;
         yield { namespace, kept, writes: all };
@@ -134,130 +146,148 @@ export class Thread {
     }
   }
 
-  /** Resolves once the log has it. Throws `ConflictError` (`thread-written-elsewhere`, `thread-moved-on`), `InvalidError`, `LimitError`. */
-  write(given: Promise<NewCheckpoint | NewWrites>): Promise<void> {
+  /** Resolves once the log has it. Throws `ConflictError` (`thread-written-elsewhere`, `checkpoint-unknown`), `InvalidError`, `LimitError`. */
+  write(given: Promise<NewCheckpoint | NewWrites>, by: Invocation | undefined): Promise<void> {
     given.catch(() => {});
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ given, settle: (error) => (error === undefined ? resolve() : reject(error)) });
+      this.#waiting.push({ given, by, settle: (error) => (error === undefined ? resolve() : reject(error)) });
       // The first to have the turn takes all that wait.
       void this.#inTurn(() => this.#writeAll());
     });
   }
 
+  /** Nothing is written before the thread is read again: what was deleted does not come back. */
+  refuse(why: Error): void {
+    this.#direct = new Invocation(this, undefined);
+    this.#direct.refusal = why;
+  }
+
   async #writeAll(): Promise<void> {
     const waiting = this.#waiting;
     this.#waiting = [];
-    if (waiting.length === 0) return;
-    const staged: Staged[] = [];
+    // Where one does not fit, nothing of it left this process, and each is tried by itself.
+    if (waiting.length > 1 && (await this.#write(waiting, false))) return;
+    for (const one of waiting) await this.#write([one], true);
+  }
+
+  /** Writes all of them in one go, and settles them. False: one does not fit, nothing was written, and nobody was told (unless `isLast`). */
+  async #write(waiting: readonly Waiting[], isLast: boolean): Promise<boolean> {
+    const entries: NewEntry[] = [];
+    const staged: Waiting[] = [];
+    const failed: [Waiting, unknown][] = [];
+    const positions = new Map<Invocation, number>();
     try {
-      if (this.#lost !== undefined) throw this.#lost;
-      this.#stream ??= await this.#opened();
-      let [heads, at] = [headsIn(this.#stream.belief), this.#stream.sequence as number];
-      for (const { given, settle } of waiting) {
+      this.#stream ??= await this.#streams.open();
+      const stream = this.#stream;
+      let heads = headsIn(stream.belief);
+      for (const one of waiting) {
+        const before = stream.sequence + entries.length;
+        this.#direct ??= new Invocation(this, stream);
+        const by = one.by ?? this.#direct;
         try {
-          const [entries, after] = await this.#entriesOf(await given, heads, (at + 1) as Sequence);
-          staged.push({ entries, settle });
-          at += entries.length;
-          heads = after;
+          const given = await one.given;
+          this.#refuseOthers(by, positions.get(by), stream, before);
+          const prepared = await this.#prepared(given, one.by === undefined, stream, heads, before);
+          entries.push(...prepared.entries);
+          heads = prepared.heads;
+          positions.set(by, before + prepared.entries.length);
+          staged.push(one);
         } catch (error) {
-          settle(error);
+          failed.push([one, error]);
         }
       }
-      await this.#send(staged);
+      if (entries.length > 0) await stream.write(entries);
+      for (const [by, upTo] of positions) [by.stream, by.sequence] = [stream.workflow, upTo];
+      for (const { settle } of staged) settle();
     } catch (error) {
+      // It holds what was not written.
       this.#stream = undefined;
-      this.#lost =
-        error instanceof FencedError ? writtenElsewhere(this.#name, error) : (this.#lost ?? inDoubt(this.#name, error));
-      for (const { settle } of waiting) settle(this.#lost);
+      if (!isLast && (error instanceof LimitError || error instanceof InvalidError)) return false;
+      const refusal = error instanceof FencedError ? writtenElsewhere(this.name, error) : error;
+      for (const one of waiting) if (!failed.some(([other]) => other === one)) failed.push([one, refusal]);
     }
+    for (const [one, error] of failed) this.#fail(one, error);
+    return true;
   }
 
-  async #opened(): Promise<RecordedStream> {
-    const opened = await this.#streams.open();
-    if (this.#isNew && opened.sequence > 0) throw new FencedError('stream-moved', 'Another process began it.');
-    return opened;
+  #fail({ by = this.#direct, settle }: Waiting, error: unknown): void {
+    // What does not fit says nothing of who may write.
+    const isFit = error instanceof Error && !(error instanceof LimitError || error instanceof InvalidError);
+    if (isFit && by !== undefined) by.refusal = error;
+    settle(error);
   }
 
-  /** Together, or by halves where they are too large together. */
-  async #send(staged: readonly Staged[]): Promise<void> {
-    const stream = this.#stream;
-    const entries = staged.flatMap((each) => each.entries);
-    if (stream === undefined || entries.length === 0) return;
-    try {
-      await stream.write(entries);
-    } catch (error) {
-      if (!(error instanceof LimitError || error instanceof InvalidError)) throw error;
-      // Nothing of it left this process.
-      const again = await this.#streams.find();
-      if (again?.sequence !== stream.sequence)
-        throw new FencedError('stream-moved', 'Another process wrote.', { cause: error });
-      this.#stream = again;
-      if (staged.length === 1) {
-        staged[0]!.settle(error);
-        return;
-      }
-      const half = staged.length >> 1;
-      await this.#send(staged.slice(0, half));
-      await this.#send(staged.slice(half));
-      return;
-    }
-    for (const { settle } of staged) settle();
-  }
-
-  async #entriesOf(
-    given: NewCheckpoint | NewWrites,
-    heads: Heads,
-    at: Sequence,
-  ): Promise<readonly [readonly NewEntry[], Heads]> {
-    const { namespace, id } = given;
-    const head = own(heads, namespace);
-    if (given.kind === 'writes') {
-      this.#refuseMovedOn(namespace, id, head);
-      const { id: _, ...entry } = given;
-      // A checkpoint that is put later says from where its writes begin.
-      if (head?.id !== id && this.#early.get(namespace, id) === undefined) this.#early.set(namespace, id, at);
-      return [[{ step: id, what: wordsOfWrites(entry), output: json(entry) }], heads];
-    }
-    if (sourceOf(given) !== 'fork') this.#refuseMovedOn(namespace, given.parent ?? '', head);
-    const base = await this.#valuesOf(namespace, given.parent, head);
-    const kept = keptOf(given, base, { at, since: this.#early.get(namespace, id) ?? at });
-    if (head !== undefined && id < head.id && (await findIn(this.#stream!, namespace, id)) !== undefined) {
-      const entry: Entry = { kind: 'put', namespace, again: kept };
-      return [[{ step: id, what: wordsOf(given), output: json(entry) }], heads];
-    }
-    const [after, left] = withHead(heads, namespace, kept);
-    this.#early.delete(namespace, id);
-    this.#newest.set(namespace, id, true);
-    const entry: Entry = { kind: 'put', namespace };
-    const put: NewEntry = { step: id, what: wordsOf(given), output: json(entry), belief: json(after) };
-    if (left === undefined) return [[put], after];
-    return [
-      [put, { step: leftStep(left.namespace), what: 'a namespace that is used no more', output: json(left) }],
-      after,
-    ];
+  /** T1. `position`: what it has written in the same go. */
+  #refuseOthers(by: Invocation, position: number | undefined, stream: RecordedStream, before: number): void {
+    if (by.refusal !== undefined) throw by.refusal;
+    const isSame =
+      by.stream === stream.workflow || (by.stream === undefined && by.sequence === 0) || position !== undefined;
+    if (!isSame || (position ?? by.sequence) !== before) throw writtenElsewhere(this.name);
   }
 
   /** T2. */
-  #refuseMovedOn(namespace: string, id: string, head: KeptCheckpoint | undefined): void {
-    if ((head?.id ?? '') === id || this.#newest.get(namespace, id) === undefined) return;
-    // A namespace that the belief left is still the newest there is.
-    if (head === undefined && id !== '') return;
-    throw new ConflictError(
-      'thread-moved-on',
-      `Thread ${this.#name} has gone on to checkpoint ${head?.id} since ${id === '' ? 'its beginning' : id} was read: two invocations run it at once, and this one keeps nothing more. Invoke it again once the other has ended.`,
-      { thread: this.#name, namespace, newest: head?.id ?? null },
-    );
+  #refuseUnread(namespace: string, from: string, head: string, isPut: boolean): void {
+    // What left the belief is the newest of its namespace all the same.
+    if (from === head || (head === '' && namespace !== '')) return;
+    const read = this.#read.get(namespace, from);
+    if (read === 'newest' || (isPut && from !== '' && read === undefined)) throw writtenElsewhere(this.name);
   }
 
-  async #valuesOf(namespace: string, parent: string | null, head: KeptCheckpoint | undefined) {
+  async #prepared(
+    given: NewCheckpoint | NewWrites,
+    isDirect: boolean,
+    stream: RecordedStream,
+    heads: Heads,
+    before: number,
+  ): Promise<Prepared> {
+    const { namespace, id } = given;
+    const head = own(heads, namespace);
+    const isHead = head?.id === id;
+    if (given.kind === 'writes') {
+      if (isDirect) this.#refuseUnread(namespace, id, head?.id ?? '', false);
+      const { id: _, ...entry } = given;
+      // A checkpoint that is put later says from where its writes begin.
+      if (!isHead && this.#writtenBefore.get(namespace, id) === undefined) {
+        this.#writtenBefore.set(namespace, id, (before + 1) as Sequence);
+      }
+      return { entries: [{ step: id, what: describedWrites(entry), output: json(entry) }], heads };
+    }
+    const base = await this.#valuesOf(stream, namespace, given.parent, head);
+    // A copy has the parent of what it copies.
+    const isCopy = (given.metadata as { readonly source?: Json } | null)?.source === 'fork';
+    if (isDirect && !isCopy) this.#refuseUnread(namespace, given.parent ?? '', head?.id ?? '', true);
+    const known = isHead || head === undefined || id > head.id ? undefined : await findIn(stream, namespace, id);
+    const room = known === undefined ? withRoom(heads, namespace) : { heads, left: [] };
+    const at = (before + room.left.length + 1) as Sequence;
+    const since = (isHead ? head.since : known?.kept.since) ?? this.#writtenBefore.get(namespace, id) ?? at;
+    const kept = keptOf(given, base, { at, since });
+    const put = { step: id, what: described(given) };
+    if (known !== undefined) {
+      return { entries: [{ ...put, output: json({ kind: 'put', namespace, again: kept }) }], heads };
+    }
+    if (isDirect) this.#read.set(namespace, id, 'newest');
+    const left = room.left.map((entry): NewEntry => {
+      return { step: leftStep(entry.namespace), what: 'a namespace that is used no more', output: json(entry) };
+    });
+    const after = { ...room.heads, [namespace]: kept };
+    const entries = [...left, { ...put, output: json({ kind: 'put', namespace }), belief: json(after) }];
+    return { entries, heads: after };
+  }
+
+  async #valuesOf(
+    stream: RecordedStream,
+    namespace: string,
+    parent: string | null,
+    head: KeptCheckpoint | undefined,
+  ): Promise<KeptCheckpoint['values']> {
     if (parent === null) return {};
     if (head?.id === parent) return head.values;
-    const found = await findIn(this.#stream!, namespace, parent);
+    const found = await findIn(stream, namespace, parent);
     if (found !== undefined) return found.kept.values;
     throw new ConflictError(
       'checkpoint-unknown',
-      `Thread ${this.#name} has no checkpoint ${parent}, from which this one follows: what put it was refused.`,
-      { thread: this.#name, namespace, checkpoint: parent },
+      `Thread ${this.name} has no checkpoint ${parent}, from which this one follows: what put it was refused.`,
+      { thread: this.name, namespace, checkpoint: parent },
     );
   }
 }
@@ -279,18 +309,13 @@ class Remembered<T> {
       return;
     }
   }
-
-  delete(namespace: string, id: string): void {
-    this.#of.delete(keyOf(namespace, id));
-  }
 }
 
 const keyOf = (namespace: string, id: string): string => JSON.stringify([namespace, id]);
 
 async function newestIn(stream: RecordedStream, namespace: string): Promise<FoundCheckpoint | undefined> {
-  const heads = headsIn(stream.belief);
-  let kept = own(heads, namespace);
-  if (kept === undefined && Object.keys(heads).length >= HEADS_MAX_COUNT - 1) {
+  let kept = own(headsIn(stream.belief), namespace);
+  if (kept === undefined && namespace !== '') {
     const left = (await stream.named(leftStep(namespace))).at(-1);
     const entry = left && entryIn(left.output);
     if (entry?.kind === 'left') kept = own(headsIn(await stream.beliefAt(entry.at)), namespace);
@@ -316,7 +341,8 @@ async function writesIn(stream: RecordedStream, namespace: string, { id, since }
   return named.flatMap((entry) => (entry.kind === 'writes' && entry.namespace === namespace ? entry : []));
 }
 
-const leftStep = (namespace: string): string => `namespace:${namespace}`;
+/** A namespace may be longer than a name of an entry. */
+const leftStep = (namespace: string): string => `namespace#${sha256Digest.sha256(namespace)}`;
 
 const headsIn = (belief: Json): Heads => (belief ?? {}) as unknown as Heads;
 
@@ -324,35 +350,22 @@ const entryIn = (output: Json): Entry => output as unknown as Entry;
 
 const json = (value: object): Json => value as unknown as Json;
 
-const sourceOf = ({ metadata }: NewCheckpoint): Json | undefined =>
-  typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata)
-    ? (metadata as { readonly [name: string]: Json }).source
-    : undefined;
-
-function wordsOf(given: NewCheckpoint): string {
-  const { metadata, changed, namespace } = given;
-  const step = (metadata as { readonly step?: Json } | null)?.step;
+function described({ metadata, changed, namespace }: NewCheckpoint): string {
+  const { source, step } = (metadata ?? {}) as { readonly source?: Json; readonly step?: Json };
   const channels = Object.keys(changed).join(', ');
-  return `${namespace === '' ? '' : `${namespace}: `}${sourceOf(given)} ${step}, sets ${channels === '' ? 'nothing' : channels}`.slice(
-    0,
-    WORDS_MAX_CHARS,
-  );
+  const place = namespace === '' ? '' : `${namespace}: `;
+  return `${place}${source} ${step}, sets ${channels === '' ? 'nothing' : channels}`.slice(0, DESCRIPTION_MAX_CHARS);
 }
 
-const wordsOfWrites = ({ path, task, writes }: WritesEntry): string =>
+const describedWrites = ({ path, task, writes }: WritesEntry): string =>
   `writes of ${path === '' ? task : path}: ${writes.map(({ channel }) => channel).join(', ')}`.slice(
     0,
-    WORDS_MAX_CHARS,
+    DESCRIPTION_MAX_CHARS,
   );
 
-const writtenElsewhere = (name: string, cause: Error): ConflictError =>
+const writtenElsewhere = (thread: string, cause?: Error): ConflictError =>
   new ConflictError(
     'thread-written-elsewhere',
-    `Another process has written thread ${name} since this one read it: nothing more of this invocation is kept. Invoke it again, and it goes on from what the other wrote.`,
-    { thread: name, cause },
+    `Thread ${thread} was written by another process or invocation since this one read it: nothing more of this one is kept. Invoke it again, and it resumes from what the other wrote.`,
+    { thread, ...(cause !== undefined && { cause }) },
   );
-
-const inDoubt = (name: string, cause: unknown): Error =>
-  cause instanceof Error
-    ? cause
-    : new InvalidError('thread-failed', `Thread ${name}: ${String(cause)}`, { thread: name });

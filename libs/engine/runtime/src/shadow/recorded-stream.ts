@@ -5,7 +5,7 @@
  *
  * R1 A write is accepted only where nobody else wrote since this object read the stream: it then throws `FencedError`, and nothing of it
  *    counts. The object must be dropped after any failure.
- * R2 Entries of one write are accepted together or not at all.
+ * R2 Entries of one write are accepted in their order, and together where one append has room for them.
  */
 
 import { decodePayload, type Payloads } from '@tidemark/codec';
@@ -171,6 +171,10 @@ export class RecordedStream {
     return isClosed(this.#stream.state);
   }
 
+  get workflow(): WorkflowId {
+    return this.#stream.state.workflow;
+  }
+
   get tenant(): TenantId {
     return this.#stream.state.tenant;
   }
@@ -193,7 +197,7 @@ export class RecordedStream {
   }
 
   /**
-   * Resolves once the log has accepted the entries (R2). Throws `FencedError` (R1), `LimitError` (too large together),
+   * Resolves once the log has accepted the entries (R2), of which each is written whole. Throws `FencedError` (R1), `LimitError` (too large together),
    * `UnavailableError` (`stream-leased`: another process died while it wrote).
    */
   async write(entries: readonly NewEntry[]): Promise<void> {
@@ -233,7 +237,14 @@ export class RecordedStream {
     for (let [to, count] = [sequence as number, LOOK_BACK_FIRST_COUNT]; to > 0; ) {
       const from = Math.max(1, to - count + 1) as Sequence;
       const page = await this.#page(from, to as Sequence);
-      changes.unshift(...page.slice(Math.max(0, page.findLastIndex(({ change }) => change.snapshot !== undefined))));
+      changes.unshift(
+        ...page.slice(
+          Math.max(
+            0,
+            page.findLastIndex(({ change }) => change.snapshot !== undefined),
+          ),
+        ),
+      );
       if (changes[0]?.change.snapshot !== undefined) break;
       to = from - 1;
       count = Math.min(count * 2, LOOK_BACK_MAX_COUNT);
