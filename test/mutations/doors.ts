@@ -52,8 +52,8 @@ export const DOOR_MUTATIONS: Mutations = {
     breaks: 'Writes that arrive before their checkpoint belong to it.',
   },
   'namespaces-are-lost': {
-    file: KEPT,
-    edits: [['namespace: name, at });', 'namespace: name.toUpperCase(), at });']],
+    file: THREAD,
+    edits: [['step: leftStep(entry.namespace), what', "step: leftStep(''), what"]],
     caughtBy: GRAPHS_TEST,
     test: 'keeps messages, parallel tasks and more subgraphs than its newest state has room for',
     breaks: 'A subgraph’s newest checkpoint is found, however many there are.',
@@ -84,7 +84,7 @@ export const DOOR_MUTATIONS: Mutations = {
   },
   'belief-of-a-single-change': {
     file: 'libs/engine/runtime/src/shadow/recorded-stream.ts',
-    edits: [['page.slice(Math.max(0, page', 'page.slice(Math.max(-1, page']],
+    edits: [['page.slice(Math.max(0, whole))', 'page.slice(whole)']],
     caughtBy: GRAPHS_TEST,
     test: 'goes on from its past at a person’s wish, and forks there',
     failsWith: "doesn't fit the belief before it",

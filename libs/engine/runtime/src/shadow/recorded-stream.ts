@@ -237,14 +237,8 @@ export class RecordedStream {
     for (let [to, count] = [sequence as number, LOOK_BACK_FIRST_COUNT]; to > 0; ) {
       const from = Math.max(1, to - count + 1) as Sequence;
       const page = await this.#page(from, to as Sequence);
-      changes.unshift(
-        ...page.slice(
-          Math.max(
-            0,
-            page.findLastIndex(({ change }) => change.snapshot !== undefined),
-          ),
-        ),
-      );
+      const whole = page.findLastIndex(({ change }) => change.snapshot !== undefined);
+      changes.unshift(...page.slice(Math.max(0, whole)));
       if (changes[0]?.change.snapshot !== undefined) break;
       to = from - 1;
       count = Math.min(count * 2, LOOK_BACK_MAX_COUNT);
