@@ -22,6 +22,10 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     seconds: 6,
     why: 'The whole contract over a real S3 server, with more than a page of objects and servers that do not answer.',
   },
+  'libs/author/claude-sessions/src/session-store.cluster.test.ts': {
+    seconds: 10,
+    why: 'The framework’s checks on real servers, and a session of 50 MB.',
+  },
   'libs/author/files/src/alternating.test.ts': {
     seconds: 60,
     why: 'Four pipelines of five steps by real processes, each of which opens the folder, most of them killed.',
@@ -38,6 +42,7 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     seconds: 20,
     why: 'The seven hundred cases of the framework’s suite, on real servers.',
   },
+  'libs/author/openai-agents/src/session.cluster.test.ts': { seconds: 5, why: 'A session of 50 MB on real servers.' },
   'libs/operate/cli/src/access.cluster.test.ts': {
     seconds: 12,
     why: 'Two coordinators on real servers, and a database that is dropped below them.',

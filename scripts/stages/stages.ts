@@ -99,7 +99,12 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
   },
   doors: {
     about: 'Suites that other frameworks publish for what stands below them, on the embedded default and the cluster.',
-    files: ['libs/author/langgraph/src/saver.test.ts', 'libs/author/langgraph/src/saver.cluster.test.ts'],
+    files: [
+      'libs/author/claude-sessions/src/session-store.cluster.test.ts',
+      'libs/author/langgraph/src/saver.test.ts',
+      'libs/author/langgraph/src/saver.cluster.test.ts',
+      'libs/author/openai-agents/src/session.cluster.test.ts',
+    ],
   },
   simulation: {
     about: 'Five hundred seeds of the simulated fleet, others for each commit.',

@@ -6,6 +6,13 @@ const THREAD = 'libs/author/langgraph/src/thread.ts';
 const KEPT = 'libs/author/langgraph/src/kept.ts';
 const INVOCATIONS_TEST = 'libs/author/langgraph/src/invocations.test.ts';
 const GRAPHS_TEST = 'libs/author/langgraph/src/graphs.test.ts';
+const WRITER = 'libs/engine/runtime/src/shadow/recorded-writer.ts';
+const LIST = 'libs/engine/runtime/src/shadow/recorded-list.ts';
+const SESSION = 'libs/author/openai-agents/src/session.ts';
+const SESSION_TEST = 'libs/author/openai-agents/src/session.test.ts';
+const STORE = 'libs/author/claude-sessions/src/session-store.ts';
+const TRANSCRIPTS = 'libs/author/claude-sessions/src/transcripts.ts';
+const STORE_TEST = 'libs/author/claude-sessions/src/session-store.test.ts';
 
 export const DOOR_MUTATIONS: Mutations = {
   'refused-invocation-writes-on': {
@@ -59,10 +66,8 @@ export const DOOR_MUTATIONS: Mutations = {
     breaks: 'A subgraph’s newest checkpoint is found, however many there are.',
   },
   'threads-of-other-tenants': {
-    file: 'libs/author/langgraph/src/thread-names.ts',
-    edits: [
-      ["const isPlain = this.tenant === 'default' && PLAIN.test(thread);", 'const isPlain = PLAIN.test(thread);'],
-    ],
+    file: 'libs/engine/runtime/src/shadow/recorded-names.ts',
+    edits: [["const isPlain = this.tenant === 'default' && PLAIN.test(name);", 'const isPlain = PLAIN.test(name);']],
     caughtBy: GRAPHS_TEST,
     test: 'shows a thread to its own tenant alone',
     failsWith: 'belongs to another tenant',
@@ -89,5 +94,157 @@ export const DOOR_MUTATIONS: Mutations = {
     test: 'goes on from its past at a person’s wish, and forks there',
     failsWith: "doesn't fit the belief before it",
     breaks: 'Belief at an entry is made of all changes since the last whole one.',
+  },
+  'lost-session-is-written-on': {
+    file: WRITER,
+    edits: [['      if (this.#lost !== undefined) throw this.#lost;\n', '']],
+    caughtBy: SESSION_TEST,
+    test: 'refuses the second of two processes by name, and the loser goes on once it has read again',
+    breaks: 'W1: after a refusal a session is written again only once it was read.',
+  },
+  'session-of-others-is-written-on': {
+    file: WRITER,
+    edits: [['    if (!since.every((entry) => mayFollow(entry))) throw', '    if (since.length < 0) throw']],
+    caughtBy: SESSION_TEST,
+    test: 'refuses the second of two processes by name, and the loser goes on once it has read again',
+    breaks: 'W1: a write is refused when another process wrote since this one read.',
+  },
+  'new-session-is-joined': {
+    file: WRITER,
+    edits: [['if (this.#read?.workflow === undefined && stream.sequence > 0) continue;', '']],
+    caughtBy: SESSION_TEST,
+    test: 'begins a new one once: of two at once, one is refused',
+    breaks: 'W1: where no session was, one that another process has begun meanwhile is not written on.',
+  },
+  'deleted-session-is-written-on': {
+    file: WRITER,
+    edits: [['if (!isSame) throw', 'if (!isSame && stream === null) throw']],
+    caughtBy: SESSION_TEST,
+    test: 'refuses who writes to a session that another process deleted, and its id begins anew',
+    breaks: 'W1: who has not seen that a session was deleted does not begin it anew.',
+  },
+  'arrived-write-is-repeated': {
+    file: WRITER,
+    edits: [['?.mark === mark)) return true;', '?.mark === mark)) return false;']],
+    caughtBy: SESSION_TEST,
+    test: 'takes a change once, also where it arrived and the answer was lost',
+    breaks: 'W2: a write whose answer was lost is in the stream once.',
+  },
+  'part-of-a-change-is-shown': {
+    file: LIST,
+    edits: [
+      [
+        "    entries.push({ step: 'items',",
+        "    entries.push({ belief: { head: [first + entries.length, part.length], clearedAt } as unknown as Json, step: 'items',",
+      ],
+    ],
+    caughtBy: SESSION_TEST,
+    test: 'leaves a history that was, at every append, and another one goes on',
+    breaks: 'A change that needs several appends is there whole or not at all.',
+  },
+  'operations-outlive-a-clear': {
+    file: LIST,
+    edits: [['clearedAt: isClear ? first : clearedAt', 'clearedAt: isClear ? clearedAt : clearedAt']],
+    caughtBy: SESSION_TEST,
+    test: 'forgets operations when it is cleared, and not when it is compacted',
+    breaks: 'A cleared session knows no operations.',
+  },
+  'operation-is-applied-again': {
+    file: SESSION,
+    edits: [
+      ['if (applied === digest) return undefined;', 'if (applied === digest) return { drop: expected.length, items };'],
+    ],
+    caughtBy: SESSION_TEST,
+    test: 'applies an operation once, whoever repeats it',
+    breaks: 'A repeated operation changes nothing.',
+  },
+  'suffix-is-not-compared': {
+    file: SESSION,
+    edits: [['if (!isSame(await newestItems(stream, expected.length), expected)) {', 'if (stream === null) {']],
+    caughtBy: SESSION_TEST,
+    test: 'refuses a suffix that differs, and does not remember the operation',
+    breaks: 'A suffix that no longer matches is not replaced.',
+  },
+  'popped-items-are-read': {
+    file: LIST,
+    edits: [
+      ['place = begin > 0 ? [at, begin] : below;', 'place = begin > 0 ? [at, begin] : at > 1 ? [at - 1, 1] : null;'],
+    ],
+    caughtBy: SESSION_TEST,
+    test: 'replaces all by what is compacted, in one change',
+    breaks: 'A list continues beneath a change where the change says, not with the entry before it.',
+  },
+  'all-is-read-for-the-newest': {
+    file: LIST,
+    edits: [
+      [
+        '/** Entries that the first page of a reading has, and the largest. */\nconst PAGE_FIRST_COUNT = 16;',
+        'const PAGE_FIRST_COUNT = 100_000;',
+      ],
+    ],
+    caughtBy: SESSION_TEST,
+    test: 'reads the newest items flat, and writes what the turn added',
+    breaks: 'Reading the newest items costs as much as they do.',
+  },
+  'batch-is-dropped': {
+    file: STORE,
+    edits: [
+      [
+        'linesAdded(stream, subpath, part), this.#closing.signal)',
+        'linesAdded(stream, subpath, part), AbortSignal.abort())',
+      ],
+    ],
+    caughtBy: STORE_TEST,
+    test: 'drops no batch: they wait in their order, longer than the framework tries, and it says so',
+    failsWith: 'the log is away',
+    breaks: 'S1: a batch waits while the log is unavailable.',
+  },
+  'transcript-batches-overtake': {
+    file: STORE,
+    edits: [['session.turn = batch.catch(() => {});', '']],
+    caughtBy: STORE_TEST,
+    test: 'keeps the order of several batches that come at once, of several entries each',
+    breaks: 'S1: batches are in the transcript in the order in which they came.',
+  },
+  'batches-wait-without-limit': {
+    file: STORE,
+    edits: [['waiting + bytes <= this.#waitingMaxBytes', 'waiting + bytes <= Number.POSITIVE_INFINITY']],
+    caughtBy: STORE_TEST,
+    test: 'takes batches up to a limit, and refuses further ones by name',
+    breaks: 'What waits has a limit.',
+  },
+  'title-stops-the-agent': {
+    file: STORE,
+    edits: [['areBeside(linesIn(entry))', 'linesIn(entry).length === 0']],
+    caughtBy: STORE_TEST,
+    test: 'takes titles and tags from anywhere, since the conversation does not go on from them',
+    failsWith: 'Another process has written session',
+    breaks: 'A title that somebody adds does not end the agent’s writing.',
+  },
+  'title-reads-the-conversation': {
+    file: STORE,
+    edits: [
+      [
+        'areBeside(entries) ? this.#writerOf(key, () => true) : session.writer',
+        'areBeside(entries) ? Object.assign(session, { writer: this.#writerOf(key, () => true) }).writer : session.writer',
+      ],
+    ],
+    caughtBy: STORE_TEST,
+    test: 'takes titles and tags from anywhere, since the conversation does not go on from them',
+    breaks: 'Who adds a title may not go on with a conversation that it has not read.',
+  },
+  'repeated-line-is-loaded-twice': {
+    file: TRANSCRIPTS,
+    edits: [['const isNew = !seen.has(uuid);', "const isNew = uuid !== '';"]],
+    caughtBy: STORE_TEST,
+    test: 'keeps a line once that comes again, by its uuid',
+    breaks: 'A batch that is repeated adds no line twice.',
+  },
+  'dropped-transcript-is-loaded': {
+    file: TRANSCRIPTS,
+    edits: [['begins.filter(([path]) => path !== subpath)', "begins.filter(([path]) => path !== '')"]],
+    caughtBy: STORE_TEST,
+    test: 'deletes one subagent alone',
+    breaks: 'A deleted transcript is read by nobody.',
   },
 };

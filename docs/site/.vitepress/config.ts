@@ -83,6 +83,8 @@ export default defineConfig({
           'guides/from-bullmq': 'From BullMQ',
           'guides/from-langgraph': 'From LangGraph',
           'guides/langgraph': 'LangGraph on Tidemark',
+          'guides/openai-agents': 'OpenAI Agents on Tidemark',
+          'guides/claude-agent-sdk': 'Claude Agent SDK on Tidemark',
         }),
       },
       {

@@ -4,15 +4,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Command, MemorySaver } from '@langchain/langgraph';
+import { Agent } from '@openai/agents-core';
+import { assistantMessage, ScriptedModel } from '@openai/agents-core/testing';
 import { type TestWorld, testWorld } from '@tidemark/testkit';
 import { eventually } from '@tidemark/testkit/eventually';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { refundOrder } from './approval.ts';
 import { answer, refundWhenAllowed } from './approval-before.ts';
 import { fulfil } from './bullmq.ts';
+import { openAgent } from './claude-session-store.ts';
 import { ticket } from './langgraph.ts';
 import { ticketGraph } from './langgraph-before.ts';
 import { openTickets } from './langgraph-saver.ts';
+import { openChat } from './openai-session.ts';
 import { lookOutside, refuse } from './outside.ts';
 import { refundItems } from './refund-items.ts';
 import { refundItemsSteps } from './refund-items-steps.ts';
@@ -182,4 +186,36 @@ describe('LangGraph', () => {
     expect(await run.result()).toEqual({ topic: 'billing', sent: 'mail-2' });
     expect(lookOutside()).toEqual([`model ${text}`, 'mail Sorry!']);
   });
+});
+
+it('an agent of the OpenAI Agents SDK knows in another process what was said in the first', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'tidemark-guide-'));
+  const model = new ScriptedModel([[assistantMessage('Hello Ada')], [assistantMessage('You are Ada')]]);
+  const agent = new Agent({ name: 'a', model });
+  const first = await openChat(folder, agent, 'chat-1');
+  expect(await first.say('I am Ada')).toBe('Hello Ada');
+  await first.close();
+  const second = await openChat(folder, agent, 'chat-1');
+  expect(await second.say('Who am I?')).toBe('You are Ada');
+  expect(model.calls[1]?.request.input).toHaveLength(3);
+  await second.close();
+  await rm(folder, { recursive: true });
+});
+
+it('a session of the Claude Agent SDK is resumed on another host', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'tidemark-guide-'));
+  const key = { projectKey: 'p', sessionId: 's' };
+  // What the framework does with a store, in short.
+  const query: Parameters<typeof openAgent<Promise<number>>>[1] = async ({ prompt, options }) => {
+    const before = options.resume === undefined ? [] : ((await options.sessionStore.load(key)) ?? []);
+    await options.sessionStore.append(key, [{ type: 'user', uuid: prompt, message: prompt }]);
+    return before.length;
+  };
+  const first = await openAgent(folder, query);
+  expect(await first.ask('I am Ada')).toBe(0);
+  await first.stop();
+  const second = await openAgent(folder, query);
+  expect(await second.ask('Who am I?', 's')).toBe(1);
+  await second.stop();
+  await rm(folder, { recursive: true });
 });

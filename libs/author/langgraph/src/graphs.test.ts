@@ -4,10 +4,10 @@ import { HumanMessage } from '@langchain/core/messages';
 import { Annotation, Command, END, interrupt, MessagesAnnotation, Send, START, StateGraph } from '@langchain/langgraph';
 import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint';
 import { UnavailableError } from '@tidemark/core';
-import { Client, LamportClock, type Ports } from '@tidemark/runtime';
+import { Client, LamportClock, type Ports, type RecordedHost } from '@tidemark/runtime';
 import { type TestWorld, testWorld } from '@tidemark/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type SaverHost, TidemarkSaver } from './saver.ts';
+import { TidemarkSaver } from './saver.ts';
 
 let world: TestWorld;
 beforeEach(async () => {
@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 /** Another process on the same servers. */
-const processOf = (ports: Ports = world.ports): SaverHost => ({
+const processOf = (ports: Ports = world.ports): RecordedHost => ({
   client: new Client({ ports, lamport: new LamportClock() }),
   forget: async () => {},
 });

@@ -1,2 +1,2 @@
 export { type Adopted, adoptThread } from './adopt.ts';
-export { type SaverHost, type SaverOptions, TidemarkSaver } from './saver.ts';
+export { type SaverOptions, TidemarkSaver } from './saver.ts';

@@ -21,25 +21,15 @@ import {
   WRITES_IDX_MAP,
   writesSortKey,
 } from '@langchain/langgraph-checkpoint';
-import { ConflictError, DEFAULT_TENANT, diff, InvalidError, type Json, type TenantId } from '@tidemark/core';
-import type { KeyStore } from '@tidemark/ports';
-import type { Client, ForgetRequest } from '@tidemark/runtime';
+import { ConflictError, diff, InvalidError, type Json } from '@tidemark/core';
+import { type RecordedHost, RecordedNames } from '@tidemark/runtime';
 import { type KeptValue, type NewCheckpoint, own, type WritesEntry } from './kept.ts';
 import { type FoundCheckpoint, Invocation, type NewWrites, Thread } from './thread.ts';
-import { ThreadNames } from './thread-names.ts';
 
 /** Threads that a saver remembers; of an older one it reads the newest checkpoint anew. */
 const THREADS_MAX_COUNT = 10_000;
 /** Newest format of the framework's checkpoints that is known. */
 const CHECKPOINT_VERSION = 4;
-
-/** What the saver needs of a host, as `openEmbedded` and `openCluster` give one. */
-export interface SaverHost {
-  readonly client: Client;
-  /** Of encrypted histories; absent: there are none. */
-  readonly keys?: { readonly store: Pick<KeyStore, 'list'> } | undefined;
-  readonly forget: (request: ForgetRequest) => Promise<unknown>;
-}
 
 export interface SaverOptions {
   /** Whose the threads are; of an ordinary installation when absent. */
@@ -50,18 +40,16 @@ export interface SaverOptions {
 }
 
 export class TidemarkSaver extends BaseCheckpointSaver {
-  readonly #host: SaverHost;
-  readonly #names: ThreadNames;
+  readonly #names: RecordedNames;
   readonly #threads = new Map<string, Thread>();
 
-  constructor(host: SaverHost, { tenant = DEFAULT_TENANT, name = 'langgraph', serde }: SaverOptions = {}) {
+  constructor(host: RecordedHost, { tenant, name = 'langgraph', serde }: SaverOptions = {}) {
     super(serde);
-    this.#host = host;
-    this.#names = new ThreadNames(host.client, tenant as TenantId, name);
+    this.#names = new RecordedNames(host, { tenant, kind: name });
   }
 
   #thread(id: string): Thread {
-    const known = this.#threads.get(id) ?? new Thread(id, this.#names.streamsOf(id));
+    const known = this.#threads.get(id) ?? new Thread(id, this.#names.streamOf(id));
     this.#threads.delete(id);
     this.#threads.set(id, known);
     for (const oldest of this.#threads.keys()) if (this.#threads.size > THREADS_MAX_COUNT) this.#threads.delete(oldest);
@@ -96,10 +84,10 @@ export class TidemarkSaver extends BaseCheckpointSaver {
     const upTo: string | undefined = before?.configurable?.checkpoint_id;
     const wanted = Object.entries(filter).filter(([, value]) => value !== undefined);
     let left = limit;
-    const ids = thread_id ? [checked('thread_id', thread_id)] : this.#names.all();
-    for await (const id of ids) {
+    const ids = thread_id ? [{ name: checked('thread_id', thread_id) }] : this.#names.all();
+    for await (const { name: id } of ids) {
       if (left <= 0) return;
-      for await (const found of new Thread(id, this.#names.streamsOf(id)).history()) {
+      for await (const found of new Thread(id, this.#names.streamOf(id)).history()) {
         const { namespace, kept } = found;
         if (checkpoint_ns !== undefined && namespace !== checkpoint_ns) continue;
         if (checkpoint_id !== '' && kept.id !== checkpoint_id) continue;
@@ -149,18 +137,8 @@ export class TidemarkSaver extends BaseCheckpointSaver {
   /** Ends the thread, and destroys the keys of its history where it is encrypted. Another of its name begins anew. Harmless when repeated. */
   override async deleteThread(threadId: string): Promise<void> {
     const id = checked('thread_id', threadId);
-    const { tenant, name, end } = this.#names;
-    const ended = await end(id);
+    await this.#names.delete(id, 'its thread was deleted');
     this.#thread(id).refuse(deleted(id));
-    const { keys, forget } = this.#host;
-    if (keys === undefined) return;
-    // Also those of earlier deletions that died in between.
-    for (const workflow of ended) {
-      for await (const _ of keys.store.list({ tenant, workflow })) {
-        await forget.call(this.#host, { tenant, workflow, by: name, why: 'its thread was deleted' });
-        break;
-      }
-    }
   }
 
   async #keep(
@@ -234,7 +212,7 @@ export class TidemarkSaver extends BaseCheckpointSaver {
 
   /** Older formats kept what a checkpoint sends with its parent's writes. */
   async #movePendingSends(checkpoint: Checkpoint, thread: string, namespace: string, parent: string): Promise<void> {
-    const before = await new Thread(thread, this.#names.streamsOf(thread)).read(namespace, parent);
+    const before = await new Thread(thread, this.#names.streamOf(thread)).read(namespace, parent);
     const sends = (await this.#pending(before?.writes ?? [])).filter(([, channel]) => channel === TASKS);
     const versions = Object.values(checkpoint.channel_versions);
     checkpoint.channel_values[TASKS] = sends.map(([, , value]) => value);

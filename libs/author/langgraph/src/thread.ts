@@ -8,7 +8,7 @@
  */
 
 import { ConflictError, FencedError, InvalidError, type Json, LimitError, type Sequence } from '@tidemark/core';
-import { type NewEntry, type RecordedStream, sha256Digest } from '@tidemark/runtime';
+import { type NamedStream, type NewEntry, type RecordedStream, sha256Digest } from '@tidemark/runtime';
 import {
   type Entry,
   type Heads,
@@ -36,12 +36,6 @@ export interface FoundCheckpoint {
 }
 
 export type NewWrites = WritesEntry & { readonly id: string };
-
-/** The stream of a thread; `open` makes it where there is none. */
-export interface ThreadStreams {
-  find(): Promise<RecordedStream | undefined>;
-  open(): Promise<RecordedStream>;
-}
 
 /** What an invocation stands on: the thread as it was when it began, and what it wrote since. */
 export class Invocation {
@@ -74,7 +68,7 @@ interface Prepared {
 
 export class Thread {
   readonly name: string;
-  readonly #streams: ThreadStreams;
+  readonly #streams: NamedStream;
   /** As this process knows it. Whoever writes says on what it stands, so a newer one may take its place at any time. */
   #stream: RecordedStream | undefined;
   /** What was read by whom is no invocation, as the newest or by its id; '' stands for none (T2). */
@@ -86,7 +80,7 @@ export class Thread {
   #waiting: Waiting[] = [];
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(name: string, streams: ThreadStreams) {
+  constructor(name: string, streams: NamedStream) {
     this.name = name;
     this.#streams = streams;
   }

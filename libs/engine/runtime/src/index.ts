@@ -128,6 +128,7 @@ export { check, type Health, type HealthCheck, recentCheck } from './kernel/heal
 export { ACCESS_SUBJECT, BULK_ACTS, OVERLAPS, workflowStarting } from './kernel/names.ts';
 export { overridden } from './kernel/overridden.ts';
 export { Pace } from './kernel/pace.ts';
+export { type PlainJsonOptions, plainJson } from './kernel/plain-json.ts';
 export { type ColdHistory, LamportClock, type Ports } from './kernel/ports.ts';
 export { DEFAULT_RETRY, type RetryOptions, type RetryPolicy, retryPolicy } from './kernel/retry.ts';
 export type { Guarded, OnSecret, SecretPolicy, StoredSecret } from './kernel/secret-guard.ts';
@@ -159,14 +160,29 @@ export { type RebuildProgress, RowsRebuild, type RowsRebuildOptions } from './re
 export { askable, type PlannedNext, type RecoveryPlan, recoveryPlan } from './run/recovery-plan.ts';
 export { compensatedCheckpoints } from './sagas/compensated-checkpoints.ts';
 export { type UndoOutput, withUndos } from './sagas/undo-definition.ts';
+export { type ListChange, listEntries, newestItems, operationIn } from './shadow/recorded-list.ts';
+export {
+  checkedStreamName,
+  type RecordedHost,
+  RecordedNames,
+  type RecordedNamesOptions,
+} from './shadow/recorded-names.ts';
 export {
   type NewEntry,
   type PastEntry,
   RecordedStream,
+  type RecordedStreamListing,
   type RecordedStreamName,
   RecordedStreams,
   type StreamEntry,
 } from './shadow/recorded-stream.ts';
+export {
+  type NamedStream,
+  RecordedWriter,
+  type RecordedWriterOptions,
+  type WriterEntry,
+  withinEntry,
+} from './shadow/recorded-writer.ts';
 export type { ShadowAccount } from './shadow/shadow-account.ts';
 export { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from './shadow/shadow-limits.ts';
 export type { StepReport } from './shadow/shadow-report.ts';

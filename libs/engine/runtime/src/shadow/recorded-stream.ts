@@ -23,7 +23,7 @@ import {
   uuidv7,
   type WorkflowId,
 } from '@tidemark/core';
-import type { WorkflowListing } from '@tidemark/ports';
+import type { Clock, WorkflowListing } from '@tidemark/ports';
 import { definitionOfShadow, REPORT_STEP, type StepResult } from '../definition/index.ts';
 import { Applied, rowsCatchUp, withContents } from '../history/index.ts';
 import { Starter } from '../inbox/index.ts';
@@ -57,6 +57,8 @@ export interface RecordedStreamName {
   readonly belief?: Json | undefined;
   /** It is opened only while none of these ever was. */
   readonly unless?: readonly WorkflowId[];
+  /** By which `all` finds it. */
+  readonly tags?: readonly string[] | undefined;
 }
 
 export interface NewEntry {
@@ -67,6 +69,15 @@ export interface NewEntry {
   readonly output?: Json | undefined;
   /** Belief after it; absent: it stays. What is unchanged should be the same object, which costs nothing to compare. */
   readonly belief?: Json | undefined;
+}
+
+/** What is known of a stream without opening it. */
+export interface RecordedStreamListing {
+  readonly workflow: WorkflowId;
+  readonly input: Json;
+  readonly belief: Json;
+  /** When its newest entry was written. */
+  readonly atMs: number;
 }
 
 /** An entry as the stream has it. */
@@ -97,6 +108,10 @@ export class RecordedStreams {
     this.#holder = holderId(`writer-${uuidv7(ports.clock.nowMs(), ports.prng.bytes(10))}`);
   }
 
+  get clock(): Clock {
+    return this.#options.ports.clock;
+  }
+
   /**
    * Opens a new stream, or the one that has this id. Waits while servers are unavailable or rows don't know it, until `signal` aborts (half
    * a minute when absent). Throws `ConflictError` (`workflow-differs`: the id is another definition's or tenant's; `workflow-claimed`: one of `unless` exists).
@@ -104,10 +119,10 @@ export class RecordedStreams {
   async open(name: RecordedStreamName, signal?: AbortSignal): Promise<RecordedStream> {
     const { ports } = this.#options;
     if (signal === undefined) return whileRowsCatchUp(ports, (within) => this.open(name, within));
-    const { definition, workflow, tenant, input = null, belief = null, unless } = name;
+    const { definition, workflow, tenant, input = null, belief = null, unless, tags } = name;
     const opening = definitionOfShadow({ name: definition, version: 1 }, [], false, { input, belief, next: [] });
     return whileUnavailable(ports.clock, signal, async () => {
-      await this.#starter.start({ definition: opening, input, workflow, tenant, unless, shadow: true });
+      await this.#starter.start({ definition: opening, input, workflow, tenant, unless, tags, shadow: true });
       return (await this.#load(workflow)) ?? Promise.reject(rowsBehind(workflow));
     });
   }
@@ -124,15 +139,15 @@ export class RecordedStreams {
     );
   }
 
-  /** What every open stream of a definition was opened with; the one that was opened last comes first. Waits until rows have all of them. */
-  async *all(definition: string, tenant: TenantId): AsyncGenerator<Pick<RecordedStreamName, 'workflow' | 'input'>> {
+  /** Every open stream of a definition, with all of these tags; the one that was opened last comes first. Waits until rows have all of them. */
+  async *all(definition: string, tenant: TenantId, tags?: readonly string[]): AsyncGenerator<RecordedStreamListing> {
     const { ports } = this.#options;
     await rowsCatchUp(ports, ROWS_WAIT_MS);
     for (let after: WorkflowListing | undefined; ; ) {
-      const page = await ports.store.search({ definition, tenant, after, limit: ALL_PAGE_COUNT });
+      const page = await ports.store.search({ definition, tenant, tags, after, limit: ALL_PAGE_COUNT });
       const open = page.filter(({ closedInGeneration }) => closedInGeneration === null);
       for (const { row, content } of await withContents(ports.store, open)) {
-        yield { workflow: row.workflow, input: content.input };
+        yield { workflow: row.workflow, input: content.input, belief: content.belief, atMs: row.updatedAtMs };
       }
       after = page.at(-1);
       if (page.length < ALL_PAGE_COUNT) return;
@@ -265,6 +280,11 @@ export class RecordedStream {
       else if (change.delta !== undefined) belief = applyDelta(belief, change.delta as Delta);
       return { ...entry, belief };
     });
+  }
+
+  /** The same without belief. Costs as much as their content. */
+  outputs(from: Sequence, to: Sequence): Promise<readonly StreamEntry[]> {
+    return this.#page(from, to);
   }
 
   /** All entries of this name from a sequence on, in order. Reads no content of others. */

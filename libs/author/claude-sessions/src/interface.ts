@@ -1,0 +1,28 @@
+/**
+ * Owns the shapes of the framework's interface for stores of sessions, as `sdk.d.ts` of @anthropic-ai/claude-agent-sdk 0.3.332 declares them.
+ * They are written here because that package brings the whole agent as a program of each platform; its own types fit these.
+ */
+
+export interface SessionKey {
+  /** A scope of the caller's; by default the working folder's path. */
+  readonly projectKey: string;
+  readonly sessionId: string;
+  /** Of a subagent's transcript; absent: the main one. */
+  readonly subpath?: string | undefined;
+}
+
+/** A line of a transcript: any JSON. Those of the conversation have a `uuid`. */
+export interface SessionStoreEntry {
+  type: string;
+  uuid?: string;
+  timestamp?: string;
+  [name: string]: unknown;
+}
+
+export interface SessionStore {
+  append(key: SessionKey, entries: SessionStoreEntry[]): Promise<void>;
+  load(key: SessionKey): Promise<SessionStoreEntry[] | null>;
+  listSessions?(projectKey: string): Promise<{ sessionId: string; mtime: number }[]>;
+  delete?(key: SessionKey): Promise<void>;
+  listSubkeys?(key: { readonly projectKey: string; readonly sessionId: string }): Promise<string[]>;
+}

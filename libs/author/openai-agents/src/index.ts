@@ -1,0 +1,1 @@
+export { type SessionOptions, TidemarkSession } from './session.ts';
