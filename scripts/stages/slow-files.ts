@@ -42,7 +42,7 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     seconds: 20,
     why: 'The seven hundred cases of the framework’s suite, on real servers.',
   },
-  'libs/author/openai-agents/src/session.cluster.test.ts': { seconds: 5, why: 'A session of 50 MB on real servers.' },
+  'libs/author/openai-agents/src/session.cluster.test.ts': { seconds: 6, why: 'A session of 50 MB on real servers.' },
   'libs/operate/cli/src/access.cluster.test.ts': {
     seconds: 12,
     why: 'Two coordinators on real servers, and a database that is dropped below them.',
