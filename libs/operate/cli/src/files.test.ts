@@ -111,13 +111,17 @@ it(
   HANGS_MS,
 );
 
-it('is mirrored from the first run on, whose end is there when that ends', async (test) => {
+it('is mirrored from the first run on, whose end is there when that ends, unless it says that a mirror is behind', async (test) => {
   const { folder, begin, here } = await cliFolder(test);
   const mirror = begin('files', 'mirror', 'view', '--newest', 'tiny', '--json');
   await mirror.says(/"type":"waiting"/);
-  expect((await here('run', 'tiny', '--id', 't0', '--workflows', tiny)).code).toBe(0);
-  const state = JSON.parse(await readFile(path.join(folder, 'view/run_state.json'), 'utf8'));
-  expect(state).toMatchObject({ pipeline_id: 't0', status: 'completed' });
+  const run = await here('run', 'tiny', '--id', 't0', '--workflows', tiny);
+  expect(run.code).toBe(0);
+  const state = async () => JSON.parse(await readFile(path.join(folder, 'view/run_state.json'), 'utf8'));
+  const ended = { pipeline_id: 't0', status: 'completed' };
+  // A machine that is very busy: run waits ten seconds for it.
+  if (run.err.includes('goes on by itself')) await expect.poll(state).toMatchObject(ended);
+  else expect(await state()).toMatchObject(ended);
 });
 
 it.each([
