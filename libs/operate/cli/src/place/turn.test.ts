@@ -1,10 +1,11 @@
 /** Who opens a folder when several wait for it: the first, and nobody for ever. */
 
-import { mkdtemp, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { ConfigError } from '@tidemark/core';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { RETRY_PAUSE_MS } from '../limits.ts';
 import { placeOr } from './place.ts';
 import { awaitMirrors, takeTurn } from './turn.ts';
 
@@ -83,6 +84,21 @@ it('that leads nowhere, or can not be looked at, is not looked at for ever', asy
   expect(await awaitMirrors(at, Date.now(), 0)).toBe(false);
   await rename(path.join(at, name(process.pid)), path.join(at, name(999_999_999)));
   expect(await awaitMirrors(at, Date.now(), 0)).toBe(true);
+  expect(await readdir(at)).toEqual([]);
+});
+
+it('is there as soon as its folder is, for a command that makes the folder and is gone in a second', async () => {
+  const { folder: root } = await folder();
+  const at = path.join(root, 'made-later');
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const turn = await takeTurn(at, 'mirror');
+  await mkdir(at);
+  vi.advanceTimersByTime(RETRY_PAUSE_MS);
+  // A poll would let them run on.
+  vi.useRealTimers();
+  await expect.poll(() => readdir(at), { timeout: 5_000 }).toEqual([expect.stringMatching(/^\.mirror-/)]);
+  await turn.end();
   expect(await readdir(at)).toEqual([]);
 });
 

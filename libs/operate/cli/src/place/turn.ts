@@ -32,7 +32,14 @@ export async function takeTurn(folder: string, kind: Kind = 'turn'): Promise<Tur
   const nameAt = (atMs: number): string => `${begun(kind, atMs)}${id}`;
   let name = nameAt(Date.now());
   const file = (): string => path.join(folder, name);
-  const write = (): Promise<void> => writeFile(file(), '', { flag: 'wx', mode: 0o600 }).catch(() => {});
+  let isWritten = false;
+  const write = (): Promise<void> =>
+    writeFile(file(), '', { flag: 'wx', mode: 0o600 }).then(
+      () => {
+        isWritten = true;
+      },
+      () => {},
+    );
   await write();
   // One change at a time. The folder may be made, or cleared, only now.
   let changing = Promise.resolve();
@@ -40,6 +47,9 @@ export async function takeTurn(folder: string, kind: Kind = 'turn'): Promise<Tur
     (changing = changing.then(work).then(() => {}, write));
   const touch = setInterval(() => void change(() => utimes(file(), new Date(), new Date())), TURN_STALE_MS / 10);
   touch.unref();
+  // Who makes the folder may be gone before the next touch, and would not know of this turn.
+  const begin = setInterval(() => (isWritten ? clearInterval(begin) : void change(write)), RETRY_PAUSE_MS);
+  begin.unref();
   return {
     isFirst: async () => !(await isAnyBefore(folder, kind, name)),
     renew: (atMs) =>
@@ -50,6 +60,7 @@ export async function takeTurn(folder: string, kind: Kind = 'turn'): Promise<Tur
       }),
     async end() {
       clearInterval(touch);
+      clearInterval(begin);
       await change(() => rm(file(), { force: true }));
     },
   };
