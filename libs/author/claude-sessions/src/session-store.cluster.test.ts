@@ -1,14 +1,10 @@
 /** The framework's checks of a store on Kafka, Redis and Postgres, encrypted; 50 MB, and that a deleted session can be read by nobody. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { DEFAULT_TENANT, type Sequence, workflowId } from '@tidemark/core';
-import { configFromEnv, type Host, openCluster } from '@tidemark/host';
 import { Client, LamportClock } from '@tidemark/runtime';
-import { describeServers, freshTopicName } from '@tidemark/testkit/suites';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { clusterHost } from '@tidemark/testkit/cluster-host';
+import { describeServers } from '@tidemark/testkit/suites';
+import { expect, it } from 'vitest';
 import { conformanceChecks } from './conformance-fixture.ts';
 import type { SessionStoreEntry } from './interface.ts';
 import { TidemarkSessionStore } from './session-store.ts';
@@ -17,38 +13,20 @@ let count = 0;
 const said = (message: string): SessionStoreEntry => ({ type: 'user', uuid: `u-${++count}`, message });
 
 describeServers('on the cluster', ['kafka', 'redis', 'postgres'], (servers) => {
-  let host: Host;
-  let folder: string;
-  beforeAll(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-sessions-'));
-    const config = configFromEnv({
-      TIDEMARK_KAFKA_BROKERS: servers.kafka,
-      TIDEMARK_REDIS_URL: servers.redis,
-      TIDEMARK_POSTGRES_URL: await servers.freshDatabase(),
-      TIDEMARK_TOPIC: freshTopicName('sessions'),
-      TIDEMARK_PARTITIONS: '4',
-      TIDEMARK_KEYS_URL: pathToFileURL(path.join(folder, 'keys.json')).href,
-    });
-    host = await openCluster(config);
-    await host.startCoordinator();
-  });
-  afterAll(async () => {
-    await host.close();
-    await rm(folder, { recursive: true });
-  });
+  const opened = clusterHost(servers, 'sessions', 4);
 
   let stores = 0;
-  conformanceChecks(() => new TidemarkSessionStore(host, { name: `claude-${++stores}` }));
+  conformanceChecks(() => new TidemarkSessionStore(opened(), { name: `claude-${++stores}` }));
 
   /** A store as another host has it. */
   const storeOf = () =>
     new TidemarkSessionStore({
-      client: new Client({ ports: host.ports, lamport: new LamportClock() }),
-      keys: host.keys,
-      forget: (request) => host.forget(request),
+      client: new Client({ ports: opened().ports, lamport: new LamportClock() }),
+      keys: opened().keys,
+      forget: (request) => opened().forget(request),
     });
 
-  it('follows the agent to another host, and refuses the one that it left', async () => {
+  it('follows the agent to another opened(), and refuses the one that it left', async () => {
     const key = { projectKey: 'p', sessionId: 'moves' };
     const [left, next] = [storeOf(), storeOf()];
     await left.append(key, [said('1')]);
@@ -80,7 +58,7 @@ describeServers('on the cluster', ['kafka', 'redis', 'postgres'], (servers) => {
     const key = { projectKey: 'p', sessionId: 's' };
     const id = workflowId('claude-sessions:p/s');
     const stored = async () => {
-      const rows = await host.ports.store.checkpoints(id, { from: 1 as Sequence, limit: 10 });
+      const rows = await opened().ports.store.checkpoints(id, { from: 1 as Sequence, limit: 10 });
       return rows.map(({ payload }) => payload).join();
     };
     const store = storeOf();
@@ -91,7 +69,7 @@ describeServers('on the cluster', ['kafka', 'redis', 'postgres'], (servers) => {
     expect(await stored()).not.toContain('pearl');
     await store.append(key, [said('new')]);
     expect(await storeOf().load(key)).toHaveLength(1);
-    const certificates = await host.client.memory.certificates(DEFAULT_TENANT);
+    const certificates = await opened().client.memory.certificates(DEFAULT_TENANT);
     const own = certificates.filter((certificate) => JSON.stringify(certificate).includes(`"workflow:${id}"`));
     expect(own).toMatchObject([{ state: 'destroyed' }]);
   });

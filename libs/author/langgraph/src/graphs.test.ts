@@ -3,9 +3,8 @@
 import { HumanMessage } from '@langchain/core/messages';
 import { Annotation, Command, END, interrupt, MessagesAnnotation, Send, START, StateGraph } from '@langchain/langgraph';
 import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint';
-import { UnavailableError } from '@tidemark/core';
 import { Client, LamportClock, type Ports, type RecordedHost } from '@tidemark/runtime';
-import { type TestWorld, testWorld } from '@tidemark/testkit';
+import { dyingAt, type TestWorld, testWorld } from '@tidemark/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TidemarkSaver } from './saver.ts';
 
@@ -224,24 +223,6 @@ describe('a thread', () => {
 });
 
 describe('a process that dies while it writes', () => {
-  /** Ports whose appends stop at the so-manieth: before the log has it, or after. */
-  function dying(at: number, isKept: boolean): Ports {
-    let count = 0;
-    const { log } = world.ports;
-    const gone = () => new UnavailableError('process-gone', 'killed');
-    const append: typeof log.append = async (...given) => {
-      count++;
-      if (count < at) return log.append(...given);
-      if (count === at && isKept) await log.append(...given);
-      throw gone();
-    };
-    return { ...world.ports, log: new Proxy(log, { get: (of, key) => (key === 'append' ? append : bound(of, key)) }) };
-  }
-  const bound = (of: object, key: string | symbol): unknown => {
-    const value = Reflect.get(of, key) as unknown;
-    return typeof value === 'function' ? value.bind(of) : value;
-  };
-
   it('leaves a state that was, at every append and for both durabilities, and another one goes on from there', async () => {
     const want = ['a', 'b', 'c'];
     for (const durability of ['sync', 'async', 'exit'] as const) {
@@ -250,7 +231,10 @@ describe('a process that dies while it writes', () => {
           const thread = `${durability}-${at}-${isKept}`;
           const ran: string[] = [];
           const note: Hook = (node) => void ran.push(node);
-          const first = chain(saverOf(dying(at, isKept)), note).invoke({ done: [] }, { ...on(thread), durability });
+          const first = chain(saverOf(dyingAt(world.ports, at, isKept)), note).invoke(
+            { done: [] },
+            { ...on(thread), durability },
+          );
           const isDone = await first.then(
             () => true,
             () => false,

@@ -1,47 +1,25 @@
 /** The session on Kafka, Redis and Postgres, encrypted: two processes, 50 MB, and that a deleted session can be read by nobody. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { AgentInputItem } from '@openai/agents-core';
 import { DEFAULT_TENANT, type Sequence, workflowId } from '@tidemark/core';
-import { configFromEnv, type Host, openCluster } from '@tidemark/host';
 import { Client, LamportClock } from '@tidemark/runtime';
-import { describeServers, freshTopicName } from '@tidemark/testkit/suites';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { clusterHost } from '@tidemark/testkit/cluster-host';
+import { describeServers } from '@tidemark/testkit/suites';
+import { expect, it } from 'vitest';
 import { TidemarkSession } from './session.ts';
 
 const said = (content: string): AgentInputItem => ({ role: 'user', content });
 
 describeServers('on the cluster', ['kafka', 'redis', 'postgres'], (servers) => {
-  let host: Host;
-  let folder: string;
-  beforeAll(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-sessions-'));
-    const config = configFromEnv({
-      TIDEMARK_KAFKA_BROKERS: servers.kafka,
-      TIDEMARK_REDIS_URL: servers.redis,
-      TIDEMARK_POSTGRES_URL: await servers.freshDatabase(),
-      TIDEMARK_TOPIC: freshTopicName('sessions'),
-      TIDEMARK_PARTITIONS: '4',
-      TIDEMARK_KEYS_URL: pathToFileURL(path.join(folder, 'keys.json')).href,
-    });
-    host = await openCluster(config);
-    await host.startCoordinator();
-  });
-  afterAll(async () => {
-    await host.close();
-    await rm(folder, { recursive: true });
-  });
+  const opened = clusterHost(servers, 'sessions', 4);
 
   /** A session as another process has it. */
   const sessionOf = (sessionId: string) =>
     new TidemarkSession(
       {
-        client: new Client({ ports: host.ports, lamport: new LamportClock() }),
-        keys: host.keys,
-        forget: (request) => host.forget(request),
+        client: new Client({ ports: opened().ports, lamport: new LamportClock() }),
+        keys: opened().keys,
+        forget: (request) => opened().forget(request),
       },
       { sessionId },
     );
@@ -77,7 +55,7 @@ describeServers('on the cluster', ['kafka', 'redis', 'postgres'], (servers) => {
 
   it('has the keys of a deleted session destroyed, and begins anew under its id', async () => {
     const stored = async () => {
-      const rows = await host.ports.store.checkpoints(workflowId('openai-agents:s'), {
+      const rows = await opened().ports.store.checkpoints(workflowId('openai-agents:s'), {
         from: 1 as Sequence,
         limit: 10,
       });
@@ -93,7 +71,7 @@ describeServers('on the cluster', ['kafka', 'redis', 'postgres'], (servers) => {
     expect(await stored()).not.toContain('pearl');
     await session.addItems([said('new')]);
     expect(await sessionOf('s').getItems()).toEqual([said('new')]);
-    const certificates = await host.client.memory.certificates(DEFAULT_TENANT);
+    const certificates = await opened().client.memory.certificates(DEFAULT_TENANT);
     expect(certificates).toMatchObject([{ of: 'workflow:openai-agents:s', state: 'destroyed' }]);
   });
 });
