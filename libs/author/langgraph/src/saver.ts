@@ -61,19 +61,26 @@ export class TidemarkSaver extends BaseCheckpointSaver {
     if (thread_id === undefined) return undefined;
     const [id, namespace] = [checked('thread_id', thread_id), checked('checkpoint_ns', checkpoint_ns ?? '')];
     const checkpoint = getCheckpointId(config);
-    const invocation = invocationOf(config, id) ?? (await this.#begun(config, id, namespace));
-    const thread = invocation?.thread ?? this.#thread(id);
     const wanted = checkpoint === '' ? undefined : checked('checkpoint_id', checkpoint);
-    const found = await thread.read(namespace, wanted, invocation);
+    const found = await this.#found(config, id, namespace, wanted);
     return found && this.#tuple(id, found);
   }
 
   /** The first read of the root is where an invocation begins; whoever reads without its bookkeeping is none (`getState`, `updateState`). */
-  async #begun({ metadata }: RunnableConfig, id: string, namespace: string): Promise<Invocation | undefined> {
-    if (metadata === undefined || namespace !== '') return undefined;
-    const invocation = await this.#thread(id).begin();
+  async #found(
+    config: RunnableConfig,
+    id: string,
+    namespace: string,
+    checkpoint: string | undefined,
+  ): Promise<FoundCheckpoint | undefined> {
+    const known = invocationOf(config, id);
+    const { metadata } = config;
+    if (known !== undefined || metadata === undefined || namespace !== '') {
+      return (known?.thread ?? this.#thread(id)).read(namespace, checkpoint, known);
+    }
+    const { invocation, found } = await this.#thread(id).begin(checkpoint);
     Object.assign(metadata, { [INVOCATION]: invocation });
-    return invocation;
+    return found;
   }
 
   /** From the newest entry of each thread to its oldest; of all threads, the one that was opened last comes first. */

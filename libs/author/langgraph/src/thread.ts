@@ -8,7 +8,7 @@
  */
 
 import { ConflictError, FencedError, InvalidError, type Json, LimitError, type Sequence } from '@tidemark/core';
-import { type NamedStream, type NewEntry, type RecordedStream, sha256Digest } from '@tidemark/runtime';
+import { callsInOrder, type NamedStream, type NewEntry, type RecordedStream, sha256Digest } from '@tidemark/runtime';
 import {
   type Entry,
   type Heads,
@@ -78,36 +78,35 @@ export class Thread {
   /** Stands for all who are no invocation, from their last read on; undefined: nobody read yet. */
   #direct: Invocation | undefined;
   #waiting: Waiting[] = [];
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #inTurn = callsInOrder();
 
   constructor(name: string, streams: NamedStream) {
     this.name = name;
     this.#streams = streams;
   }
 
-  /** One after the other, in the order of the calls. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#turn.then(work);
-    this.#turn = done.catch(() => {});
-    return done;
+  /** An invocation that begins with the thread as the log has it now, and what it reads of the root; see `read`. */
+  begin(
+    id: string | undefined,
+  ): Promise<{ readonly invocation: Invocation; readonly found?: FoundCheckpoint | undefined }> {
+    return this.#inTurn(async () => {
+      const found = await this.#found('', id);
+      return { invocation: new Invocation(this, this.#stream), found };
+    });
   }
 
-  /** An invocation that begins with the thread as the log has it now. */
-  begin(): Promise<Invocation> {
-    return this.#inTurn(async () => {
-      this.#stream = await this.#streams.find();
-      return new Invocation(this, this.#stream);
-    });
+  async #found(namespace: string, id: string | undefined): Promise<FoundCheckpoint | undefined> {
+    const stream = await this.#streams.find();
+    this.#stream = stream;
+    return stream && (id === undefined ? newestIn(stream, namespace) : findIn(stream, namespace, id));
   }
 
   /** The newest checkpoint of the namespace, or the one of this id, by the log; undefined: there is none. `by`: who reads it to go on from it. */
   read(namespace: string, id: string | undefined, by?: Invocation): Promise<FoundCheckpoint | undefined> {
     return this.#inTurn(async () => {
-      const stream = await this.#streams.find();
-      this.#stream = stream;
-      const found = stream && (await (id === undefined ? newestIn(stream, namespace) : findIn(stream, namespace, id)));
+      const found = await this.#found(namespace, id);
       if (by !== undefined) return found;
-      this.#direct = new Invocation(this, stream);
+      this.#direct = new Invocation(this, this.#stream);
       if (id === undefined) this.#read.set(namespace, found?.kept.id ?? '', 'newest');
       else if (found !== undefined) this.#read.set(namespace, id, 'by-id');
       return found;

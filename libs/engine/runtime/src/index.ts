@@ -177,6 +177,7 @@ export {
   type StreamEntry,
 } from './shadow/recorded-stream.ts';
 export {
+  callsInOrder,
   type NamedStream,
   RecordedWriter,
   type RecordedWriterOptions,

@@ -18,7 +18,7 @@ export { parkedQuestion } from './parked-question.ts';
 export { foldNear, foldThrough, partitionsInRows } from './partition-tail.ts';
 export { type Recorded, Replay, type ReplayOrigin } from './replay.ts';
 export { RowChanges } from './row-changes.ts';
-export { haveRows, rowsCatchUp } from './rows-catch-up.ts';
+export { haveRows, ROWS_WAIT_MS, rowsCatchUp, whileRowsCatchUp } from './rows-catch-up.ts';
 export {
   canRun,
   definitionFor,

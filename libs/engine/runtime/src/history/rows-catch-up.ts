@@ -3,12 +3,14 @@
  * workflow that has just been started may run before rows show it.
  */
 
-import type { Partition } from '@tidemark/core';
+import { type Partition, UnavailableError } from '@tidemark/core';
 import type { PartitionBounds } from '@tidemark/ports';
 import type { Ports } from '../kernel/index.ts';
 
 /** Pause between two looks, in milliseconds. */
 const LOOK_PERIOD_MS = 10;
+/** How long rows may be behind the log before a read gives up, in milliseconds. */
+export const ROWS_WAIT_MS = 30_000;
 
 /** Whether rows have every event before these ends. */
 export async function haveRows(
@@ -31,4 +33,21 @@ export async function rowsCatchUp(
   const bounds = await log.bounds();
   const endMs = clock.monotonicMs() + maxMs;
   while (!(await haveRows(store, bounds)) && clock.monotonicMs() < endMs) await clock.sleep(LOOK_PERIOD_MS);
+}
+
+/** Gives the work as long as rows may take: then its signal aborts with `UnavailableError` (`rows-behind`). */
+export async function whileRowsCatchUp<T>(
+  { clock }: Pick<Ports, 'clock'>,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController();
+  const done = new AbortController();
+  void clock.sleep(ROWS_WAIT_MS, done.signal).then(() => {
+    late.abort(new UnavailableError('rows-behind', 'The rows did not catch up with the log in time; try again.'));
+  });
+  try {
+    return await work(late.signal);
+  } finally {
+    done.abort();
+  }
 }

@@ -25,13 +25,11 @@ import {
 } from '@tidemark/core';
 import type { Clock, WorkflowListing } from '@tidemark/ports';
 import { definitionOfShadow, REPORT_STEP, type StepResult } from '../definition/index.ts';
-import { Applied, rowsCatchUp, withContents } from '../history/index.ts';
+import { Applied, ROWS_WAIT_MS, rowsCatchUp, whileRowsCatchUp, withContents } from '../history/index.ts';
 import { Starter } from '../inbox/index.ts';
 import { type LamportClock, type Ports, whileUnavailable } from '../kernel/index.ts';
 import { ReportedStream } from './reported-stream.ts';
 
-/** How long rows may be behind the log before a read gives up, in milliseconds. */
-const ROWS_WAIT_MS = 30_000;
 /** Checkpoints that a search for a whole belief reads first, and at most at once. */
 const LOOK_BACK_FIRST_COUNT = 16;
 const LOOK_BACK_MAX_COUNT = 256;
@@ -258,12 +256,8 @@ export class RecordedStream {
       to = from - 1;
       count = Math.min(count * 2, LOOK_BACK_MAX_COUNT);
     }
-    const first = changes[0]?.change.snapshot;
-    let belief = first ?? (await this.#firstBelief());
-    for (const { change } of first === undefined ? changes : changes.slice(1)) {
-      if (change.delta !== undefined) belief = applyDelta(belief, change.delta as Delta);
-    }
-    return belief;
+    const before = changes[0]?.change.snapshot === undefined ? await this.#firstBelief() : null;
+    return changes.reduce(beliefAfter, before);
   }
 
   async #firstBelief(): Promise<Json> {
@@ -275,9 +269,9 @@ export class RecordedStream {
   /** The entries from one sequence to another, both included, in order. Costs as much as `beliefAt` of the first and their content. */
   async entries(from: Sequence, to: Sequence): Promise<readonly PastEntry[]> {
     let belief = await this.beliefAt((from - 1) as Sequence);
-    return (await this.#page(from, to)).map(({ change, ...entry }) => {
-      if (change.snapshot !== undefined) belief = change.snapshot;
-      else if (change.delta !== undefined) belief = applyDelta(belief, change.delta as Delta);
+    return (await this.#page(from, to)).map((stored) => {
+      const { change: _, ...entry } = stored;
+      belief = beliefAfter(belief, stored);
       return { ...entry, belief };
     });
   }
@@ -338,22 +332,10 @@ const storedIn = (row: {
 }): Stored =>
   storedOf({ sequence: row.sequence, step: row.step ?? '' }, decodePayload('CheckpointCommitted', row.payload));
 
+function beliefAfter(before: Json, { change: { delta, snapshot } }: Stored): Json {
+  if (snapshot !== undefined) return snapshot;
+  return delta === undefined ? before : applyDelta(before, delta as Delta);
+}
+
 const rowsBehind = (workflow: WorkflowId): UnavailableError =>
   new UnavailableError('rows-behind', `The rows don't know the stream ${workflow} yet.`);
-
-/** Gives the work as long as rows may take: then its signal aborts with `UnavailableError` (`rows-behind`). */
-export async function whileRowsCatchUp<T>(
-  { clock }: Pick<Ports, 'clock'>,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const late = new AbortController();
-  const done = new AbortController();
-  void clock.sleep(ROWS_WAIT_MS, done.signal).then(() => {
-    late.abort(new UnavailableError('rows-behind', 'The rows did not catch up with the log in time; try again.'));
-  });
-  try {
-    return await work(late.signal);
-  } finally {
-    done.abort();
-  }
-}

@@ -68,16 +68,10 @@ export class RecordedWriter {
   #read: Place | undefined;
   /** Set once a write was refused or is in doubt (W1). */
   #lost: Error | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #inTurn = callsInOrder();
 
   constructor(options: RecordedWriterOptions) {
     this.#options = options;
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#turn.then(work);
-    this.#turn = done.catch(() => {});
-    return done;
   }
 
   /** Reads the stream as the log has it now; undefined: there is none. What is written next follows from it. */
@@ -180,6 +174,16 @@ export class RecordedWriter {
       [this.#stream, this.#read, this.#lost] = [undefined, undefined, undefined];
     });
   }
+}
+
+/** Makes one call after the other, in the order in which they are given; one that fails holds up none. */
+export function callsInOrder(): <T>(call: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (call) => {
+    const done = last.then(call);
+    last = done.catch(() => {});
+    return done;
+  };
 }
 
 /** The values in their order, in lists that fit an entry each. A value that is larger has a list of its own. */

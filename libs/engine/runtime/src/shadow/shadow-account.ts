@@ -6,9 +6,8 @@
 
 import { InvalidError, type Sequence } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
-import { Applied } from '../history/index.ts';
+import { Applied, whileRowsCatchUp } from '../history/index.ts';
 import type { Ports } from '../kernel/index.ts';
-import { whileRowsCatchUp } from './recorded-stream.ts';
 import { SHADOW_OBSERVE_MS, SHADOW_WORKFLOWS_MIN } from './shadow-limits.ts';
 import { type RebuiltRun, type RunPlace, rebuildRuns, type ShadowDifference } from './shadow-rebuild.ts';
 import type { Rollouts, ShadowRollout } from './shadow-rollout.ts';
