@@ -103,7 +103,7 @@ export const STREAMS_MUTATIONS: Mutations = {
   },
   'kept-of-open-calls-goes': {
     file: CHUNK,
-    edits: [["this.#openCount++ === 0 ? 'anew' : 'more'", "this.#openCount++ < 0 ? 'more' : 'anew'"]],
+    edits: [['this.#openCount++ === 0', 'this.#openCount++ >= 0']],
     caughtBy: CHUNK_TEST,
     breaks: 'What is kept of an open call stays when another begins beside it.',
   },
@@ -112,5 +112,11 @@ export const STREAMS_MUTATIONS: Mutations = {
     edits: [['this.#nowMs() - atMs > WATCH_KEPT_MS', 'this.#nowMs() < atMs']],
     caughtBy: 'libs/adapters/queue-memory/src/memory-watch.test.ts',
     breaks: 'What is kept for readers ends by itself.',
+  },
+  'lost-lease-keeps-on': {
+    file: 'libs/adapters/queue-memory/src/memory-watch.ts',
+    edits: [['if (before !== undefined && !isAfter(place, before.newest)) return false;', '']],
+    caughtBy: 'libs/adapters/queue-memory/src/memory-watch.test.ts',
+    breaks: 'Who has lost the lease adds nothing to what is kept of the workflow, and drops nothing of it.',
   },
 };

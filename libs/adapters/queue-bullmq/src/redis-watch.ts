@@ -46,9 +46,11 @@ class RedisWatch implements WatchBus {
       this.#bus.publish(channel, message);
       return;
     }
-    const count = this.#countKept(workflow, Buffer.byteLength(message), keeping === 'anew');
+    const count = this.#countKept(workflow, Buffer.byteLength(message), keeping.isAnew);
+    // The server refuses an id that comes behind the newest, and trims nothing then.
+    const id = `${keeping.epoch}-${keeping.number}`;
     this.#bus.publish(channel, '', (first) =>
-      first.xadd(channel, 'MAXLEN', '=', count, '*', 'm', message).pexpire(channel, WATCH_KEPT_MS),
+      first.xadd(channel, 'MAXLEN', '=', count, id, 'm', message).pexpire(channel, WATCH_KEPT_MS),
     );
   }
 

@@ -21,12 +21,13 @@ test('what is kept ends by itself: by age, and the oldest workflow first where a
     await end();
     return heard.length;
   };
+  const first = { epoch: 1, number: 1, isAnew: false };
   const text = 'x'.repeat(200_000);
   const count = Math.ceil(WATCH_KEPT_IN_MEMORY_MAX_BYTES / (2 * text.length)) + 1;
-  for (let at = 0; at < count; at++) bus.publish(`w${at}` as WorkflowId, text, 'more');
+  for (let at = 0; at < count; at++) bus.publish(`w${at}` as WorkflowId, text, first);
   expect([await kept('w0'), await kept(`w${count - 1}`)]).toEqual([0, 1]);
   nowMs += WATCH_KEPT_MS;
-  bus.publish('young' as WorkflowId, text, 'more');
+  bus.publish('young' as WorkflowId, text, first);
   nowMs += 1;
   expect([await kept(`w${count - 1}`), await kept('young')]).toEqual([0, 1]);
 });

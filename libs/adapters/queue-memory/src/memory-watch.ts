@@ -1,13 +1,20 @@
 /** Owns the WatchBus in process memory: listeners receive each message in a later turn of the event loop, in order. */
 
 import type { WorkflowId } from '@tidemark/core';
-import { WATCH_KEPT_IN_MEMORY_MAX_BYTES, WATCH_KEPT_MAX_BYTES, WATCH_KEPT_MS, type WatchBus } from '@tidemark/ports';
+import {
+  type Kept,
+  WATCH_KEPT_IN_MEMORY_MAX_BYTES,
+  WATCH_KEPT_MAX_BYTES,
+  WATCH_KEPT_MS,
+  type WatchBus,
+} from '@tidemark/ports';
 
 type Listener = (message: string) => void;
 
-interface Kept {
+interface KeptOfWorkflow {
   readonly messages: string[];
   bytes: number;
+  newest: Kept;
   /** Of the newest message. */
   atMs: number;
 }
@@ -23,8 +30,7 @@ export function createMemoryWatch(nowMs: () => number = () => performance.now())
   };
   return {
     publish(workflow, message, keeping) {
-      if (keeping === 'anew') kept.drop(workflow);
-      if (keeping !== 'none') kept.add(workflow, message);
+      if (keeping !== 'none' && !kept.add(workflow, message, keeping)) return;
       for (const listener of watched.get(workflow) ?? []) deliver(workflow, listener, message);
     },
     release: (workflow) => kept.drop(workflow),
@@ -47,7 +53,7 @@ export function createMemoryWatch(nowMs: () => number = () => performance.now())
 /** What is kept of each workflow; the one whose newest message is the oldest comes first. */
 class KeptMessages {
   readonly #nowMs: () => number;
-  readonly #kept = new Map<WorkflowId, Kept>();
+  readonly #kept = new Map<WorkflowId, KeptOfWorkflow>();
   #bytes = 0;
 
   constructor(nowMs: () => number) {
@@ -59,15 +65,21 @@ class KeptMessages {
     return this.#kept.get(workflow)?.messages ?? [];
   }
 
-  add(workflow: WorkflowId, message: string): void {
-    const kept = this.#kept.get(workflow) ?? { messages: [], bytes: 0, atMs: 0 };
+  /** False: it comes behind the newest. */
+  add(workflow: WorkflowId, message: string, place: Kept): boolean {
+    const before = this.#kept.get(workflow);
+    if (before !== undefined && !isAfter(place, before.newest)) return false;
+    if (place.isAnew) this.drop(workflow);
+    const kept = this.#kept.get(workflow) ?? { messages: [], bytes: 0, newest: place, atMs: 0 };
     this.#kept.delete(workflow);
     this.#kept.set(workflow, kept);
+    kept.newest = place;
     kept.atMs = this.#nowMs();
     kept.messages.push(message);
     this.#count(kept, sizeOf(message));
     while (kept.bytes > WATCH_KEPT_MAX_BYTES) this.#count(kept, -sizeOf(kept.messages.shift()!));
     this.#expire();
+    return true;
   }
 
   drop(workflow: WorkflowId): void {
@@ -75,7 +87,7 @@ class KeptMessages {
     this.#kept.delete(workflow);
   }
 
-  #count(kept: Kept, bytes: number): void {
+  #count(kept: KeptOfWorkflow, bytes: number): void {
     kept.bytes += bytes;
     this.#bytes += bytes;
   }
@@ -88,6 +100,9 @@ class KeptMessages {
     }
   }
 }
+
+const isAfter = (one: Kept, other: Kept): boolean =>
+  one.epoch > other.epoch || (one.epoch === other.epoch && one.number > other.number);
 
 /** Of a string in memory, at most. */
 const sizeOf = (message: string): number => 2 * message.length;

@@ -65,6 +65,7 @@ export {
   type Job,
   type JobQueue,
   type Keeping,
+  type Kept,
   type Route,
   routeKey,
   WATCH_KEPT_IN_MEMORY_MAX_BYTES,

@@ -96,8 +96,19 @@ export const WATCH_KEPT_MS = 5 * 60_000;
 export const WATCH_KEPT_MAX_BYTES = 512 * 1_024;
 export const WATCH_KEPT_IN_MEMORY_MAX_BYTES = 64 * 1_024 * 1_024;
 
-/** Whether a message is for those alone who watch now, is kept for those who come later, or replaces what was kept before. */
-export type Keeping = 'none' | 'more' | 'anew';
+/**
+ * A message that is kept for those who come later. Its lease and its number within it, 1, 2, 3 …, order it among all that are kept of the
+ * workflow: one that comes behind the newest is dropped, so that whoever has lost the lease drops nothing of who has it.
+ */
+export interface Kept {
+  readonly epoch: number;
+  readonly number: number;
+  /** It replaces what was kept before. */
+  readonly isAnew: boolean;
+}
+
+/** None: a message is for those alone who watch now. */
+export type Keeping = 'none' | Kept;
 
 export interface WatchBus {
   /** Never throws, never waits; drops the message when the server is unreachable. At most 64 KB of text. */

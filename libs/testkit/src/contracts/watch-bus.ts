@@ -21,6 +21,16 @@ export function watchBusContract(name: string, open: () => Promise<OpenedWatchBu
     });
     afterEach(() => opened.close());
 
+    let place: { epoch: number; number: number };
+    beforeEach(() => {
+      place = { epoch: 1, number: 0 };
+    });
+    /** Keeps it under the newest lease. */
+    const keep = (bus: WatchBus, message: string, isAnew = false): void => {
+      place.number++;
+      bus.publish(W1, message, { ...place, isAnew });
+    };
+
     /** Repeats it until it is heard: the first messages may be lost while connections are made. */
     const heard = (bus: WatchBus, messages: readonly string[]) =>
       eventually(() => {
@@ -42,35 +52,36 @@ export function watchBusContract(name: string, open: () => Promise<OpenedWatchBu
       expect(elsewhere).toEqual([]);
     });
 
+    const later = async (): Promise<string[]> => {
+      const other = await opened.another();
+      const reported: string[] = [];
+      await other.subscribe(W1, (message) => reported.push(message));
+      return reported;
+    };
+
     test('what is kept reaches who comes later, before what comes; a new beginning and the bound of bytes drop the oldest', async () => {
-      const later = async (): Promise<string[]> => {
-        const other = await opened.another();
-        const reported: string[] = [];
-        await other.subscribe(W1, (message) => reported.push(message));
-        return reported;
-      };
       const first: string[] = [];
       await opened.bus.subscribe(W1, (message) => first.push(message));
       await heard(opened.bus, first);
-      for (const text of ['a', 'b']) opened.bus.publish(W1, text, 'more');
+      for (const text of ['a', 'b']) keep(opened.bus, text);
       opened.bus.publish(W1, 'for now', 'none');
       await eventually(() => first.includes('for now'));
       const second = await later();
-      opened.bus.publish(W1, 'c', 'more');
+      keep(opened.bus, 'c');
       await eventually(() => second.includes('c'));
       expect(second).toEqual(['a', 'b', 'c']);
-      opened.bus.publish(W1, 'd', 'anew');
+      keep(opened.bus, 'd', true);
       await eventually(() => second.includes('d'));
       const third = await later();
-      opened.bus.publish(W1, 'e', 'more');
+      keep(opened.bus, 'e');
       await eventually(() => third.includes('e'));
       expect(third).toEqual(['d', 'e']);
       const large = 'x'.repeat(60_000);
       for (let bytes = 0; bytes <= WATCH_KEPT_MAX_BYTES; bytes += large.length) {
-        opened.bus.publish(W1, large, 'more');
+        keep(opened.bus, large);
         await eventually(() => third.at(-1) === large);
       }
-      opened.bus.publish(W1, 'f', 'more');
+      keep(opened.bus, 'f');
       await eventually(() => third.at(-1) === 'f');
       const fourth = await later();
       await eventually(() => fourth.at(-1) === 'f');
@@ -88,6 +99,30 @@ export function watchBusContract(name: string, open: () => Promise<OpenedWatchBu
       );
     });
 
+    test('who has lost the lease adds nothing to what is kept of the workflow, and drops nothing of it', async () => {
+      const first: string[] = [];
+      await opened.bus.subscribe(W1, (message) => first.push(message));
+      await heard(opened.bus, first);
+      keep(opened.bus, 'lost', true);
+      const ghost = { ...place };
+      place = { epoch: 2, number: 0 };
+      const owner = await opened.another();
+      for (const text of ['a', 'b', 'c']) keep(owner, text, text === 'a');
+      await eventually(() => first.at(-1) === 'c');
+      for (const isAnew of [false, true]) {
+        ghost.number++;
+        opened.bus.publish(W1, 'ghost', { ...ghost, isAnew });
+      }
+      opened.bus.publish(W1, 'hello', 'none');
+      await eventually(() => first.at(-1) === 'hello');
+      keep(owner, 'd');
+      await eventually(() => first.at(-1) === 'd');
+      expect(first.filter((text) => text !== 'hello')).toEqual(['lost', 'a', 'b', 'c', 'd']);
+      const second = await later();
+      await eventually(() => second.at(-1) === 'd');
+      expect(second).toEqual(['a', 'b', 'c', 'd']);
+    });
+
     test('a subscription that has ended hears nothing more; another of the same workflow does', async () => {
       const [ended, reported]: [string[], string[]] = [[], []];
       const end = await opened.bus.subscribe(W1, (message) => ended.push(message));
@@ -101,9 +136,9 @@ export function watchBusContract(name: string, open: () => Promise<OpenedWatchBu
     });
 
     test('what nobody watches is dropped without a word, also once it is closed', async () => {
-      opened.bus.publish(W1, 'nobody', 'more');
+      keep(opened.bus, 'nobody');
       await opened.bus.close();
-      opened.bus.publish(W1, 'nobody', 'more');
+      keep(opened.bus, 'nobody');
     });
   });
 }

@@ -1,14 +1,14 @@
 /** The places of pieces: whoever reads them can tell what is missing, what came before, and what a lost attempt has said. */
 
 import type { EffectKey, Epoch, TaskId } from '@tidemark/core';
-import type { Keeping } from '@tidemark/ports';
+import type { Kept } from '@tidemark/ports';
 import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, expect, it } from 'vitest';
 import { type CallDelta, CallPieces, PIECE_PERIOD_MS } from './model-chunk.ts';
 
 const [A, B] = ['a' as EffectKey, 'b' as EffectKey];
 const TASK = '0.0' as TaskId;
-let sent: (CallDelta & { readonly keeping: Keeping })[];
+let sent: (CallDelta & { readonly kept: Kept })[];
 let pieces: CallPieces;
 let clock: SimulatedClock;
 let releasedCount: number;
@@ -17,7 +17,7 @@ beforeEach(() => {
   releasedCount = 0;
   clock = new SimulatedClock();
   pieces = new CallPieces(3 as Epoch, clock, {
-    send: (_task, delta, keeping) => sent.push({ ...delta, keeping }),
+    send: (_task, delta, kept) => sent.push({ ...delta, kept }),
     release: () => void releasedCount++,
   });
 });
@@ -25,7 +25,7 @@ beforeEach(() => {
 it('an attempt begins with a reset, and each piece says which it is', () => {
   pieces.begin(TASK, A, 7).onDelta({ kind: 'text', text: 'Hi' });
   pieces.begin(TASK, A, 9);
-  expect(sent.map(({ keeping: _, ...delta }) => delta)).toEqual([
+  expect(sent.map(({ kept: _, ...delta }) => delta)).toEqual([
     { kind: 'reset', call: A, attempt: 7, index: 0, epoch: 3, number: 1 },
     { kind: 'text', text: 'Hi', call: A, attempt: 7, index: 1, epoch: 3, number: 2 },
     { kind: 'reset', call: A, attempt: 9, index: 0, epoch: 3, number: 3 },
@@ -41,7 +41,9 @@ it('what is kept of before goes when nobody is in the middle of an answer, and n
   second.end();
   expect(releasedCount).toBe(1);
   pieces.begin(TASK, B, 10);
-  expect(sent.map(({ keeping }) => keeping)).toEqual(['anew', 'more', 'more', 'anew']);
+  expect(sent.map(({ kept }) => kept)).toEqual(
+    [true, false, false, true].map((isAnew, at) => ({ epoch: 3, number: at + 1, isAnew })),
+  );
 });
 
 it('a call that has ended says nothing more, and a large piece comes in several', async () => {

@@ -1,7 +1,7 @@
 /** Owns what is sent to those who watch a workflow while a step runs. Nothing of it is in the log. */
 
 import type { EffectKey, Epoch, TaskId, WorkflowId } from '@tidemark/core';
-import type { Clock, Keeping } from '@tidemark/ports';
+import type { Clock, Kept } from '@tidemark/ports';
 import type { Progress } from './definition.ts';
 import type { ModelDelta, ModelToolCall } from './model.ts';
 
@@ -55,7 +55,7 @@ export interface CallStream {
 }
 
 export interface PieceSink {
-  send(task: TaskId, delta: CallDelta, keeping: Keeping): void;
+  send(task: TaskId, delta: CallDelta, kept: Kept): void;
   /** No call is open any more. */
   release(): void;
 }
@@ -76,14 +76,14 @@ export class CallPieces {
 
   begin(task: TaskId, call: EffectKey, attempt: number): CallStream {
     let index = 0;
-    const send = (piece: Said, keeping: Keeping): void => {
-      const place = { call, attempt, index: index++, epoch: this.#epoch, number: ++this.#number };
-      this.#sink.send(task, { ...piece, ...place }, keeping);
+    const send = (piece: Said, isAnew: boolean): void => {
+      const place = { epoch: this.#epoch, number: ++this.#number };
+      this.#sink.send(task, { ...piece, call, attempt, index: index++, ...place }, { ...place, isAnew });
     };
     // Those who come later need nothing of before when no other call is open.
-    send({ kind: 'reset' }, this.#openCount++ === 0 ? 'anew' : 'more');
+    send({ kind: 'reset' }, this.#openCount++ === 0);
     const over = new AbortController();
-    const gathered = new GatheredPieces(this.#clock, over.signal, (piece) => send(piece, 'more'));
+    const gathered = new GatheredPieces(this.#clock, over.signal, (piece) => send(piece, false));
     return {
       onDelta: (delta) => {
         if (!over.signal.aborted) gathered.add(delta);

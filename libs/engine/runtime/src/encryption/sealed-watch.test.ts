@@ -47,7 +47,7 @@ it.each([true, false])(
     const watch = new SealedWatch(wire, keys(isAtHand));
     const reported: string[] = [];
     await watch.subscribe(W, (message) => reported.push(message));
-    for (const part of parts) watch.publish(W, part, 'more');
+    for (const part of parts) watch.publish(W, part, 'none');
     await eventually(async () => reported.length === parts.length);
     expect(reported).toEqual(parts);
     expect(sent).toHaveLength(parts.length);
