@@ -32,6 +32,12 @@ export function nextTask(
   return undefined;
 }
 
+/** The task that starts first under a new holder; a cancelled run does not let it wait. */
+export const firstToStart = (state: StreamState, definition: Definition): TaskState | undefined =>
+  isUnwinding(state, definition)
+    ? state.frontier.tasks.find((task) => isReadyToUnwind(task, new Set([task.id])))
+    : firstUnblocked(state.frontier);
+
 /** What a task waited for comes no more. */
 const isReadyToUnwind = (task: TaskState, waived: ReadonlySet<TaskId>): boolean =>
   isUnblocked({ ...task, when: [], ...(waived.has(task.id) && { retry: null }) });

@@ -26,7 +26,7 @@ import {
 import { type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { claimedRun } from '@tidemark/testkit/engine/simulated-run';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Definition, EffectDefinition, ProbeResult } from '../definition/definition.ts';
+import type { Definition, EffectDefinition, ProbeResult, TaskRequest } from '../definition/definition.ts';
 import { FatalError, ParkError } from '../definition/step-errors.ts';
 import { CALL_WINDOW_MS } from '../effects/limits.ts';
 
@@ -718,6 +718,79 @@ describe('the newest checkpoint', () => {
         probed === broken ? 1 : 0,
       );
     }
+  });
+
+  describe('of a cancelled run that unwinds', () => {
+    const back = async () => ({ status: 'done', response: 'paid' }) as const;
+    const down = () => Promise.reject(new Error('down'));
+    const cancelled = async (effect: EffectDefinition, next: readonly TaskRequest[]) => {
+      const definition: Definition = {
+        ...definitionOf({
+          effects: [effect],
+          steps: {
+            a: async (context) => {
+              await context.effect(effect, 1);
+              return { next };
+            },
+            b: () => ({ done: 1 }),
+          },
+        }),
+        unwinds: true,
+      };
+      const head = await committed(definition);
+      const cancel = inboxRecord(await state(), 'c', 'CancelRequested', { code: 'cancelled', by: 'ann' }, { why: '' });
+      await log.append(P0, [{ value: cancel, type: 'CancelRequested' }]);
+      return { definition, head, ...(await claim(definition, head)) };
+    };
+    /** Fires what it waits for, until the run has ended. */
+    const unwound = async (run: Promise<string>): Promise<string> => {
+      let isOver = false;
+      const over = run.finally(() => {
+        isOver = true;
+      });
+      over.catch(() => {});
+      while (!isOver) {
+        await ports.clock.run(1_000);
+        const waiting = [...(await state()).frontier.tasks].find(({ retry }) => retry !== null);
+        if (waiting === undefined) continue;
+        const { timer } = waiting.retry!;
+        const fired = inboxRecord(await state(), `timer:${timer}`, 'TimerFired', { timer }, null);
+        await log.append(P0, [{ value: fired, type: 'TimerFired' }]);
+      }
+      return over;
+    };
+    const signal = { anyOf: [{ kind: 'signal', name: 'never' }] } as const;
+
+    it.each<[string, TaskRequest]>([
+      ['whose task is ready', { step: 'b', input: null }],
+      ['whose task waits for what comes no more', { step: 'b', input: null, when: signal }],
+    ])('%s is asked again under the same lease, and the run unwinds then', async (_, next) => {
+      const { runner } = await cancelled(paying([down, back]), [next]);
+      const { epoch } = await state();
+      expect(await unwound(runner.run())).toBe('closed');
+      expect(await state()).toMatchObject({ epoch, status: 'completed' });
+      expect(probeCount).toBe(2);
+    });
+
+    it('ends the run when it keeps throwing, and asks nobody', async () => {
+      const { runner } = await cancelled(paying([down]), [{ step: 'b', input: null }]);
+      expect(await unwound(runner.run())).toBe('closed');
+      expect(await state()).toMatchObject({ status: 'failed', reason: 'cancelled' });
+      expect(probeCount).toBe(2);
+    });
+
+    it('is asked at once, and the run rests under its lease after the crash', async () => {
+      const { definition, head } = await cancelled(paying([back]), [{ step: 'b', input: null }]);
+      await die(ports.clock.nowMs());
+      const { runner } = await claim({ ...definition, recovery: { delayMs: 30_000 } }, head);
+      const { epoch, crashCount } = await state();
+      expect(crashCount).toBe(2);
+      const run = runner.run();
+      await ports.clock.run(59_000);
+      expect(await state()).toMatchObject({ epoch, status: 'open' });
+      expect(await unwound(run)).toBe('closed');
+      expect(await state()).toMatchObject({ epoch, status: 'completed' });
+    });
   });
 
   it('whose validator is away is waited for', async () => {

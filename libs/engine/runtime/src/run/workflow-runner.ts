@@ -12,7 +12,6 @@ import {
   checkpointId,
   crashRestMs,
   FencedError,
-  firstUnblocked,
   isOpen,
   isUnblocked,
   type Json,
@@ -60,7 +59,7 @@ import {
 } from '../lease/index.ts';
 import { commitDrafts, followStaged, lastingCall } from './commit.ts';
 import { cancelDraft, isUnwinding, mustBeDecided, onceDecided, releaseDraft, undoDraft } from './ending.ts';
-import { nextTask } from './next-task.ts';
+import { firstToStart, nextTask } from './next-task.ts';
 import { type AttemptDependencies, attemptStep, type PerformedStep } from './step-attempt.ts';
 import { budgetDraft, isOverBudget, type TakeOver, takeOver } from './takeover.ts';
 
@@ -206,25 +205,36 @@ export class WorkflowRunner {
 
   /**
    * The event that ends the run before it begins, if any. A workflow that others moved to a version which this definition can't run is not
-   * taken over. `later`: a probe failed, so the next task counts as failed in its place. All wait for their timers, without a worker.
+   * taken over. `later`: a probe failed, so the next task counts as failed in its place. All wait for their timers, without a worker; a
+   * cancelled run, which is claimed whenever it is free, waits here.
    */
   async #takeOver(): Promise<Draft | 'later' | undefined> {
-    const { stream, definition, content } = this.#options;
+    const { stream, definition, content, ports, stop } = this.#options;
     if (!canRun(definition, stream.confirmed)) return undefined;
     const signal = this.#abort.signal;
     try {
       const first = await takeOver(stream.confirmed, { ...this.#options, ...{ effects: this.#effects, signal } });
       if (first !== undefined) return first;
       const policy = recoveryPolicy(definition.recovery, this.#options.recovery);
-      const restMs = crashRestMs(stream.confirmed, policy, this.#options.ports.clock.nowMs());
-      if (restMs > 0) return await this.#rest(restMs);
+      for (;;) {
+        const restMs = crashRestMs(stream.confirmed, policy, ports.clock.nowMs());
+        if (restMs === 0) break;
+        if (!isUnwinding(stream.confirmed, definition)) return await this.#rest(restMs);
+        if (stop.aborted) return 'later';
+        await ports.clock.sleep(Math.min(restMs, INBOX_POLL_PERIOD_MS), signal);
+        signal.throwIfAborted();
+      }
     } catch (error) {
-      const task = error instanceof ProbeError ? firstUnblocked(stream.confirmed.frontier) : undefined;
+      const task = error instanceof ProbeError ? firstToStart(stream.confirmed, definition) : undefined;
       if (task === undefined) throw error;
-      const startedAtMs = this.#options.ports.clock.nowMs();
+      const startedAtMs = ports.clock.nowMs();
       await this.#failed(undefined, task, error, startedAtMs);
-      await this.#waitAlike(task.id, startedAtMs);
-      return 'later';
+      if (!isUnwinding(stream.speculative, definition)) {
+        await this.#waitAlike(task.id, startedAtMs);
+        return 'later';
+      }
+      while (this.#isWaitingToUnwind() && stream.speculative.frontier.tasks.get(task.id)?.retry) await this.#taskEnds();
+      return stream.isHeld && !stop.aborted ? this.#takeOver() : 'later';
     }
     return contentDraft(definition, content, stream.confirmed, this.#effects);
   }
