@@ -29,4 +29,21 @@ export const FUNCTION_ENDS_MUTATIONS: Mutations = {
     test: 'tries its clean-up again',
     breaks: 'A clean-up that failed is tried again.',
   },
+  'confirmed-at-once-fails': {
+    file: RUNNER,
+    edits: [['if (thrown instanceof SuspendedError) return;', '']],
+    caughtBy: 'libs/engine/runtime/src/effects/effect-pending.test.ts',
+    breaks: 'A confirmation right behind the event that began the wait for it is no failure of the step.',
+  },
+  'cancelled-run-lets-go-of-its-probe': {
+    file: RUNNER,
+    edits: [
+      [
+        'if (!isUnwinding(stream.speculative, definition)) {\n        await this.#waitAlike',
+        'if (task !== undefined) {\n        await this.#waitAlike',
+      ],
+    ],
+    caughtBy: 'libs/engine/runtime/src/run/takeover.test.ts',
+    breaks: 'A cancelled run waits for its validator under its lease.',
+  },
 };

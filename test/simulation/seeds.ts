@@ -4,6 +4,7 @@
  */
 
 export const FOUND: readonly { readonly seed: number; readonly what: string }[] = [
+  { seed: 392, what: 'a cancelled run whose validator was away, and that counted as crashed' },
   { seed: 421, what: 'a join read outputs from rows that had just been rebuilt, and completed without them' },
   { seed: 1412, what: 'the simulation forged an event that can not be written' },
   { seed: 1875, what: 'a pool that grew while the store was dropped: the older partitions never got their rows back' },
@@ -21,6 +22,7 @@ export const FOUND: readonly { readonly seed: number; readonly what: string }[] 
     what: 'an undo of what a receiver had accepted and not confirmed: the simulated receiver did it all the same',
   },
   { seed: 22748, what: 'a confirmation right behind the event that began the wait for it' },
+  { seed: 23879, what: 'a cancelled run that ended unheard, though a confirmation came with its last append' },
   { seed: 26373, what: 'a confirmation right behind its wait, as in 22748' },
   { seed: 50064, what: 'a sender was told that its workflow is unknown, since the rows were lost between two reads' },
   {

@@ -57,7 +57,7 @@ describe('a pending effect', () => {
     });
   const state = async () => [...(await foldLog(log)).state.streams.values()][0]!;
   const effectNow = async () => [...(await state()).frontier.tasks][0]!.effects[0]!;
-  const inbox = async <T extends 'EffectConfirmed' | 'TimerFired'>(
+  const inbox = async <T extends 'CancelRequested' | 'EffectConfirmed' | 'TimerFired'>(
     type: T,
     id: string,
     control: Controls[T],
@@ -166,6 +166,47 @@ describe('a pending effect', () => {
     expect((await state()).status).toBe('completed');
     expect(callCount).toBe(1);
   });
+
+  it.each([false, true])(
+    'that is confirmed while its own event is on its way runs the step again (cancelled: %s)',
+    async (isCancelled) => {
+      const definition = {
+        ...definitionOf({
+          steps: {
+            first: () => ({ next: [{ step: 'a', input: null }] }),
+            a: async (context) => ({ done: await context.effect(order(), 1) }),
+          },
+        }),
+        unwinds: true as const,
+      };
+      const [appended, acknowledged] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const append = log.append.bind(log);
+      log.append = async (partition, records) => {
+        const result = await append(partition, records);
+        if (records.some(({ type }) => type === 'EffectPending')) {
+          appended.resolve();
+          await acknowledged.promise;
+        }
+        return result;
+      };
+      const { runner, stream } = await heldRun(log, definition);
+      const run = runner.run();
+      await appended.promise;
+      if (isCancelled) {
+        await inbox('CancelRequested', 'cancel:1', { code: 'cancelled', by: 'ann' }, { why: '' } as never);
+      }
+      await inbox('EffectConfirmed', 'confirm:1', { token: 'r-1', outcome: 'done', responseDigest: DIGEST }, {
+        response: 'shipped',
+      } as never);
+      const caughtUp = stream.catchUp();
+      acknowledged.resolve();
+      await caughtUp;
+      expect(await run).toBe('closed');
+      expect((await state()).status).toBe('completed');
+      expect(await controlsOf(log, 'StepFailed')).toEqual([]);
+      expect(await resultOf(log)).toEqual(encodePayload('WorkflowCompleted', { output: 'shipped' }));
+    },
+  );
 
   it('that a step swallows does not end the step', async () => {
     const definition = definitionOf({

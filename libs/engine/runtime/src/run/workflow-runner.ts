@@ -35,7 +35,7 @@ import {
   spentByTask,
   withFailureSummary,
 } from '../agent/index.ts';
-import { CompensateError, ParkError, ProbeError, type StepDefinition } from '../definition/index.ts';
+import { CompensateError, ParkError, ProbeError, type StepDefinition, SuspendedError } from '../definition/index.ts';
 import {
   Attempts,
   type CallEffect,
@@ -148,7 +148,7 @@ export class WorkflowRunner {
    * caller releases it.
    */
   async run(): Promise<RunEnd> {
-    const { stream } = this.#options;
+    const { stream, stop } = this.#options;
     try {
       const first = await this.#takeOver();
       if (first === 'later') return await this.#end();
@@ -157,10 +157,13 @@ export class WorkflowRunner {
         if (this.#failure !== undefined) throw this.#failure;
         if (stream.fenced !== undefined) throw stream.fenced;
         this.#startTasks();
-        if (this.#running.size === 0 && !this.#isWaitingToUnwind()) break;
-        await this.#taskEnds();
+        if (this.#running.size > 0 || this.#isWaitingToUnwind()) await this.#taskEnds();
+        else {
+          await this.#drain();
+          // What others wrote meanwhile, such as a confirmation, may let a task start.
+          if (stop.aborted || this.#abort.signal.aborted || this.#nextTask() === undefined) break;
+        }
       }
-      await this.#drain();
       const last = this.#mayGoOn() ? this.#lastDraft() : undefined;
       if (last !== undefined) await this.#endRun(() => [last]);
       return await this.#end();
@@ -529,6 +532,8 @@ export class WorkflowRunner {
     if (this.#abort.signal.aborted || thrown instanceof StepAbandonedError) return;
     if (thrown instanceof FencedError) throw thrown;
     if (isSuspended(stream.speculative, task.id) || this.#isDropped(task.id)) return;
+    // It is confirmed by now, and the task may run again.
+    if (thrown instanceof SuspendedError) return;
     // A broken invariant of the engine is no failure of the step: it ends the run and is reported, and another worker continues.
     if (thrown instanceof TidemarkError && thrown.code === 'invariant-broken') throw thrown;
     // The cancelled workflow is about to end, whatever the attempt came to; the state shows which calls are open.
