@@ -18,11 +18,18 @@ import { buildConsole, isConsoleStale } from './console.mjs';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 
+/** What the README's quick start installs. */
+const STARTED_WITH = ['@tidemark/sdk', 'tidemark'];
+
+interface Built {
+  readonly name: string;
+  readonly folder: string;
+  /** Names of the packages that are installed with it. */
+  readonly needs: readonly string[];
+}
+
 /** Builds all packages of the repository at `root` into `out`. Throws when one of them would not work where it is installed. */
-export function buildPackages(
-  root: string,
-  out: string,
-): readonly { readonly name: string; readonly folder: string }[] {
+export function buildPackages(root: string, out: string): readonly Built[] {
   rmSync(out, { recursive: true, force: true });
   writeClientTypes();
   const siblings = readPublished(root);
@@ -41,7 +48,7 @@ export function buildPackages(
     writeFileSync(path.join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
     writeFileSync(path.join(folder, 'README.md'), readmeOf(manifest, home));
     cpSync(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'));
-    return { name: published.name, folder };
+    return { name: published.name, folder, needs: Object.keys(manifest.dependencies) };
   });
   rmSync(emitted, { recursive: true, force: true });
   return built;
@@ -68,9 +75,20 @@ function checkTypes({ folder }: Published, manifest: BuiltManifest, built: strin
   }
 }
 
-/** One `npm pack` for all; resolves nothing and queries no registry. */
-export function packAll(folders: readonly string[], to: string): void {
+/** Packs what the quick start needs into a folder, and the rest into its subfolder `more`. */
+export function packAll(built: readonly Built[], to: string): void {
   rmSync(to, { recursive: true, force: true });
+  const started = new Set(STARTED_WITH);
+  for (const name of started)
+    for (const need of built.find((each) => each.name === name)?.needs ?? []) started.add(need);
+  const foldersOf = (isStarted: boolean): string[] =>
+    built.filter(({ name }) => started.has(name) === isStarted).map(({ folder }) => folder);
+  pack(foldersOf(true), to);
+  pack(foldersOf(false), path.join(to, 'more'));
+}
+
+/** One `npm pack` for all; resolves nothing and queries no registry. */
+function pack(folders: readonly string[], to: string): void {
   mkdirSync(to, { recursive: true });
   const args = ['pack', '--silent', '--pack-destination', to, ...folders];
   const { status, stdout, stderr } = spawnSync('npm', args, { encoding: 'utf8', shell: process.platform === 'win32' });
@@ -81,10 +99,7 @@ if (import.meta.main) {
   const startedAt = performance.now();
   const out = path.join(ROOT, 'dist');
   const built = buildPackages(ROOT, out);
-  packAll(
-    built.map(({ folder }) => folder),
-    path.join(out, 'tarballs'),
-  );
+  packAll(built, path.join(out, 'tarballs'));
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   console.log(`build: ${built.length} packages in dist/packages, packed in dist/tarballs, in ${seconds} s.`);
 }

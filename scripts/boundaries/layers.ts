@@ -16,6 +16,7 @@ const layers: readonly Layer[] = [
   { name: 'codec, secrets, tokenizer', members: /^libs\/model\/(codec|secrets|tokenizer)$/ },
   { name: 'memory, segments', members: /^libs\/engine\/(memory|segments)$/ },
   { name: 'adapters and runtime', members: /^libs\/(adapters\/[a-z0-9-]+|engine\/runtime)$/ },
+  { name: 'cluster', members: /^libs\/operate\/cluster$/ },
   { name: 'access, traces', members: /^libs\/operate\/(access|traces)$/ },
   {
     name: 'sdk, api, client, host, repo-state',

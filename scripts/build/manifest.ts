@@ -50,7 +50,7 @@ export function builtManifest(
     // Maps point to the sources; no entry point leads to them.
     files: ['dist', ...['src', 'bin'].filter((part) => reached.files.some((file) => file.startsWith(`${part}/`)))],
     dependencies: dependenciesOf(published, reached, siblings),
-    ...(peerDependencies !== undefined && { peerDependencies }),
+    ...(peerDependencies !== undefined && { peerDependencies: exactly(peerDependencies, siblings) }),
     ...(peerDependenciesMeta !== undefined && { peerDependenciesMeta }),
     publishConfig: { access: 'public', provenance: true },
   };
@@ -66,15 +66,17 @@ function dependenciesOf({ manifest, doors }: Published, reached: Reached, siblin
   const all = Object.entries(manifest.dependencies ?? {});
   // A package of which only some entry points are published doesn't need what the others import.
   const narrowed = Object.keys(doors).length < Object.keys(manifest.exports ?? {}).length;
-  return Object.fromEntries(
-    all
-      .filter(([name]) => !narrowed || reached.packages.has(name))
-      .map(([name, range]) => {
-        const sibling = siblings.find((other) => other.manifest.name === name);
-        return sibling === undefined ? [name, range] : [sibling.name, sibling.manifest.version];
-      }),
-  );
+  const needed = all.filter(([name]) => !narrowed || reached.packages.has(name));
+  return exactly(Object.fromEntries(needed), siblings);
 }
+
+const exactly = (ranges: Readonly<Record<string, string>>, siblings: readonly Published[]): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(ranges).map(([name, range]) => {
+      const sibling = siblings.find((other) => other.manifest.name === name);
+      return sibling === undefined ? [name, range] : [sibling.name, sibling.manifest.version];
+    }),
+  );
 
 const mapValues = <T>(record: Readonly<Record<string, string>>, change: (value: string) => T): Record<string, T> =>
   Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));

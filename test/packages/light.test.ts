@@ -62,6 +62,13 @@ describe('what comes along', () => {
     },
   );
 
+  it('with the command: nothing of a cluster, which is a package of its own', () => {
+    const ofClusters =
+      /^(@tidemark\/(cluster|log-kafka|queue-bullmq|blob-s3|keys-aws-kms)|kafkajs|@platformatic\/kafka|bullmq|ioredis|@aws-sdk\/.*|@grpc\/.*|@opentelemetry\/exporter-.*)$/;
+    expect(waysTo('tidemark', ofClusters)).toEqual([]);
+    expect(waysTo('@tidemark/worker-service', /^(kafkajs|bullmq|@grpc\/grpc-js)$/)).toHaveLength(3);
+  });
+
   it('with the command and the services: what they serve with, which the walk finds', () => {
     expect(waysTo('tidemark', /^fastify$/)).toEqual(['tidemark > @tidemark/api > fastify']);
     expect(waysTo('@tidemark/coordinator-service', /^fastify$/)).toHaveLength(1);

@@ -3,7 +3,7 @@
  * set to. So what the README says of `npm install` is run as it stands, before anything is published. Takes no publication.
  */
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -34,7 +34,8 @@ export function readPacked(dist: string): Packed[] {
         readFileSync(path.join(packages, name, 'package.json'), 'utf8'),
       ) as Packed['manifest'];
       const file = `${name.replace(/^@/, '').replace('/', '-')}-${manifest.version}.tgz`;
-      return { manifest, tarball: path.join(dist, 'tarballs', file) };
+      const [started, more] = ['tarballs', 'tarballs/more'].map((folder) => path.join(dist, folder, file));
+      return { manifest, tarball: existsSync(started!) ? started! : more! };
     });
 }
 

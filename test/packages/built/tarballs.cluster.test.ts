@@ -26,7 +26,34 @@ beforeAll(async () => {
 }, TIMEOUT_MS);
 afterAll(() => user.remove());
 
-describe('the tarballs', { timeout: TIMEOUT_MS }, () => {
+describe('the tarballs that a laptop needs', { timeout: TIMEOUT_MS }, () => {
+  it('run the quick start', async () => {
+    const said = await user.run(`${start.commands[0]} --json`, { inside });
+    expect(JSON.parse(said)).toMatchObject({ status: 'completed' });
+  });
+
+  it('name the package that a cluster or a collector needs', async () => {
+    const cluster = {
+      TIDEMARK_KAFKA_BROKERS: 'localhost:9',
+      TIDEMARK_REDIS_URL: 'redis://localhost:9',
+      TIDEMARK_POSTGRES_URL: 'postgres://localhost:9/x',
+      TIDEMARK_ENCRYPTION: 'off',
+    };
+    const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:9' };
+    for (const [command, env] of [
+      ['npx tidemark admin doctor', cluster],
+      [start.commands[0], collector],
+    ] as const) {
+      expect(await user.run(`${command} 2>&1 || true`, { inside, env })).toContain('npm install @tidemark/cluster');
+    }
+  });
+});
+
+describe('all tarballs', { timeout: TIMEOUT_MS }, () => {
+  beforeAll(async () => {
+    await user.run(`npm install ${process.env.TIDEMARK_PACKAGES}/tarballs/more/*.tgz`, { inside });
+  }, TIMEOUT_MS);
+
   it('open every door', async () => {
     expect(doors.length).toBeGreaterThan(30);
     const script = `for (const door of ${JSON.stringify(doors)}) if (Object.keys(await import(door)).length === 0) throw new Error(door)`;

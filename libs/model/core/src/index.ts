@@ -69,6 +69,7 @@ export {
   invariant,
   LimitError,
   messageOf,
+  packageMissing,
   TidemarkError,
   UnavailableError,
 } from './errors.ts';

@@ -4,13 +4,12 @@
  * a credential.
  */
 
-import type { SignatureV4Init } from '@smithy/signature-v4';
+import type { AwsCredentials as Credentials } from '@tidemark/cluster';
+import { clusterPackage } from './cluster-package.ts';
 
 /** Validity that both allow at most, in seconds. */
 const VALID_S = 900;
 const USER_AGENT = 'tidemark';
-
-type Credentials = SignatureV4Init['credentials'];
 
 export interface AwsTokenOptions {
   readonly region: string;
@@ -42,13 +41,9 @@ async function signed(
   query: Readonly<Record<string, string>>,
   { region, credentials, now = () => new Date() }: AwsTokenOptions,
 ): Promise<URLSearchParams> {
-  chain ??= import('@aws-sdk/credential-provider-node').then(({ defaultProvider }) => defaultProvider());
-  const [{ SignatureV4 }, { Sha256Node }, found] = await Promise.all([
-    import('@smithy/signature-v4'),
-    import('@smithy/core/checksum'),
-    credentials ?? chain,
-  ]);
-  const signer = new SignatureV4({ service, region, credentials: found, sha256: Sha256Node });
+  const { awsCredentials, awsSigner } = await clusterPackage('A token of AWS');
+  chain ??= awsCredentials();
+  const signer = await awsSigner({ service, region, credentials: credentials ?? (await chain) });
   const [hostname = '', port] = host.split(':');
   const address = { hostname, ...(port !== undefined && { port: Number(port) }) };
   const request = { method: 'GET', protocol: 'https:', ...address, path: '/', headers: { host }, query: { ...query } };

@@ -3,7 +3,7 @@
  * are loaded only here: a command without servers would start half as long again for them.
  */
 
-import { type KafkaSecurity, openKafkaKeyTopic, openKafkaLog } from '@tidemark/log-kafka';
+import type { KafkaSecurity } from '@tidemark/cluster';
 import type { KeyIndex, KeyTopic, StoredKey } from '@tidemark/ports';
 import { ProjectedKeyStore, SealedWatch, systemClock } from '@tidemark/runtime';
 import {
@@ -16,6 +16,7 @@ import {
   PasswordClient,
   type RebuildPurpose,
 } from '@tidemark/store-postgres';
+import { clusterPackage } from './cluster-package.ts';
 import type { ClusterConfig } from './config.ts';
 import type { Host } from './host.ts';
 import { hostOver, openMeasuring } from './host-over.ts';
@@ -42,10 +43,10 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
     const listen = options.listens === true ? config.metricsListen : '';
     const telemetry = await openMeasuring({ metrics, traces, listen, onWarning }, opened);
     const redis = { url: config.redisUrl, prefix: config.topic, tls: config.tls.redis };
+    const cluster = await clients();
     const below = await openBelow(config, opened, options);
-    const { openBullmqQueue, openRedisCalls, openRedisHints, openRedisLiveness, openRedisWatch } = await import(
-      '@tidemark/queue-bullmq'
-    );
+    const { openBullmqQueue, openRedisCalls, openRedisHints, openRedisLiveness, openRedisWatch } =
+      await cluster.redisQueue();
     const hints = await opened.add(openRedisHints(redis));
     const liveness = await opened.add(openRedisLiveness({ ...redis, presence: config.presence }));
     const plainWatch = await opened.add(openRedisWatch(redis));
@@ -74,6 +75,7 @@ export function openClusterRebuild(
 /** Log, rows, archive and keys. */
 async function openBelow(config: ClusterConfig, opened: Opened, options: OpenOptions = {}): Promise<Below> {
   const { onWarning } = options;
+  const { openKafkaLog } = await (await clients()).kafkaLog();
   const log = await opened.add(
     openKafkaLog({
       brokers: config.brokers,
@@ -103,6 +105,7 @@ async function openKeyStore(
   { onWarning }: OpenOptions,
 ): Promise<OpenedKeyStore> {
   const { brokers, topic, replication } = config;
+  const { openKafkaKeyTopic } = await (await clients()).kafkaLog();
   const keyTopic = await opened.add(
     openKafkaKeyTopic({
       brokers,
@@ -114,6 +117,8 @@ async function openKeyStore(
   );
   return { store: new ProjectedKeyStore(keyTopic, index), all: () => keysOf(keyTopic) };
 }
+
+const clients = () => clusterPackage('A cluster (TIDEMARK_KAFKA_BROKERS)');
 
 /** How Kafka is reached. */
 export const kafkaSecurity = ({ tls: { kafka }, sasl }: Pick<ClusterConfig, 'tls' | 'sasl'>): KafkaSecurity => ({

@@ -1,9 +1,8 @@
 /** Owns the settings of cluster processes: their names in the environment, their defaults and their checks. Holds secrets; must not print them. */
 
 import { networkInterfaces } from 'node:os';
+import type { KafkaSasl, PresenceOptions, PresenceTls } from '@tidemark/cluster';
 import { ConfigError, DURATION_MAX_COUNT, parseDuration, type RecoveryPolicy } from '@tidemark/core';
-import type { KafkaSasl } from '@tidemark/log-kafka';
-import type { PresenceOptions, PresenceTls } from '@tidemark/queue-bullmq';
 import type { Admission, OnSecret, RetentionPolicy } from '@tidemark/runtime';
 import type { PostgresAccess } from '@tidemark/store-postgres';
 import { type MetricsSettings, metricsSettings, type TraceSettings, traceSettings } from '@tidemark/traces';

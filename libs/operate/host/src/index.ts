@@ -1,5 +1,5 @@
+export type { KafkaSecurity } from '@tidemark/cluster';
 export { rotateFileKeys } from '@tidemark/keys-file';
-export { type KafkaSecurity, platformaticSecurity } from '@tidemark/log-kafka';
 export type { MigrationReport, NamedMigration } from '@tidemark/store-postgres';
 export { type Access, accessRecords, auditTrail, openAccess } from './access.ts';
 export { type AccessConfig, type ApiConfig, apiConfigFromEnv } from './access-config.ts';
@@ -12,6 +12,7 @@ export {
   openClusterRebuild,
   PasswordClient,
 } from './cluster.ts';
+export { clusterPackage } from './cluster-package.ts';
 export {
   type ClusterConfig,
   configFromEnv,

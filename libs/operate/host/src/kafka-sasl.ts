@@ -3,8 +3,9 @@
  * connection; it must not be printed.
  */
 
-import { type KafkaSasl, oauthTokens } from '@tidemark/log-kafka';
+import type { KafkaSasl } from '@tidemark/cluster';
 import { mskToken } from './aws-token.ts';
+import { clusterPackage } from './cluster-package.ts';
 import { passwordIn, wrong } from './password.ts';
 import type { TlsConfig } from './tls.ts';
 
@@ -62,10 +63,14 @@ export function saslFromEnv(env: Env, tls: Pick<TlsConfig, 'kafka'>): KafkaSasl 
   if (!/^https?:\/\//.test(tokenUrl) || !URL.canParse(tokenUrl) || new URL(tokenUrl).username !== '') {
     throw wrong('TIDEMARK_KAFKA_TOKEN_URL: expected https://… without a user name');
   }
-  return {
-    mechanism,
-    token: oauthTokens({ tokenUrl, clientId: username, clientSecret: password, scope: of('TOKEN_SCOPE') }),
+  const asked = { tokenUrl, clientId: username, clientSecret: password, scope: of('TOKEN_SCOPE') };
+  let tokens: Promise<() => Promise<string>> | undefined;
+  const load = async () => (await (await clusterPackage('Kafka')).kafkaLog()).oauthTokens(asked);
+  const token = async (): Promise<string> => {
+    tokens ??= load();
+    return (await tokens)();
   };
+  return { mechanism, token };
 }
 
 const isMechanism = (text: string): text is Mechanism => Object.hasOwn(MECHANISMS, text);

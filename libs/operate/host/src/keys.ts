@@ -20,6 +20,7 @@ import {
   type StoredKey,
 } from '@tidemark/ports';
 import { DataKeys, systemClock, systemPrng, WorkflowKeys } from '@tidemark/runtime';
+import { clusterPackage } from './cluster-package.ts';
 import type { Opened } from './opened.ts';
 
 /** What a process encrypts: histories, or fields that are marked as secret. */
@@ -47,7 +48,7 @@ async function openProvider(
   if (url?.protocol === 'aws-kms:' && url.pathname !== '') {
     const [region, endpoint] = [url.searchParams.get('region'), url.searchParams.get('endpoint')];
     if (region !== null && isPlain(endpoint)) {
-      const { openAwsKmsKeys } = await import('@tidemark/keys-aws-kms');
+      const { openAwsKmsKeys } = await (await clusterPackage(`${setting}=aws-kms:`)).awsKmsKeys();
       return openAwsKmsKeys({
         keyId: decodeURIComponent(url.pathname),
         region,

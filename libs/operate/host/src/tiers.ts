@@ -7,7 +7,7 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openFsBlobs, openFsObjects } from '@tidemark/blob-fs';
-import type { S3ObjectsOptions } from '@tidemark/blob-s3';
+import type { S3ObjectsOptions } from '@tidemark/cluster';
 import { ConfigError } from '@tidemark/core';
 import type { Clock, EventLog, ObjectStore, ProjectionStore, RowStore } from '@tidemark/ports';
 import {
@@ -27,6 +27,7 @@ import {
   transformedStore,
   wordlessStore,
 } from '@tidemark/runtime';
+import { clusterPackage } from './cluster-package.ts';
 import type { Keys } from './keys.ts';
 
 /** The log itself, and the archive, which the views don't include. */
@@ -50,7 +51,7 @@ export interface Views {
 export async function openObjects(address: string, setting: string): Promise<ObjectStore> {
   const place = placeIn(address, setting);
   if ('folder' in place) return openFsObjects(place);
-  const { openS3Objects } = await import('@tidemark/blob-s3');
+  const { openS3Objects } = await s3();
   return openS3Objects(place);
 }
 
@@ -58,7 +59,7 @@ export async function openObjects(address: string, setting: string): Promise<Obj
 export async function openBlobs(address: string, setting: string): Promise<Blobs> {
   const place = placeIn(address, setting);
   if ('folder' in place) return openBlobFolder(place.folder);
-  const { openS3Blobs } = await import('@tidemark/blob-s3');
+  const { openS3Blobs } = await s3();
   return new Blobs(await openS3Blobs({ ...place, prefix: `${place.prefix}${BLOBS}/` }));
 }
 
@@ -67,6 +68,8 @@ export const openBlobFolder = async (folder: string): Promise<Blobs> =>
   new Blobs(await openFsBlobs({ folder: path.join(folder, BLOBS) }));
 
 const BLOBS = 'blobs';
+
+const s3 = async () => (await clusterPackage('A bucket (s3:)')).s3Blobs();
 
 function placeIn(
   address: string,

@@ -5,7 +5,7 @@
  */
 
 import type { Resource } from '@opentelemetry/resources';
-import { ConfigError, LimitError, messageOf, UnavailableError } from '@tidemark/core';
+import { ConfigError, LimitError, messageOf, packageMissing, UnavailableError } from '@tidemark/core';
 import { isInClear } from '@tidemark/ports';
 import { EchoMask } from '@tidemark/secrets';
 import { LAST_ANSWER_MAX_MS } from './limits.ts';
@@ -114,26 +114,6 @@ interface Exporter<Items> {
 
 type Config = { url: string; timeoutMillis: number; headers: Record<string, string>; metadata?: unknown };
 
-/** The packages of a signal by protocol; only the one in use is loaded. */
-const EXPORTERS = {
-  traces: {
-    'http/protobuf': async (config: Config) =>
-      new (await import('@opentelemetry/exporter-trace-otlp-proto')).OTLPTraceExporter(config),
-    'http/json': async (config: Config) =>
-      new (await import('@opentelemetry/exporter-trace-otlp-http')).OTLPTraceExporter(config),
-    grpc: async (config: Config) =>
-      new (await import('@opentelemetry/exporter-trace-otlp-grpc')).OTLPTraceExporter(config as never),
-  },
-  metrics: {
-    'http/protobuf': async (config: Config) =>
-      new (await import('@opentelemetry/exporter-metrics-otlp-proto')).OTLPMetricExporter(config),
-    'http/json': async (config: Config) =>
-      new (await import('@opentelemetry/exporter-metrics-otlp-http')).OTLPMetricExporter(config),
-    grpc: async (config: Config) =>
-      new (await import('@opentelemetry/exporter-metrics-otlp-grpc')).OTLPMetricExporter(config as never),
-  },
-} as const;
-
 export interface SendOptions {
   readonly signal?: AbortSignal | undefined;
   /** Aborts when the process is to end. */
@@ -191,13 +171,17 @@ export class CollectorClient<Items> {
     const headers = await pairsIn(this.#collector.headers);
     this.#secrets = Object.values(headers);
     const config: Config = { url, timeoutMillis: timeoutMs, headers };
+    const cluster = await import('@tidemark/cluster').catch((error: unknown) => {
+      throw packageMissing(error, '@tidemark/cluster', 'Sending to a collector (OTEL_EXPORTER_OTLP_ENDPOINT)');
+    });
     if (protocol === 'grpc') {
-      const { Metadata } = await import('@grpc/grpc-js');
+      const { Metadata } = await cluster.grpc();
       const metadata = new Metadata();
       for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
       config.metadata = metadata;
     }
-    return (await EXPORTERS[signal][protocol](config)) as unknown as Exporter<Items>;
+    const exporters = signal === 'traces' ? cluster.traceExporters : cluster.metricExporters;
+    return (await exporters[protocol](config)) as unknown as Exporter<Items>;
   }
 
   #failureOf(failure: Error): Error {

@@ -4,18 +4,16 @@
  */
 
 import { isIP } from 'node:net';
-import { apiVersionsV4, Connection, metadataV12 } from '@platformatic/kafka';
 import { ConfigError, messageOf } from '@tidemark/core';
 import {
   type ClusterConfig,
   checkPostgresSession,
+  clusterPackage,
   type KafkaSecurity,
   PasswordClient,
-  platformaticSecurity,
   type TlsFiles,
 } from '@tidemark/host';
 import { EXIT } from '@tidemark/host/exit-codes';
-import { Redis } from 'ioredis';
 import type pg from 'pg';
 import { duration } from '../text/units.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
@@ -34,6 +32,7 @@ export interface Probe {
 }
 
 const CLIENT = 'tidemark-doctor';
+const clients = () => clusterPackage('Checking a cluster');
 
 /** A finding about how long the answer took. */
 function answered(check: string, message: string, ms: number): Finding {
@@ -75,6 +74,7 @@ async function bounded<T>(work: Promise<T>): Promise<T> {
 
 export async function probeRedis(url: string, tls?: TlsFiles): Promise<Probe> {
   const { address, secrets } = parse(url);
+  const { Redis } = await (await clients()).redisClient();
   const redis = new Redis(url, {
     lazyConnect: true,
     retryStrategy: () => null,
@@ -190,6 +190,11 @@ export async function probeKafka(
 async function probeBroker(broker: string, topic: string, security: KafkaSecurity): Promise<Probe> {
   const at = broker.lastIndexOf(':');
   const host = broker.slice(0, at).replace(/^\[(.*)\]$/, '$1');
+  const { kafkaClient, kafkaLog } = await clients();
+  const [{ apiVersionsV4, Connection, metadataV12 }, { platformaticSecurity }] = await Promise.all([
+    kafkaClient(),
+    kafkaLog(),
+  ]);
   const connection = new Connection(CLIENT, {
     connectTimeout: PROBE_TIMEOUT_MS,
     requestTimeout: PROBE_TIMEOUT_MS,
@@ -201,13 +206,14 @@ async function probeBroker(broker: string, topic: string, security: KafkaSecurit
       Promise.resolve(connection.connect(isIP(host) === 6 ? `[${host}]` : host, Number(broker.slice(at + 1)))),
     );
     const versions = await bounded(apiVersionsV4.api.async(connection, CLIENT, '0'));
-    const { value: metadata, ms } = await timed(() => bounded(metadataV12.api.async(connection, [], false, false)));
+    const metadataOf = (topics: string[]) => bounded(metadataV12.api.async(connection, topics, false, false));
+    const { value: metadata, ms } = await timed(() => metadataOf([]));
     const level = versions.finalizedFeatures?.find(({ name }) => name === 'metadata.version')?.maxVersionLevel;
     const brokerCount = metadata.brokers.length;
     const said = `${broker}, ${kafkaVersion(level)}, ${brokerCount} broker${brokerCount === 1 ? '' : 's'}`;
     const findings = [answered('Kafka', said, ms)];
     const racks = metadata.brokers.map(({ rack }) => rack ?? null);
-    if (await hasTopic(connection, topic)) return { findings, usable: true, racks };
+    if (await isThere(() => metadataOf([topic]))) return { findings, usable: true, racks };
     const remedy = 'The first coordinator that starts makes it.';
     return { findings: [...findings, warn('Kafka', `topic ${topic} is not made yet`, remedy)], usable: false, racks };
   } catch (error) {
@@ -217,10 +223,10 @@ async function probeBroker(broker: string, topic: string, security: KafkaSecurit
   }
 }
 
-/** Looks the topic up by name, without creating it. */
-async function hasTopic(connection: Connection, topic: string): Promise<boolean> {
+/** Whether the topic that is looked up by its name is there; it is not created. */
+async function isThere(lookUp: () => Promise<unknown>): Promise<boolean> {
   try {
-    await bounded(metadataV12.api.async(connection, [topic], false, false));
+    await lookUp();
     return true;
   } catch (error) {
     const { errors = [] } = error as { readonly errors?: readonly { readonly apiId?: string }[] };
