@@ -8,7 +8,7 @@ export const fleet: Dashboard = {
   uid: 'tidemark-fleet',
   title: 'Tidemark: fleet',
   says: 'Is all of it there, does it keep up, and what goes wrong.',
-  variables: [{ name: 'step', label: 'Step', query: 'label_values(steps_total, step)' }],
+  variables: [{ name: 'step', label: 'Step', query: 'label_values(tidemark_steps_total, step)' }],
   rows: [
     {
       title: 'Now',
@@ -25,7 +25,7 @@ export const fleet: Dashboard = {
           says: 'Committed steps of all workers.',
           unit: 'ops',
           kind: 'stat',
-          queries: [{ expr: 'sum(rate(steps_total[$__rate_interval]))' }],
+          queries: [{ expr: 'sum(rate(tidemark_steps_total[$__rate_interval]))' }],
         },
         {
           title: 'Rows behind the log',
@@ -33,7 +33,7 @@ export const fleet: Dashboard = {
           unit: 'short',
           kind: 'stat',
           warn: [1_000, 10_000],
-          queries: [{ expr: 'max(projection_lag_events)' }],
+          queries: [{ expr: 'max(tidemark_projection_lag_events)' }],
         },
         {
           title: 'Waiting for a person',
@@ -41,7 +41,7 @@ export const fleet: Dashboard = {
           unit: 'short',
           kind: 'stat',
           warn: [1, 50],
-          queries: [{ expr: 'sum(max by (reason) (workflows_parked)) or vector(0)' }],
+          queries: [{ expr: 'sum(max by (reason) (tidemark_workflows_parked)) or vector(0)' }],
         },
         {
           title: 'Held queues',
@@ -49,7 +49,7 @@ export const fleet: Dashboard = {
           unit: 'short',
           kind: 'stat',
           warn: [1, 10],
-          queries: [{ expr: 'sum(max by (definition, tenant) (queue_held)) or vector(0)' }],
+          queries: [{ expr: 'sum(max by (definition, tenant) (tidemark_queue_held)) or vector(0)' }],
         },
       ],
     },
@@ -61,7 +61,9 @@ export const fleet: Dashboard = {
           says: 'Committed steps, by step.',
           unit: 'ops',
           stacked: true,
-          queries: [{ expr: 'sum by (step) (rate(steps_total{step=~"$step"}[$__rate_interval]))', legend: '{{step}}' }],
+          queries: [
+            { expr: 'sum by (step) (rate(tidemark_steps_total{step=~"$step"}[$__rate_interval]))', legend: '{{step}}' },
+          ],
         },
         {
           title: 'Commit latency',
@@ -80,7 +82,7 @@ export const fleet: Dashboard = {
           unit: 'percentunit',
           queries: [
             {
-              expr: '(sum(rate(step_retries_total[$__rate_interval])) or vector(0)) / sum(rate(steps_total[$__rate_interval]))',
+              expr: '(sum(rate(tidemark_step_retries_total[$__rate_interval])) or vector(0)) / sum(rate(tidemark_steps_total[$__rate_interval]))',
               legend: 'retries',
             },
           ],
@@ -95,7 +97,7 @@ export const fleet: Dashboard = {
           says: 'Events in the log that rows do not show yet. Claims and starts wait for them.',
           unit: 'short',
           warn: [1_000, 10_000],
-          queries: [{ expr: 'max(projection_lag_events)', legend: 'events' }],
+          queries: [{ expr: 'max(tidemark_projection_lag_events)', legend: 'events' }],
         },
         {
           title: 'Time of a batch',
@@ -103,11 +105,11 @@ export const fleet: Dashboard = {
           unit: 's',
           queries: [
             {
-              expr: 'histogram_quantile(0.99, sum by (le) (rate(projection_batch_seconds_bucket[$__rate_interval])))',
+              expr: 'histogram_quantile(0.99, sum by (le) (rate(tidemark_projection_batch_seconds_bucket[$__rate_interval])))',
               legend: 'p99',
             },
             {
-              expr: 'sum(rate(projection_batch_seconds_sum[$__rate_interval])) / sum(rate(projection_batch_seconds_count[$__rate_interval]))',
+              expr: 'sum(rate(tidemark_projection_batch_seconds_sum[$__rate_interval])) / sum(rate(tidemark_projection_batch_seconds_count[$__rate_interval]))',
               legend: 'mean',
             },
           ],
@@ -122,12 +124,12 @@ export const fleet: Dashboard = {
           says: 'By reason. stale-epoch, wrong-holder and duplicate are zombies and repetitions that were kept out.',
           unit: 'ops',
           queries: [
-            { expr: 'sum by (reason) (rate(events_rejected_total[$__rate_interval]))', legend: '{{reason}}' },
+            { expr: 'sum by (reason) (rate(tidemark_events_rejected_total[$__rate_interval]))', legend: '{{reason}}' },
             {
-              expr: 'sum by (form) (increase(workflow_ids_taken_total[$__rate_interval]))',
+              expr: 'sum by (form) (increase(tidemark_workflow_ids_taken_total[$__rate_interval]))',
               legend: 'taken id: {{form}}',
             },
-            { expr: 'sum(rate(records_malformed_total[$__rate_interval]))', legend: 'no event at all' },
+            { expr: 'sum(rate(tidemark_records_malformed_total[$__rate_interval]))', legend: 'no event at all' },
           ],
         },
         {
@@ -143,14 +145,14 @@ export const fleet: Dashboard = {
           says: 'Parked workflows, by reason.',
           unit: 'short',
           stacked: true,
-          queries: [{ expr: 'max by (reason) (workflows_parked)', legend: '{{reason}}' }],
+          queries: [{ expr: 'max by (reason) (tidemark_workflows_parked)', legend: '{{reason}}' }],
         },
         {
           title: 'Without a worker',
           says: 'Workflows that could run and that no living worker takes, by reason.',
           unit: 'short',
           stacked: true,
-          queries: [{ expr: 'max by (reason) (workflows_stuck)', legend: '{{reason}}' }],
+          queries: [{ expr: 'max by (reason) (tidemark_workflows_stuck)', legend: '{{reason}}' }],
         },
       ],
     },
@@ -161,7 +163,7 @@ export const fleet: Dashboard = {
           title: 'Bodies in progress',
           says: 'What bodies of requests take of a coordinator: their bytes, and their values once parsed. At 64 MiB further ones are refused and may be sent again later.',
           unit: 'bytes',
-          queries: [{ expr: 'max by (instance) (request_body_bytes)', legend: '{{instance}}' }],
+          queries: [{ expr: 'max by (instance) (tidemark_request_body_bytes)', legend: '{{instance}}' }],
         },
         {
           title: 'Refused bodies',
@@ -169,7 +171,7 @@ export const fleet: Dashboard = {
           unit: 'ops',
           queries: [
             {
-              expr: 'sum by (reason) (rate(request_bodies_refused_total[$__rate_interval]))',
+              expr: 'sum by (reason) (rate(tidemark_request_bodies_refused_total[$__rate_interval]))',
               legend: '{{reason}}',
             },
           ],
@@ -184,9 +186,9 @@ export const fleet: Dashboard = {
           says: 'That the collector took, and that were given up.',
           unit: 'ops',
           queries: [
-            { expr: 'sum(rate(trace_spans_exported_total[$__rate_interval]))', legend: 'taken' },
+            { expr: 'sum(rate(tidemark_trace_spans_exported_total[$__rate_interval]))', legend: 'taken' },
             {
-              expr: 'sum by (reason) (rate(trace_spans_dropped_total[$__rate_interval]))',
+              expr: 'sum by (reason) (rate(tidemark_trace_spans_dropped_total[$__rate_interval]))',
               legend: 'dropped: {{reason}}',
             },
           ],
@@ -195,7 +197,7 @@ export const fleet: Dashboard = {
           title: 'Wrong clocks',
           says: 'Checkpoints whose holder had a clock behind that of the one before. Nothing depends on it.',
           unit: 'ops',
-          queries: [{ expr: 'sum(rate(clock_skew_warnings_total[$__rate_interval]))', legend: 'warnings' }],
+          queries: [{ expr: 'sum(rate(tidemark_clock_skew_warnings_total[$__rate_interval]))', legend: 'warnings' }],
         },
       ],
     },

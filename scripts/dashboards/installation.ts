@@ -3,13 +3,12 @@
  * behind another. The chart labels what it scrapes with `installation`, NAMESPACE/RELEASE; elsewhere it is empty.
  */
 
-import { INSTRUMENTS } from '@tidemark/telemetry';
+import { exposedName, INSTRUMENTS } from '@tidemark/telemetry';
+
+const NAMES = (Object.keys(INSTRUMENTS) as (keyof typeof INSTRUMENTS)[]).map(exposedName);
 
 /** Queries name histograms with these endings. */
-const METRIC = new RegExp(
-  `\\b(?:up|${Object.keys(INSTRUMENTS).join('|')})(?:_bucket|_sum|_count)?\\b(?:\\{([^}]*)\\})?`,
-  'g',
-);
+const METRIC = new RegExp(`\\b(?:up|${NAMES.join('|')})(?:_bucket|_sum|_count)?\\b(?:\\{([^}]*)\\})?`, 'g');
 
 /** The expression with `matcher` (`label="value"`) in each of its selectors. */
 export const within = (matcher: string, expr: string): string =>

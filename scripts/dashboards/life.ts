@@ -8,7 +8,7 @@ export const life: Dashboard = {
   says: 'From step to step: commits, recovery, effects, undos, memory. Name a workflow to see its traces and what it takes.',
   variables: [
     { name: 'workflow', label: 'Workflow' },
-    { name: 'step', label: 'Step', query: 'label_values(steps_total, step)' },
+    { name: 'step', label: 'Step', query: 'label_values(tidemark_steps_total, step)' },
   ],
   rows: [
     {
@@ -25,7 +25,7 @@ export const life: Dashboard = {
           unit: 'bytes',
           queries: [
             {
-              expr: 'max by (workflow, form) (storage_workflow_bytes{workflow=~"$workflow.*"})',
+              expr: 'max by (workflow, form) (tidemark_storage_workflow_bytes{workflow=~"$workflow.*"})',
               legend: '{{workflow}} {{form}}',
             },
           ],
@@ -40,8 +40,8 @@ export const life: Dashboard = {
           says: 'Workflows that started, and that ended, by status.',
           unit: 'ops',
           queries: [
-            { expr: 'sum(rate(workflows_started_total[$__rate_interval]))', legend: 'started' },
-            { expr: 'sum by (status) (rate(workflows_ended_total[$__rate_interval]))', legend: '{{status}}' },
+            { expr: 'sum(rate(tidemark_workflows_started_total[$__rate_interval]))', legend: 'started' },
+            { expr: 'sum by (status) (rate(tidemark_workflows_ended_total[$__rate_interval]))', legend: '{{status}}' },
           ],
         },
         {
@@ -49,14 +49,19 @@ export const life: Dashboard = {
           says: 'Committed steps, by step.',
           unit: 'ops',
           stacked: true,
-          queries: [{ expr: 'sum by (step) (rate(steps_total{step=~"$step"}[$__rate_interval]))', legend: '{{step}}' }],
+          queries: [
+            { expr: 'sum by (step) (rate(tidemark_steps_total{step=~"$step"}[$__rate_interval]))', legend: '{{step}}' },
+          ],
         },
         {
           title: 'Tried again',
           says: 'Attempts that were made again, by step.',
           unit: 'ops',
           queries: [
-            { expr: 'sum by (step) (rate(step_retries_total{step=~"$step"}[$__rate_interval]))', legend: '{{step}}' },
+            {
+              expr: 'sum by (step) (rate(tidemark_step_retries_total{step=~"$step"}[$__rate_interval]))',
+              legend: '{{step}}',
+            },
           ],
         },
         {
@@ -93,8 +98,11 @@ export const life: Dashboard = {
           says: 'Interrupted workflows that committed a checkpoint since; and those that were parked, compensated or ended before one.',
           unit: 'ops',
           queries: [
-            { expr: 'sum(rate(workflows_interrupted_total[$__rate_interval]))', legend: 'interrupted' },
-            { expr: 'sum by (outcome) (rate(checkpoint_resumes_total[$__rate_interval]))', legend: '{{outcome}}' },
+            { expr: 'sum(rate(tidemark_workflows_interrupted_total[$__rate_interval]))', legend: 'interrupted' },
+            {
+              expr: 'sum by (outcome) (rate(tidemark_checkpoint_resumes_total[$__rate_interval]))',
+              legend: '{{outcome}}',
+            },
           ],
         },
         {
@@ -103,11 +111,11 @@ export const life: Dashboard = {
           unit: 'percentunit',
           queries: [
             {
-              expr: 'sum(rate(checkpoint_resumes_total{outcome="resumed"}[1h])) / sum(rate(workflows_interrupted_total[1h]))',
+              expr: 'sum(rate(tidemark_checkpoint_resumes_total{outcome="resumed"}[1h])) / sum(rate(tidemark_workflows_interrupted_total[1h]))',
               legend: 'of the interrupted',
             },
             {
-              expr: '(sum(rate(workflows_ended_total{resumed="true"}[1h])) or vector(0)) / sum(rate(workflows_ended_total[1h]))',
+              expr: '(sum(rate(tidemark_workflows_ended_total{resumed="true"}[1h])) or vector(0)) / sum(rate(tidemark_workflows_ended_total[1h]))',
               legend: 'of all that ended',
             },
           ],
@@ -144,7 +152,7 @@ export const life: Dashboard = {
           unit: 'ops',
           queries: [
             {
-              expr: 'sum by (operation, outcome) (rate(requests_changed_total[$__rate_interval]))',
+              expr: 'sum by (operation, outcome) (rate(tidemark_requests_changed_total[$__rate_interval]))',
               legend: '{{operation}} {{outcome}}',
             },
           ],
@@ -155,6 +163,59 @@ export const life: Dashboard = {
           unit: 'short',
           warn: [2, 3],
           queries: [{ expr: 'max(compensation_depth_current)', legend: 'depth' }],
+        },
+      ],
+    },
+    {
+      title: 'Models',
+      panels: [
+        {
+          title: 'Calls',
+          says: 'Attempts at model calls, by model and by how they ended: answered, limited (429), failed.',
+          unit: 'ops',
+          queries: [
+            {
+              expr: 'sum by (model, outcome) (rate(tidemark_model_calls_total[$__rate_interval]))',
+              legend: '{{model}} {{outcome}}',
+            },
+          ],
+        },
+        {
+          title: 'Time of an answer',
+          says: 'From the request to the whole answer; an exemplar leads to its trace.',
+          unit: 's',
+          queries: [
+            {
+              expr: 'histogram_quantile(0.5, sum by (le, model) (rate(tidemark_model_call_seconds_bucket[$__rate_interval])))',
+              legend: '{{model}} p50',
+            },
+            {
+              expr: 'histogram_quantile(0.99, sum by (le, model) (rate(tidemark_model_call_seconds_bucket[$__rate_interval])))',
+              legend: '{{model}} p99',
+            },
+          ],
+        },
+        {
+          title: 'Tokens',
+          says: 'Of answered calls, by model and kind.',
+          unit: 'ops',
+          queries: [
+            {
+              expr: 'sum by (model, kind) (rate(tidemark_model_tokens_total[$__rate_interval]))',
+              legend: '{{model}} {{kind}}',
+            },
+          ],
+        },
+        {
+          title: 'Price of an hour',
+          says: 'By the price list, in its currency, for the definitions and tenants that cost most.',
+          unit: 'short',
+          queries: [
+            {
+              expr: 'topk(20, sum by (definition, tenant) (increase(tidemark_model_cost_micros_total[1h]))) / 1e6',
+              legend: '{{definition}} {{tenant}}',
+            },
+          ],
         },
       ],
     },
@@ -172,7 +233,10 @@ export const life: Dashboard = {
           says: 'Models that answered nothing, whose answer was filtered away, or that wrote a number which would be rounded.',
           unit: 'ops',
           queries: [
-            { expr: 'sum by (code) (rate(model_answers_unusable_total[$__rate_interval]))', legend: '{{code}}' },
+            {
+              expr: 'sum by (code) (rate(tidemark_model_answers_unusable_total[$__rate_interval]))',
+              legend: '{{code}}',
+            },
           ],
         },
         {
@@ -181,11 +245,11 @@ export const life: Dashboard = {
           unit: 'ops',
           queries: [
             {
-              expr: 'sum by (place) (rate(secrets_found_total{kind!="high-entropy"}[$__rate_interval]))',
+              expr: 'sum by (place) (rate(tidemark_secrets_found_total{kind!="high-entropy"}[$__rate_interval]))',
               legend: '{{place}}',
             },
             {
-              expr: 'sum(rate(secret_search_events_total{outcome="skipped"}[$__rate_interval]))',
+              expr: 'sum(rate(tidemark_secret_search_events_total{outcome="skipped"}[$__rate_interval]))',
               legend: 'events skipped',
             },
           ],
@@ -196,7 +260,7 @@ export const life: Dashboard = {
           unit: 'short',
           queries: [
             {
-              expr: 'sum by (definition, phase) (rate(phase_prompt_tokens_total[$__rate_interval])) / sum by (definition, phase) (rate(phase_prompts_total[$__rate_interval]))',
+              expr: 'sum by (definition, phase) (rate(tidemark_phase_prompt_tokens_total[$__rate_interval])) / sum by (definition, phase) (rate(tidemark_phase_prompts_total[$__rate_interval]))',
               legend: '{{definition}} {{phase}}',
             },
           ],
@@ -207,7 +271,7 @@ export const life: Dashboard = {
           unit: 'percentunit',
           queries: [
             {
-              expr: 'sum(rate(session_recall_entries_total{relevant="true"}[1h])) / sum(rate(session_recall_entries_total[1h]))',
+              expr: 'sum(rate(tidemark_session_recall_entries_total{relevant="true"}[1h])) / sum(rate(tidemark_session_recall_entries_total[1h]))',
               legend: 'fit',
             },
           ],
@@ -224,7 +288,7 @@ export const life: Dashboard = {
           unit,
           queries: [
             {
-              expr: `sum by (arm) (rate(recall_arm_${what}_total[1h])) / sum by (arm) (rate(recall_arm_workflows_total[1h]))`,
+              expr: `sum by (arm) (rate(tidemark_recall_arm_${what}_total[1h])) / sum by (arm) (rate(tidemark_recall_arm_workflows_total[1h]))`,
               legend: '{{arm}}',
             },
           ],
@@ -235,7 +299,7 @@ export const life: Dashboard = {
           unit: 'percentunit',
           queries: [
             {
-              expr: 'sum by (arm) (rate(recall_arm_workflows_total{status="completed"}[1h])) / sum by (arm) (rate(recall_arm_workflows_total[1h]))',
+              expr: 'sum by (arm) (rate(tidemark_recall_arm_workflows_total{status="completed"}[1h])) / sum by (arm) (rate(tidemark_recall_arm_workflows_total[1h]))',
               legend: '{{arm}}',
             },
           ],
@@ -244,7 +308,9 @@ export const life: Dashboard = {
           title: 'Sessions without a summary',
           says: 'Failed workflows whose session was left without one.',
           unit: 'short',
-          queries: [{ expr: 'sum(increase(session_summaries_missing_total[1h]))', legend: 'in the last hour' }],
+          queries: [
+            { expr: 'sum(increase(tidemark_session_summaries_missing_total[1h]))', legend: 'in the last hour' },
+          ],
         },
       ],
     },

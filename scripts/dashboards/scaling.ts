@@ -8,7 +8,7 @@ export const scaling: Dashboard = {
   uid: 'tidemark-scaling',
   title: 'Tidemark: scaling',
   says: 'How much work each pool of workers has, and whether anybody does it. Every coordinator reports the whole, so panels show the maximum.',
-  variables: [{ name: 'pool', label: 'Pool', query: 'label_values(pool_demand, pool)' }],
+  variables: [{ name: 'pool', label: 'Pool', query: 'label_values(tidemark_pool_demand, pool)' }],
   rows: [
     {
       title: 'Now',
@@ -18,7 +18,7 @@ export const scaling: Dashboard = {
           says: 'In flight, waiting, and left by the dead.',
           unit: 'short',
           kind: 'stat',
-          queries: [{ expr: of('pool_demand'), legend: '{{pool}}' }],
+          queries: [{ expr: of('tidemark_pool_demand'), legend: '{{pool}}' }],
         },
         {
           title: 'Debt',
@@ -28,7 +28,7 @@ export const scaling: Dashboard = {
           warn: [100, 1_000],
           queries: [
             {
-              expr: 'max by (pool) (pool_backlog{pool=~"$pool"} + pool_recovery_debt{pool=~"$pool"})',
+              expr: 'max by (pool) (tidemark_pool_backlog{pool=~"$pool"} + tidemark_pool_recovery_debt{pool=~"$pool"})',
               legend: '{{pool}}',
             },
           ],
@@ -38,7 +38,7 @@ export const scaling: Dashboard = {
           says: 'Workers with something in flight.',
           unit: 'short',
           kind: 'stat',
-          queries: [{ expr: of('pool_busy_workers'), legend: '{{pool}}' }],
+          queries: [{ expr: of('tidemark_pool_busy_workers'), legend: '{{pool}}' }],
         },
         {
           title: 'Of no pool',
@@ -46,7 +46,7 @@ export const scaling: Dashboard = {
           unit: 'short',
           kind: 'stat',
           warn: [1, 10],
-          queries: [{ expr: 'max(pool_unassigned)' }],
+          queries: [{ expr: 'max(tidemark_pool_unassigned)' }],
         },
         {
           title: 'Age of these numbers',
@@ -54,7 +54,7 @@ export const scaling: Dashboard = {
           unit: 'ms',
           kind: 'stat',
           warn: [10_000, 60_000],
-          queries: [{ expr: 'max(pool_demand_age_ms)' }],
+          queries: [{ expr: 'max(tidemark_pool_demand_age_ms)' }],
         },
       ],
     },
@@ -67,9 +67,9 @@ export const scaling: Dashboard = {
           unit: 'short',
           stacked: true,
           queries: [
-            { expr: of('pool_in_flight'), legend: '{{pool}} in flight' },
-            { expr: of('pool_backlog'), legend: '{{pool}} waiting' },
-            { expr: of('pool_recovery_debt'), legend: '{{pool}} left by the dead' },
+            { expr: of('tidemark_pool_in_flight'), legend: '{{pool}} in flight' },
+            { expr: of('tidemark_pool_backlog'), legend: '{{pool}} waiting' },
+            { expr: of('tidemark_pool_recovery_debt'), legend: '{{pool}} left by the dead' },
           ],
         },
         {
@@ -77,15 +77,15 @@ export const scaling: Dashboard = {
           says: 'How long the oldest workflow has waited for a worker; what a paused queue keeps does not count.',
           unit: 'ms',
           warn: [600_000, 1_800_000],
-          queries: [{ expr: of('pool_oldest_age_ms'), legend: '{{pool}}' }],
+          queries: [{ expr: of('tidemark_pool_oldest_age_ms'), legend: '{{pool}}' }],
         },
         {
           title: 'Held, and limited',
           says: 'Could run if their queue were not paused, or their limits not reached; not a part of the demand.',
           unit: 'short',
           queries: [
-            { expr: of('pool_held'), legend: '{{pool}} held' },
-            { expr: of('pool_limited'), legend: '{{pool}} limited' },
+            { expr: of('tidemark_pool_held'), legend: '{{pool}} held' },
+            { expr: of('tidemark_pool_limited'), legend: '{{pool}} limited' },
           ],
         },
       ],
@@ -99,7 +99,7 @@ export const scaling: Dashboard = {
           unit: 'short',
           queries: [
             { expr: 'sum(up{job="tidemark",service="worker"})', legend: 'answer' },
-            { expr: 'sum(max by (pool) (pool_busy_workers))', legend: 'busy' },
+            { expr: 'sum(max by (pool) (tidemark_pool_busy_workers))', legend: 'busy' },
           ],
         },
         {
@@ -108,7 +108,7 @@ export const scaling: Dashboard = {
           unit: 'short',
           queries: [
             {
-              expr: 'max by (pool) (pool_in_flight{pool=~"$pool"}) / (max by (pool) (pool_busy_workers{pool=~"$pool"}) > 0)',
+              expr: 'max by (pool) (tidemark_pool_in_flight{pool=~"$pool"}) / (max by (pool) (tidemark_pool_busy_workers{pool=~"$pool"}) > 0)',
               legend: '{{pool}}',
             },
           ],
@@ -117,7 +117,9 @@ export const scaling: Dashboard = {
           title: 'Steps of each worker',
           says: 'Whether all of them work.',
           unit: 'ops',
-          queries: [{ expr: 'sum by (instance) (rate(steps_total[$__rate_interval]))', legend: '{{instance}}' }],
+          queries: [
+            { expr: 'sum by (instance) (rate(tidemark_steps_total[$__rate_interval]))', legend: '{{instance}}' },
+          ],
         },
       ],
     },
@@ -137,7 +139,10 @@ export const scaling: Dashboard = {
           says: 'From lost holders.',
           unit: 'ops',
           queries: [
-            { expr: 'sum by (outcome) (rate(checkpoint_resumes_total[$__rate_interval]))', legend: '{{outcome}}' },
+            {
+              expr: 'sum by (outcome) (rate(tidemark_checkpoint_resumes_total[$__rate_interval]))',
+              legend: '{{outcome}}',
+            },
           ],
         },
       ],

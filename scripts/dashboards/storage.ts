@@ -6,7 +6,7 @@ export const storage: Dashboard = {
   uid: 'tidemark-storage',
   title: 'Tidemark: tiers and storage',
   says: 'What history takes, by tenant and tier; what was archived, and how small.',
-  variables: [{ name: 'tenant', label: 'Tenant', query: 'label_values(storage_bytes, tenant)' }],
+  variables: [{ name: 'tenant', label: 'Tenant', query: 'label_values(tidemark_storage_bytes, tenant)' }],
   rows: [
     {
       title: 'Now',
@@ -16,21 +16,21 @@ export const storage: Dashboard = {
           says: 'What Kafka holds of the checkpoint log.',
           unit: 'bytes',
           kind: 'stat',
-          queries: [{ expr: 'max(log_size_bytes)' }],
+          queries: [{ expr: 'max(tidemark_log_size_bytes)' }],
         },
         {
           title: 'Rows',
           says: 'What Postgres holds of history.',
           unit: 'bytes',
           kind: 'stat',
-          queries: [{ expr: 'sum(max by (tenant) (storage_bytes{form="rows",tenant=~"$tenant"}))' }],
+          queries: [{ expr: 'sum(max by (tenant) (tidemark_storage_bytes{form="rows",tenant=~"$tenant"}))' }],
         },
         {
           title: 'Archive',
           says: 'Segments in the object store.',
           unit: 'bytes',
           kind: 'stat',
-          queries: [{ expr: 'sum(max by (tenant) (storage_bytes{form="segments",tenant=~"$tenant"}))' }],
+          queries: [{ expr: 'sum(max by (tenant) (tidemark_storage_bytes{form="segments",tenant=~"$tenant"}))' }],
         },
         {
           title: 'Compression',
@@ -39,7 +39,7 @@ export const storage: Dashboard = {
           kind: 'stat',
           queries: [
             {
-              expr: '1 - sum(max by (tenant) (storage_bytes{form="segments",tenant=~"$tenant"})) / (sum(max by (tenant) (storage_bytes{form="segments-as-log",tenant=~"$tenant"})) > 0)',
+              expr: '1 - sum(max by (tenant) (tidemark_storage_bytes{form="segments",tenant=~"$tenant"})) / (sum(max by (tenant) (tidemark_storage_bytes{form="segments-as-log",tenant=~"$tenant"})) > 0)',
             },
           ],
         },
@@ -52,14 +52,14 @@ export const storage: Dashboard = {
           title: 'Size of the log',
           says: 'With a compactor and an archive it levels off after the hot window.',
           unit: 'bytes',
-          queries: [{ expr: 'max(log_size_bytes)', legend: 'log' }],
+          queries: [{ expr: 'max(tidemark_log_size_bytes)', legend: 'log' }],
         },
         {
           title: 'Growth of the log',
           says: 'Over the last six hours; below zero while it is trimmed.',
           unit: 'Bps',
           isSigned: true,
-          queries: [{ expr: 'max(deriv(log_size_bytes[6h]))', legend: 'growth' }],
+          queries: [{ expr: 'max(deriv(tidemark_log_size_bytes[6h]))', legend: 'growth' }],
         },
         {
           title: 'Rows, by tenant',
@@ -67,7 +67,10 @@ export const storage: Dashboard = {
           unit: 'bytes',
           stacked: true,
           queries: [
-            { expr: 'topk(10, max by (tenant) (storage_bytes{form="rows",tenant=~"$tenant"}))', legend: '{{tenant}}' },
+            {
+              expr: 'topk(10, max by (tenant) (tidemark_storage_bytes{form="rows",tenant=~"$tenant"}))',
+              legend: '{{tenant}}',
+            },
           ],
         },
       ],
@@ -81,7 +84,7 @@ export const storage: Dashboard = {
           unit: 'ops',
           queries: [
             {
-              expr: 'sum by (tenant) (rate(segments_written_total{tenant=~"$tenant"}[$__rate_interval]))',
+              expr: 'sum by (tenant) (rate(tidemark_segments_written_total{tenant=~"$tenant"}[$__rate_interval]))',
               legend: '{{tenant}}',
             },
           ],
@@ -91,8 +94,14 @@ export const storage: Dashboard = {
           says: 'Bytes as the log held them, and as segments hold them.',
           unit: 'Bps',
           queries: [
-            { expr: 'sum(rate(archived_bytes_total{tenant=~"$tenant"}[$__rate_interval]))', legend: 'of the log' },
-            { expr: 'sum(rate(segment_bytes_total{tenant=~"$tenant"}[$__rate_interval]))', legend: 'in segments' },
+            {
+              expr: 'sum(rate(tidemark_archived_bytes_total{tenant=~"$tenant"}[$__rate_interval]))',
+              legend: 'of the log',
+            },
+            {
+              expr: 'sum(rate(tidemark_segment_bytes_total{tenant=~"$tenant"}[$__rate_interval]))',
+              legend: 'in segments',
+            },
           ],
         },
       ],
@@ -107,7 +116,7 @@ export const storage: Dashboard = {
           kind: 'bargauge',
           queries: [
             {
-              expr: 'topk(10, sum by (tenant) (max by (tenant, form) (storage_bytes{form=~"rows|segments",tenant=~"$tenant"})))',
+              expr: 'topk(10, sum by (tenant) (max by (tenant, form) (tidemark_storage_bytes{form=~"rows|segments",tenant=~"$tenant"})))',
               legend: '{{tenant}}',
             },
           ],
@@ -119,7 +128,7 @@ export const storage: Dashboard = {
           kind: 'bargauge',
           queries: [
             {
-              expr: 'topk(10, sum by (workflow) (max by (workflow, form) (storage_workflow_bytes{form=~"rows|segments"})))',
+              expr: 'topk(10, sum by (workflow) (max by (workflow, form) (tidemark_storage_workflow_bytes{form=~"rows|segments"})))',
               legend: '{{workflow}}',
             },
           ],

@@ -66,6 +66,6 @@ By authorised callers, timers and other workflows, through a coordinator.
 ${part(false)}
 ## Rejected
 
-What the fold rejects changes nothing, is counted (\`events_rejected_total\`), and kept for audit with its reason: \`tidemark rejected\`.
+What the fold rejects changes nothing, is counted (\`tidemark_events_rejected_total\`), and kept for audit with its reason: \`tidemark rejected\`.
 `;
 }

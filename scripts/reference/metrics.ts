@@ -1,9 +1,10 @@
 /** Owns docs/metrics.md: every metric by its name, as its instrument describes it. */
 
-import { INSTRUMENTS, SECONDS_BOUNDARIES } from '@tidemark/telemetry';
+import { exposedName, INSTRUMENTS, SECONDS_BOUNDARIES } from '@tidemark/telemetry';
 
 export function metricsPage(): string {
-  const rows = Object.entries(INSTRUMENTS).map(([name, { kind, unit, description, labels }]) => {
+  const rows = Object.entries(INSTRUMENTS).map(([own, { kind, unit, description, labels }]) => {
+    const name = exposedName(own as keyof typeof INSTRUMENTS);
     const of = labels.map((label) => `\`${label}\``).join(', ');
     return `| \`${name}\` | ${kind} | ${unit === '1' ? '' : unit} | ${of} | ${description} |`;
   });

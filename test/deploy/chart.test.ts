@@ -141,10 +141,10 @@ describe('HorizontalPodAutoscaler', () => {
   test('takes the demand of its pool as an external metric', async () => {
     const [demand, busy] = named(pools, 'HorizontalPodAutoscaler', '-worker-steady').spec.metrics;
     expect(demand.external).toEqual({
-      metric: { name: 'pool_demand', selector: { matchLabels: { pool: 'steady' } } },
+      metric: { name: 'tidemark_pool_demand', selector: { matchLabels: { pool: 'steady' } } },
       target: { type: 'AverageValue', averageValue: '20' },
     });
-    expect(busy.external.metric.name).toBe('pool_busy_workers');
+    expect(busy.external.metric.name).toBe('tidemark_pool_busy_workers');
     const own = { pools: { steady: { scaling: { hpa: { matchLabels: { team: 'a' } } } } } };
     for (const { external } of named(await rendered('pools', own), 'HorizontalPodAutoscaler', '-worker-steady').spec
       .metrics)

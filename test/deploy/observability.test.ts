@@ -1,10 +1,15 @@
 /** Dashboards and alerts speak of metrics that there are, with labels that they have; each alert has a place in the runbook that exists. */
 
 import { readFileSync } from 'node:fs';
-import { INSTRUMENTS, openPrometheus } from '@tidemark/telemetry';
+import { exposedName, INSTRUMENTS as OF_PORT, openPrometheus } from '@tidemark/telemetry';
 import { describe, expect, test } from 'vitest';
 import { dashboardFiles } from '../../scripts/dashboards.ts';
 import { blockOf, filesUnder, readProjectFile } from './deployment.ts';
+
+/** By the names that a scrape has. */
+const INSTRUMENTS = Object.fromEntries(
+  Object.entries(OF_PORT).map(([name, instrument]) => [exposedName(name as keyof typeof OF_PORT), instrument]),
+);
 
 /** What Prometheus has by itself. */
 const ITS_OWN = new Set(['up', 'ALERTS']);
@@ -29,7 +34,7 @@ function metricsIn(expr: string): readonly string[] {
 
 const baseOf = (name: string): string => {
   const base = name.replace(/_(?:bucket|sum|count)$/, '');
-  return base in INSTRUMENTS && INSTRUMENTS[base as keyof typeof INSTRUMENTS].kind === 'histogram' ? base : name;
+  return base in INSTRUMENTS && INSTRUMENTS[base]!.kind === 'histogram' ? base : name;
 };
 
 /** Labels that it selects or groups by. */
@@ -47,16 +52,16 @@ function expectTrue(where: string, expr: string): void {
     if (ITS_OWN.has(name)) continue;
     const base = baseOf(name);
     expect([where, name, base in INSTRUMENTS]).toEqual([where, name, true]);
-    for (const label of INSTRUMENTS[base as keyof typeof INSTRUMENTS].labels) known.add(label);
+    for (const label of INSTRUMENTS[base]!.labels) known.add(label);
   }
   for (const label of labelsIn(expr)) expect([where, label, known.has(label)]).toEqual([where, label, true]);
 }
 
 test('a wrong metric and a wrong label would be found', () => {
   expect(() => expectTrue('x', 'sum(rate(stepps_total[5m]))')).toThrow();
-  expect(() => expectTrue('x', 'sum by (stepp) (rate(steps_total[5m]))')).toThrow();
-  expect(() => expectTrue('x', 'steps_total{stepp="a"}')).toThrow();
-  expect(() => expectTrue('x', 'steps_total_bucket')).toThrow();
+  expect(() => expectTrue('x', 'sum by (stepp) (rate(tidemark_steps_total[5m]))')).toThrow();
+  expect(() => expectTrue('x', 'tidemark_steps_total{stepp="a"}')).toThrow();
+  expect(() => expectTrue('x', 'tidemark_steps_total_bucket')).toThrow();
   expectTrue('x', 'histogram_quantile(0.9, sum by (le) (rate(recovery_duration_seconds_bucket[$__rate_interval])))');
 });
 

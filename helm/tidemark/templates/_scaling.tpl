@@ -129,14 +129,14 @@ spec:
     - type: External
       external:
         metric:
-          name: pool_demand
+          name: tidemark_pool_demand
           selector: { matchLabels: {{ toJson $labels }} }
         target: { type: AverageValue, averageValue: {{ int64 $scaling.workflowsPerWorker | quote }} }
     {{- if $scaling.keepBusy }}
     - type: External
       external:
         metric:
-          name: pool_busy_workers
+          name: tidemark_pool_busy_workers
           selector: { matchLabels: {{ toJson $labels }} }
         target: { type: AverageValue, averageValue: '1' }
     {{- end }}

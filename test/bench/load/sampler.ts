@@ -172,8 +172,8 @@ export class Sampler {
         if (now === undefined) return;
         const before = this.#before.get(pid);
         this.#before.set(pid, now);
-        checkpoints += added(now, before, 'steps_total');
-        resumed += added(now, before, 'checkpoint_resumes_total');
+        checkpoints += added(now, before, 'tidemark_steps_total');
+        resumed += added(now, before, 'tidemark_checkpoint_resumes_total');
         // Of the projector alone: a holder meets the same events again.
         if (role === 'coordinator') count(rejected, now, before);
         commit = mergeBuckets(commit, addedBuckets(now, before, COMMIT));
@@ -234,17 +234,17 @@ export class Sampler {
     }
     const cpuS = await this.#cpu.look(members);
     const compactor = await scrape(fleet.metricsPorts.get('compactor-0')!);
-    return { rss, pss, cpuS, room: await room(), logBytes: compactor?.get('log_size_bytes') ?? null };
+    return { rss, pss, cpuS, room: await room(), logBytes: compactor?.get('tidemark_log_size_bytes') ?? null };
   }
 }
 
 function count(rejected: Record<string, number>, now: Series, before: Series | undefined): void {
-  for (const [reason, value] of byLabel(now, 'events_rejected_total', 'reason')) {
-    const earlier = before === undefined ? 0 : (byLabel(before, 'events_rejected_total', 'reason').get(reason) ?? 0);
+  for (const [reason, value] of byLabel(now, 'tidemark_events_rejected_total', 'reason')) {
+    const earlier = before === undefined ? 0 : (byLabel(before, 'tidemark_events_rejected_total', 'reason').get(reason) ?? 0);
     const more = value >= earlier ? value - earlier : value;
     if (more > 0) rejected[reason] = (rejected[reason] ?? 0) + more;
   }
-  const malformed = sumOf(now, 'records_malformed_total') - (before ? sumOf(before, 'records_malformed_total') : 0);
+  const malformed = sumOf(now, 'tidemark_records_malformed_total') - (before ? sumOf(before, 'tidemark_records_malformed_total') : 0);
   if (malformed > 0) rejected.malformed = (rejected.malformed ?? 0) + malformed;
 }
 

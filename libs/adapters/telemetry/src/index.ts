@@ -1,6 +1,12 @@
 /** Entry point of @tidemark/telemetry. */
 
-export { INSTRUMENTS, type InstrumentDescription, type InstrumentKind, SECONDS_BOUNDARIES } from './instruments.ts';
+export {
+  exposedName,
+  INSTRUMENTS,
+  type InstrumentDescription,
+  type InstrumentKind,
+  SECONDS_BOUNDARIES,
+} from './instruments.ts';
 export type { MetricPoint, MetricSnapshot } from './metric-snapshot.ts';
 export { openPrometheus, type PrometheusRegistry } from './prometheus.ts';
 export { tracing } from './tracing.ts';

@@ -13,6 +13,27 @@ export interface InstrumentDescription {
   readonly labels: readonly string[];
 }
 
+/** Requirement F1 names these; all others are exposed with the project's name before them. */
+const NAMED: ReadonlySet<MetricName> = new Set<MetricName>([
+  ...['checkpoint_commit_latency_seconds', 'checkpoint_buffer_drain_latency_seconds', 'recovery_attempts_total'],
+  ...['recovery_duration_seconds', 'effect_validation_failures_total', 'compensation_depth_current'],
+  'memory_scope_violations_total',
+] as MetricName[]);
+
+/** What collectors and scrapes call it. */
+export const exposedName = (name: MetricName): string => (NAMED.has(name) ? name : `tidemark_${name}`);
+
+/** Labels whose values come from outside: definitions, tenants, models and the like. Where a metric has too many of them, the rest is `other`. */
+export const OPEN_LABELS: ReadonlySet<string> = new Set([
+  'definition',
+  'tenant',
+  'model',
+  'step',
+  'operation',
+  'phase',
+]);
+export const SERIES_MAX_COUNT = 1_000;
+
 type Labels = readonly string[];
 const counter = (description: string, labels: Labels = []): InstrumentDescription => ({
   ...{ kind: 'counter', unit: '1', description, labels },
@@ -72,6 +93,18 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
     'Answers of models in which nothing could be used, by code: empty, taken away by a filter, or with a number that would be rounded.',
     ['code'],
   ),
+  model_calls_total: counter(
+    'Attempts at model calls, by outcome: answered, limited (the provider was called too often: 429), failed.',
+    ['definition', 'tenant', 'model', 'outcome'],
+  ),
+  model_call_seconds: seconds('From the request to the whole answer of a model.', ['model']),
+  model_tokens_total: counter(
+    'Tokens of answered model calls, by kind: input, cached_input, output, reasoning; estimated where the provider reported none.',
+    ['definition', 'tenant', 'model', 'kind'],
+  ),
+  model_cost_micros_total: counter('Price of answered model calls by the price list, in millionths of its currency.', [
+    ...['definition', 'tenant', 'model'],
+  ]),
   phase_prompts_total: counter('Model calls whose prompt is a bundle, of definitions with phases.', [
     ...['definition', 'phase'],
   ]),
@@ -95,7 +128,7 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   ),
   workflows_ended_total: counter(
     'Workflows that ended, by status (completed, failed, compensated), and by whether they were interrupted and resumed, once or more.',
-    ['status', 'resumed'],
+    ['status', 'resumed', 'definition', 'tenant'],
   ),
   workflow_ids_taken_total: counter(
     'Starts by the system itself whose id was found to be another workflow’s, by form: they never happen.',

@@ -2,7 +2,7 @@
 
 import type { MetricName } from '@tidemark/ports';
 import type { MetricValue } from 'prom-client';
-import { INSTRUMENTS, type InstrumentKind, SECONDS_BOUNDARIES } from './instruments.ts';
+import { exposedName, INSTRUMENTS, type InstrumentKind, SECONDS_BOUNDARIES } from './instruments.ts';
 
 export interface MetricPoint {
   readonly labels: Readonly<Record<string, string>>;
@@ -13,7 +13,8 @@ export interface MetricPoint {
 }
 
 export interface MetricSnapshot {
-  readonly name: MetricName;
+  /** As it is exposed. */
+  readonly name: string;
   readonly kind: InstrumentKind;
   readonly unit: string;
   readonly description: string;
@@ -32,8 +33,9 @@ export interface MeasuredMetric {
 
 /** Metrics that were ever measured. */
 export function snapshotOf(metrics: readonly MeasuredMetric[]): readonly MetricSnapshot[] {
-  return metrics.flatMap(({ name, values }) => {
-    const { kind, unit, description } = INSTRUMENTS[name];
+  return metrics.flatMap(({ name: own, values }) => {
+    const { kind, unit, description } = INSTRUMENTS[own];
+    const name = exposedName(own);
     const points = kind === 'histogram' ? histogramPoints(name, values) : values.map(plainPoint);
     if (points.length === 0) return [];
     const bounds = kind === 'histogram' ? SECONDS_BOUNDARIES : [];

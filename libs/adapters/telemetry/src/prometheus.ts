@@ -7,7 +7,14 @@ import { invariant } from '@tidemark/core';
 import type { Attributes, MetricName, Telemetry } from '@tidemark/ports';
 import { noTelemetry } from '@tidemark/ports';
 import { Counter, Gauge, Histogram, type OpenMetricsContentType, Registry } from 'prom-client';
-import { INSTRUMENTS, type InstrumentKind, SECONDS_BOUNDARIES } from './instruments.ts';
+import {
+  exposedName,
+  INSTRUMENTS,
+  type InstrumentKind,
+  OPEN_LABELS,
+  SECONDS_BOUNDARIES,
+  SERIES_MAX_COUNT,
+} from './instruments.ts';
 import { type MetricSnapshot, snapshotOf } from './metric-snapshot.ts';
 
 export interface PrometheusRegistry {
@@ -27,6 +34,18 @@ export function openPrometheus(): PrometheusRegistry {
     invariant(INSTRUMENTS[name]?.kind === kind, `the metric ${name} is not a ${kind}`);
     return metrics.get(name) as T;
   };
+  const series = new Map<MetricName, Set<string>>();
+  /** Beyond so many series of a metric, what its open labels say is `other`. */
+  const bounded = (name: MetricName, attributes: Attributes | undefined): Record<string, string> => {
+    const labels = labelsOf(name, attributes);
+    if (!INSTRUMENTS[name].labels.some((label) => OPEN_LABELS.has(label))) return labels;
+    const known = series.get(name) ?? new Set();
+    series.set(name, known);
+    const key = JSON.stringify(labels);
+    if (known.has(key) || known.size < SERIES_MAX_COUNT) known.add(key);
+    else for (const label of Object.keys(labels)) if (OPEN_LABELS.has(label)) labels[label] = 'other';
+    return labels;
+  };
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
@@ -39,10 +58,10 @@ export function openPrometheus(): PrometheusRegistry {
       ...noTelemetry,
       count(name, value, attributes, trace) {
         if (value === 0) return;
-        found<Counter>(name, 'counter').inc({ value, ...labelled(name, attributes, trace) });
+        found<Counter>(name, 'counter').inc({ value, labels: bounded(name, attributes), ...exemplarOf(trace) });
       },
       observe(name, value, attributes, trace) {
-        found<Histogram>(name, 'histogram').observe({ value, ...labelled(name, attributes, trace) });
+        found<Histogram>(name, 'histogram').observe({ value, labels: bounded(name, attributes), ...exemplarOf(trace) });
       },
       gauge(name, value, attributes) {
         found<Gauge>(name, 'gauge').set(labelsOf(name, attributes), value);
@@ -53,7 +72,12 @@ export function openPrometheus(): PrometheusRegistry {
 
 function metricOf(name: MetricName, registry: Registry<OpenMetricsContentType>): Counter | Histogram | Gauge {
   const { kind, description, labels } = INSTRUMENTS[name];
-  const given = { name, help: description, labelNames: [...labels], registers: [registry as unknown as Registry] };
+  const given = {
+    name: exposedName(name),
+    help: description,
+    labelNames: [...labels],
+    registers: [registry as unknown as Registry],
+  };
   if (kind === 'counter') return new Counter({ ...given, enableExemplars: true });
   if (kind === 'gauge') return new Gauge(given);
   return new Histogram({ ...given, buckets: [...SECONDS_BOUNDARIES], enableExemplars: true });
@@ -69,10 +93,9 @@ function labelsOf(name: MetricName, attributes: Attributes = {}): Record<string,
   return labels;
 }
 
-function labelled(name: MetricName, attributes: Attributes | undefined, trace: string | undefined) {
-  const labels = labelsOf(name, attributes);
+function exemplarOf(trace: string | undefined) {
   // `00-TRACE-SPAN-01`; the flag says that the trace is sampled.
   const [, trace_id, span_id, flags] = trace?.split('-') ?? [];
-  if (trace_id === undefined || span_id === undefined || flags !== '01') return { labels };
-  return { labels, exemplarLabels: { trace_id, span_id } };
+  if (trace_id === undefined || span_id === undefined || flags !== '01') return {};
+  return { exemplarLabels: { trace_id, span_id } };
 }

@@ -14,7 +14,7 @@ test('answers /metrics alone, and tells where it could not listen', async () => 
     const base = `http://127.0.0.1:${endpoint.port}`;
     const response = await fetch(`${base}/metrics?x=1`);
     expect(response.headers.get('content-type')).toMatch(/openmetrics/);
-    expect(await response.text()).toContain('log_size_bytes 42\n');
+    expect(await response.text()).toContain('tidemark_log_size_bytes 42\n');
     expect((await fetch(`${base}/`)).status).toBe(404);
     expect((await fetch(`${base}/metrics`, { method: 'POST', body: 'x' })).status).toBe(404);
     // A body is not waited for, however long it were.

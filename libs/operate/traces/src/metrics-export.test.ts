@@ -47,11 +47,14 @@ describe('what a collector gets', () => {
     expect(receiver.headers[0]).toMatchObject({ 'x-key': 'a b' });
     const { metrics } = receiver;
     // Without what is none of its labels: each value would be a series.
-    expect(metrics.filter(({ name }) => name === 'steps_total')).toMatchObject([
+    expect(metrics.filter(({ name }) => name === 'tidemark_steps_total')).toMatchObject([
       { kind: 'sum', attributes: { step: 'pay' }, value: 2, temporality: 2, isMonotonic: true },
       { kind: 'sum', attributes: { step: 'ship' }, value: 1, temporality: 2, isMonotonic: true },
     ]);
-    expect(metrics.find(({ name }) => name === 'projection_lag_events')).toMatchObject({ kind: 'gauge', value: 7 });
+    expect(metrics.find(({ name }) => name === 'tidemark_projection_lag_events')).toMatchObject({
+      kind: 'gauge',
+      value: 7,
+    });
     const latency = metrics.find(({ name }) => name === 'checkpoint_commit_latency_seconds')!;
     expect(latency).toMatchObject({ kind: 'histogram', unit: 's', count: 3, temporality: 2 });
     expect(latency.value).toBeCloseTo(90.007);

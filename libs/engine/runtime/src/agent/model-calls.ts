@@ -53,6 +53,7 @@ import { SHARED_TEXT_MIN_CHARS } from '../history/index.ts';
 import { digestOf, storableText } from '../kernel/index.ts';
 import { bundleOf, earlierRun, type Origin, type PhasedBundle, readTexts, textsOf } from './bundle-origin.ts';
 import { parseAnswer, spentFor } from './model-answer.ts';
+import { countAnswer, countFailedCall } from './model-metrics.ts';
 import { type ModelDependencies, ModelReservation } from './model-reservation.ts';
 import { PromptChain, promptMessages } from './prompt-chain.ts';
 import { SessionContext } from './session-context.ts';
@@ -519,12 +520,14 @@ class ModelCall {
         const { code } = (error ?? {}) as { readonly code?: unknown };
         if (typeof code === 'string' && NO_ANSWER_CODE.test(code))
           ports.telemetry.count('model_answers_unusable_total', 1, { code });
+        if (!signal.aborted) countFailedCall(this.#dependencies, model, error);
         throw error;
       });
     const { usage } = answer;
     const toolCalls = answer.toolCalls.map((call) => ({ ...call, name: this.#realName(call.name) }));
     const latencyMs = Math.round(ports.clock.monotonicMs() - startedMs);
     const costMicros = model.costMicros(usage) ?? null;
+    countAnswer(this.#dependencies, model, { usage, costMicros, latencyMs });
     const recorded = { ...answer, toolCalls, costMicros, latencyMs, ...(isStreamed && { isStreamed }) };
     return toJson(recorded, `answer of ${describe(model)}`);
   }

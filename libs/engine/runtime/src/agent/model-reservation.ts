@@ -44,6 +44,8 @@ export interface ModelDependencies {
   readonly applied: () => Promise<void>;
   /** Begins an attempt at a streamed call, for those who watch. */
   readonly onStream: (task: TaskId, call: EffectKey, attempt: number) => CallStream;
+  /** `traceparent` of the lease's span, for exemplars. */
+  readonly trace?: () => string | undefined;
 }
 
 export class ModelReservation {

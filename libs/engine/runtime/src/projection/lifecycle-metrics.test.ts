@@ -99,12 +99,12 @@ it('one that is interrupted twice and then commits: resumed once of one, and tim
     workflows_started_total: 1,
     workflows_interrupted_total: 1,
     'checkpoint_resumes_total resumed': 1,
-    'workflows_ended_total completed true': 1,
+    'workflows_ended_total completed true d t1': 1,
   });
 });
 
 it.each([
-  ['ended', () => new FatalError('no'), { 'workflows_ended_total failed false': 1 }],
+  ['ended', () => new FatalError('no'), { 'workflows_ended_total failed false d t1': 1 }],
   ['parked', () => new ParkError('unclear', 'A person must look.', null, null), {}],
 ])('one that is %s before it commits anything was interrupted and never resumed', async (_, error, ended) => {
   const definition = definitionOf({ steps: { a: () => Promise.reject(error()) } });
@@ -145,7 +145,7 @@ it('what sessions of each arm of recall took and came to, by what the opening sa
     metrics.accept([{ type: 'WorkflowCompleted', before, after: { ...after, ...more } }]);
   }
   expect(Object.fromEntries(sums)).toEqual({
-    'workflows_ended_total completed false': 3,
+    'workflows_ended_total completed false d ': 3,
     'recall_arm_workflows_total control completed': 1,
     'recall_arm_steps_total control': 6,
     'recall_arm_tokens_total control': 140,

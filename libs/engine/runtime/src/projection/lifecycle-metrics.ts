@@ -64,11 +64,13 @@ export class LifecycleMetrics {
   }
 
   #changed(type: EventType, before: StreamState, after: StreamState): void {
-    const { status } = after;
+    const { status, definition, tenant } = after;
     if (type === 'LeaseRevoked') this.#interrupted(before);
     else if (before.isUnsettled) this.#recovering(type, before, after);
     if (!isClosed(after) || isClosed(before)) return;
-    this.#telemetry.count('workflows_ended_total', 1, { status, resumed: String(after.resumed === true) });
+    this.#telemetry.count('workflows_ended_total', 1, {
+      ...{ status, resumed: String(after.resumed === true), definition, tenant },
+    });
     const arm = recallArmOf(after.tags);
     // A fork is of no session.
     if (arm === undefined || after.fork !== undefined) return;

@@ -348,6 +348,7 @@ export class Worker {
         state: () => stream.speculative,
         applied,
         onStream: (...call) => pieces.begin(...call),
+        trace: () => stream.trace,
       }),
       recovery: ports.recovery,
       readHead: () => leased.head(),

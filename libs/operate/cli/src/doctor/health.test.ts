@@ -47,7 +47,7 @@ const reasons: Readonly<Record<RejectReason, true>> = {
 
 it('warns of exactly the reasons that the alert does', async () => {
   const rules = await readFile(path.resolve(import.meta.dirname, '../../../../../deploy/prometheus/rules.yml'), 'utf8');
-  const lists = [...rules.matchAll(/events_rejected_total\{reason!~"([^"]+)"/g)].map(([, list]) => list!);
+  const lists = [...rules.matchAll(/tidemark_events_rejected_total\{reason!~"([^"]+)"/g)].map(([, list]) => list!);
   expect(new Set(lists).size).toBe(1);
   const known = lists[0]!.split('|');
   const all = Object.keys(reasons);
