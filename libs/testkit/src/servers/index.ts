@@ -7,7 +7,14 @@ export { cached, runInstaller } from './cache-folder.ts';
 export { type ClusterServers, startClusterServers, startSecured, startServer } from './find.ts';
 export { freePort } from './free-port.ts';
 export { type FreshDatabase, freshDatabase, freshRedisPrefix, freshTopicName } from './fresh.ts';
-export { type KafkaBehindProxies, startKafkaBehindProxies } from './kafka.ts';
+export {
+  jvmFlags,
+  type KafkaBehindProxies,
+  pingKafka,
+  serverProperties as kafkaServerProperties,
+  startKafkaBehindProxies,
+} from './kafka.ts';
+export { kafkaDistribution } from './kafka-jars.ts';
 export { type KafkaWithSasl, startKafkaWithSasl } from './kafka-sasl.ts';
 export {
   makeServerFolder,

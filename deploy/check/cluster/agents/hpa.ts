@@ -1,0 +1,3 @@
+import { ticking } from './ticking.ts';
+
+export const hpa = ticking('hpa');

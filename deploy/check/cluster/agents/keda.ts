@@ -1,0 +1,3 @@
+import { ticking } from './ticking.ts';
+
+export const keda = ticking('keda');

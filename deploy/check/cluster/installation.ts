@@ -1,0 +1,149 @@
+/** Owns the chart as it is installed on the cluster, and what is read of its pods. */
+
+import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { openFileKeys } from '@tidemark/keys-file';
+import { eventually } from '@tidemark/testkit/eventually';
+import type { Thing } from './kube.ts';
+import { OUTSIDE, type World } from './world.ts';
+
+const HERE = import.meta.dirname;
+const CHART = path.resolve(HERE, '../../../helm/tidemark');
+const NAMESPACE = '/api/v1/namespaces/agents';
+/** The user of the image. */
+const USER = 1_000;
+
+export interface Pod {
+  readonly name: string;
+  readonly part: string;
+  readonly node: number;
+  readonly address: string;
+  readonly isReady: boolean;
+}
+
+export class Installation {
+  readonly #world: World;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** What the chart asks for beside it, and the chart. */
+  async install(): Promise<void> {
+    const { kube, place } = this.#world;
+    mkdirSync(`${place.run}/archive`);
+    chownSync(`${place.run}/archive`, USER, USER);
+    const secret = (name: string, stringData: object): object => ({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name, namespace: 'agents' },
+      stringData,
+    });
+    const keys = `${place.run}/keys.json`;
+    await openFileKeys({ file: keys });
+    await kube.ask('POST', '/api/v1/namespaces', { metadata: { name: 'agents' } });
+    const addresses = {
+      TIDEMARK_REDIS_URL: `redis://${OUTSIDE}:6379`,
+      TIDEMARK_POSTGRES_URL: `postgres://tidemark@${OUTSIDE}:5432/tidemark`,
+    };
+    await kube.ask('POST', `${NAMESPACE}/secrets`, secret('tidemark-addresses', addresses));
+    await kube.ask(
+      'POST',
+      `${NAMESPACE}/secrets`,
+      secret('tidemark-keys', { 'keys.json': readFileSync(keys, 'utf8') }),
+    );
+    await kube.helm(
+      'install',
+      'tidemark',
+      CHART,
+      '-n',
+      'agents',
+      '--values',
+      this.#values('values'),
+      '--wait',
+      '--timeout',
+      '3m',
+    );
+  }
+
+  upgrade(wait: boolean, ...values: readonly string[]): Promise<string> {
+    const { kube } = this.#world;
+    return kube.helm(
+      'upgrade',
+      'tidemark',
+      CHART,
+      '-n',
+      'agents',
+      '--values',
+      this.#values('values'),
+      ...values,
+      ...(wait ? ['--wait'] : []),
+      '--timeout',
+      '3m',
+    );
+  }
+
+  withPools(): readonly string[] {
+    return ['--values', this.#values('pools')];
+  }
+
+  /** Of the role, for all tenants: made within a coordinator, as docs/deploy.md says. */
+  async createKey(name: string, role: string): Promise<string> {
+    const make = [
+      'tidemark-entrypoint',
+      'tidemark',
+      'admin',
+      'access',
+      'create-key',
+      '--name',
+      name,
+      '--role',
+      role,
+      '--all-tenants',
+    ];
+    const said = await this.#world.kube.kubectl('-n', 'agents', 'exec', 'deploy/tidemark-coordinator', '--', ...make);
+    return said.split('\n')[0]!.trim();
+  }
+
+  async apiUrl(): Promise<string> {
+    const { spec } = await this.#world.kube.ask('GET', `${NAMESPACE}/services/tidemark-api`);
+    return `http://${spec.clusterIP}:7070`;
+  }
+
+  /** Those that are not about to end, of the part (`worker`, `coordinator`, …). */
+  async pods(part?: string): Promise<readonly Pod[]> {
+    const { items } = await this.#world.kube.ask('GET', `${NAMESPACE}/pods`);
+    return (items as readonly Thing[])
+      .filter(
+        ({ metadata, status }) =>
+          metadata.deletionTimestamp === undefined && !['Succeeded', 'Failed'].includes(status.phase),
+      )
+      .map(({ metadata, spec, status }) => ({
+        name: metadata.name,
+        part: metadata.labels['app.kubernetes.io/component'] ?? '',
+        node: Number(spec.nodeName?.slice(1) ?? 0),
+        address: status.podIP ?? '',
+        isReady: (status.conditions ?? []).some(({ type, status: is }: Thing) => type === 'Ready' && is === 'True'),
+      }))
+      .filter((pod) => part === undefined || pod.part === part);
+  }
+
+  async untilReady(part: string, count: number): Promise<void> {
+    const ready = async (): Promise<boolean> =>
+      (await this.pods(part)).filter(({ isReady }) => isReady).length >= count;
+    await eventually(ready, { what: `${count} of ${part} are ready`, timeoutMs: 120_000 });
+  }
+
+  deletePod(name: string): Promise<unknown> {
+    return this.#world.kube.ask('DELETE', `${NAMESPACE}/pods/${name}`);
+  }
+
+  #values(name: string): string {
+    const { run } = this.#world.place;
+    const text = readFileSync(`${HERE}/${name}.yaml`, 'utf8')
+      .replaceAll('RUN/', `${run}/`)
+      .replaceAll('OUTSIDE:', `${OUTSIDE}:`);
+    writeFileSync(`${run}/${name}.yaml`, text);
+    return `${run}/${name}.yaml`;
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * Owns what the outside saw: steps that began, marks that effects with keys left, and the judgement of both. It knows nothing of the system but what
+ * reached it over HTTP. A run's mark may say that it was the last one wanted, so that a load ends when the one who measures has seen enough.
+ */
+
+import { createServer, type Server } from 'node:http';
+
+export interface Seen {
+  readonly run: string;
+  readonly step: number;
+  readonly pod: string;
+  readonly atMs: number;
+}
+export interface Mark extends Seen {
+  readonly key: string;
+}
+
+export class Outside {
+  readonly attempts: Seen[] = [];
+  readonly marks: Mark[] = [];
+  readonly #byKey = new Map<string, { last: boolean }>();
+  readonly #ending = new Set<string>();
+
+  /** Runs whose names begin so end with their next mark. */
+  end(prefix: string): void {
+    this.#ending.add(prefix);
+  }
+
+  /** Answers a repeated call as the first one. */
+  mark(mark: Mark): { readonly last: boolean } {
+    this.marks.push(mark);
+    const known = this.#byKey.get(mark.key);
+    if (known !== undefined) return known;
+    const answer = { last: [...this.#ending].some((prefix) => mark.run.startsWith(`${prefix}-`)) };
+    this.#byKey.set(mark.key, answer);
+    return answer;
+  }
+
+  listen(host: string, port: number): Promise<Server> {
+    const server = createServer((request, response) => {
+      let text = '';
+      request.on('data', (chunk) => {
+        text += chunk;
+      });
+      request.on('end', () => {
+        const seen = { ...(JSON.parse(text) as Mark), atMs: Date.now() };
+        const answer = request.url === '/mark' ? this.mark(seen) : {};
+        if (request.url === '/attempt') this.attempts.push(seen);
+        response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
+      });
+    });
+    return new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, host, () => resolve(server));
+    });
+  }
+}
+
+const at = ({ run, step }: Seen): string => `${run} ${step}`;
+
+/** Steps up to the last one of each ended run that left no mark. */
+export function lostSteps(ended: ReadonlyMap<string, number>, marks: readonly Mark[]): readonly string[] {
+  const marked = new Set(marks.map(at));
+  const wanted = [...ended].flatMap(([run, last]) => Array.from({ length: last }, (_, index) => `${run} ${index + 1}`));
+  return wanted.filter((step) => !marked.has(step));
+}
+
+/** Steps that left marks of two keys: the receiver would have acted twice. */
+export function doubledSteps(marks: readonly Mark[]): readonly string[] {
+  const keys = new Map<string, Set<string>>();
+  for (const mark of marks) keys.set(at(mark), (keys.get(at(mark)) ?? new Set()).add(mark.key));
+  return [...keys].flatMap(([step, { size }]) => (size > 1 ? [step] : []));
+}
+
+/** When a pod was killed, or cut off, in milliseconds since 1970: what it had in hand then may run again. */
+export type Lost = ReadonlyMap<string, number>;
+
+/** Steps that began again, though nothing had become of the pod that had them. */
+export function repeatedSteps(attempts: readonly Seen[], lost: Lost): readonly string[] {
+  const last = new Map<string, Seen>();
+  const repeated: string[] = [];
+  for (const attempt of attempts) {
+    const before = last.get(at(attempt));
+    if (before !== undefined && (lost.get(before.pod) ?? Number.POSITIVE_INFINITY) > attempt.atMs)
+      repeated.push(at(attempt));
+    last.set(at(attempt), attempt);
+  }
+  return repeated;
+}
+
+/** The pod of the newest step of each run that began before. */
+export function holders(
+  attempts: readonly Seen[],
+  prefix: string,
+  beforeMs = Number.POSITIVE_INFINITY,
+): ReadonlyMap<string, string> {
+  const pods = new Map<string, string>();
+  for (const { run, pod, atMs } of attempts) if (run.startsWith(`${prefix}-`) && atMs < beforeMs) pods.set(run, pod);
+  return pods;
+}
+
+/** For each run whose newest step then was one of these pods', how long it took until a step of it began elsewhere; undefined: not yet. */
+export function resumedAfterMs(
+  attempts: readonly Seen[],
+  prefix: string,
+  pods: ReadonlySet<string>,
+  sinceMs: number,
+): readonly (number | undefined)[] {
+  const held = [...holders(attempts, prefix, sinceMs)].filter(([, pod]) => pods.has(pod));
+  return held.map(([held]) => {
+    const next = attempts.find(({ run, pod, atMs }) => run === held && atMs >= sinceMs && !pods.has(pod));
+    return next && next.atMs - sinceMs;
+  });
+}
+
+/** How far the pod with the most or the fewest steps is from an even share, as a share of that. */
+export function unevenShare(attempts: readonly Seen[], pods: readonly string[]): number {
+  const counts = pods.map((each) => attempts.filter(({ pod }) => pod === each).length);
+  const even = counts.reduce((sum, count) => sum + count, 0) / pods.length;
+  return Math.max(...counts.map((count) => Math.abs(count - even))) / even;
+}

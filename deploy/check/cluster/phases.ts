@@ -1,0 +1,194 @@
+/** Owns what is done to the cluster, one thing after another. Each leaves two ready workers of the steady pool. */
+
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { eventually } from '@tidemark/testkit/eventually';
+import { externalMetricsManifest, serveExternalMetrics } from './external-metrics.ts';
+import { holders, unevenShare } from './marks.ts';
+import type { Run } from './run.ts';
+import { OUTSIDE } from './world.ts';
+
+const LOAD_COUNT = 10;
+const METRICS_PORT = 8443;
+const PER_WORKER_COUNT = 5;
+/** Runs that must wait for the build that has their version. */
+const WAITING_COUNT = 3;
+
+export interface Phase {
+  readonly name: string;
+  readonly needsTwoNodes?: boolean;
+  run(run: Run): Promise<void>;
+}
+
+async function deletePod(run: Run): Promise<void> {
+  await run.load('steady', 'deleted', LOAD_COUNT);
+  const pod = await run.busiest('deleted');
+  const sinceMs = Date.now();
+  await run.installation.deletePod(pod.name);
+  run.figure('pod_deleted_ms', await run.resumed('deleted', [pod.name], sinceMs), 'ms');
+  await run.end('deleted');
+}
+
+async function killWorker(run: Run): Promise<void> {
+  await run.installation.untilReady('worker', 2);
+  await run.load('steady', 'killed', LOAD_COUNT);
+  const pod = await run.busiest('killed');
+  const pid = run.world.processOf(pod.name, 'worker');
+  const sinceMs = Date.now();
+  run.lost([pod.name]);
+  process.kill(pid, 'SIGKILL');
+  run.figure('killed_ms', await run.resumed('killed', [pod.name], sinceMs), 'ms');
+  await run.end('killed');
+}
+
+async function giveNotice(run: Run): Promise<void> {
+  await run.installation.untilReady('worker', 2);
+  await run.load('steady', 'noticed', LOAD_COUNT);
+  const pod = await run.busiest('noticed');
+  const notice = run.world.fileOf(pod.node, '/run/node/leaving');
+  const leaving = (await run.installation.pods('worker'))
+    .filter(({ node }) => node === pod.node)
+    .map(({ name }) => name);
+  const sinceMs = Date.now();
+  writeFileSync(notice, 'leaving\n');
+  run.figure('noticed_ms', await run.resumed('noticed', leaving, sinceMs), 'ms');
+  rmSync(notice);
+  await run.end('noticed');
+}
+
+async function drain(run: Run): Promise<void> {
+  await run.installation.untilReady('worker', 2);
+  await run.load('steady', 'drained', LOAD_COUNT);
+  const { node } = await run.busiest('drained');
+  const drained = (await run.installation.pods('worker')).filter((pod) => pod.node === node).map(({ name }) => name);
+  const { kube } = run.world;
+  const sinceMs = Date.now();
+  const done = kube.kubectl(
+    'drain',
+    `n${node}`,
+    '--ignore-daemonsets',
+    '--delete-emptydir-data',
+    '--force',
+    '--timeout=120s',
+  );
+  run.figure('drained_ms', await run.resumed('drained', drained, sinceMs), 'ms');
+  await done;
+  await kube.kubectl('uncordon', `n${node}`);
+  await run.end('drained');
+}
+
+/** The next build has another version of `ticks`: what began under the old one ends under it. */
+async function upgrade(run: Run): Promise<void> {
+  await run.installation.untilReady('worker', 2);
+  await Promise.all([run.load('steady', 'upgraded', LOAD_COUNT / 2), run.load('ticks', 'changed', LOAD_COUNT / 2)]);
+  await run.installation.upgrade(true, '--set', 'image.tag=2');
+  const { definition_version: version } = await run.runs.state('changed-0');
+  run.check(version === 2, `changed-0 is at version ${version} after the upgrade`);
+  await Promise.all([run.end('upgraded'), run.end('changed')]);
+}
+
+/** A run that has reached the next version never goes back: it waits for its build, and ends there. */
+async function rollBack(run: Run): Promise<void> {
+  await Promise.all([run.load('steady', 'rolled-back', LOAD_COUNT), run.load('ticks', 'waiting', WAITING_COUNT)]);
+  await run.world.kube.helm('rollback', 'tidemark', '1', '-n', 'agents', '--wait', '--timeout', '3m');
+  await run.end('rolled-back');
+  const { status, definition_version: version } = await run.runs.state('waiting-0');
+  run.check(status === 'open' && version === 2, `waiting-0 is ${status} at version ${version} after the rollback`);
+}
+
+async function addPools(run: Run): Promise<void> {
+  const { installation, world } = run;
+  const key = await installation.createKey('keda', 'scaler');
+  const secret = { metadata: { name: 'keda-key' }, stringData: { key } };
+  await world.kube.ask('POST', '/api/v1/namespaces/agents/secrets', secret);
+  for (const name of ['keda-operator', 'keda-metrics-apiserver']) {
+    await world.kube.kubectl('-n', 'keda', 'rollout', 'status', `deploy/${name}`, '--timeout=120s');
+  }
+  await installation.upgrade(true, ...installation.withPools());
+  await run.end('waiting');
+}
+
+async function scaleByKeda(run: Run): Promise<void> {
+  const workers = async (): Promise<readonly string[]> =>
+    (await run.installation.pods('worker')).map(({ name }) => name).filter((name) => name.includes('-keda-'));
+  await eventually(async () => (await workers()).length === 0, {
+    what: 'the pool of KEDA is empty',
+    timeoutMs: 120_000,
+  });
+  const sinceMs = Date.now();
+  await run.load('keda', 'keda', 4 * PER_WORKER_COUNT);
+  const first = run.outside.attempts.find((each) => each.run.startsWith('keda-'))!;
+  run.figure('keda_first_step_ms', first.atMs - sinceMs, 'ms');
+  const pods = [...new Set(holders(run.outside.attempts, 'keda').values())];
+  run.check(pods.length === 4, `${pods.length} pods of KEDA have work, not 4`);
+  run.figure('keda_all_steps_ms', Date.now() - sinceMs, 'ms');
+  const evenFrom = run.outside.attempts.length;
+  await run.underWay('keda', 30);
+  run.figure('keda_uneven', 100 * unevenShare(run.outside.attempts.slice(evenFrom), pods), '%');
+  await run.end('keda');
+}
+
+async function scaleByHpaAndJobs(run: Run): Promise<void> {
+  const { installation, world } = run;
+  const pki = `${world.place.run}/pki`;
+  const addresses = async (): Promise<readonly string[]> =>
+    (await installation.pods('coordinator')).map(({ address }) => `${address}:9464`);
+  await serveExternalMetrics({ host: OUTSIDE, port: METRICS_PORT, pki }, addresses);
+  await world.kube.kubectl('delete', 'apiservice', 'v1beta1.external.metrics.k8s.io');
+  await world.kube.apply(externalMetricsManifest(OUTSIDE, METRICS_PORT, readFileSync(`${pki}/ca.crt`, 'utf8')));
+  const sinceMs = Date.now();
+  const firstOf = (pool: string): number =>
+    run.outside.attempts.find((each) => each.run.startsWith(`${pool}-`))!.atMs - sinceMs;
+  await Promise.all([run.load('hpa', 'hpa', 2 * PER_WORKER_COUNT), run.load('jobs', 'jobs', 2 * PER_WORKER_COUNT)]);
+  run.figure('hpa_all_steps_ms', Date.now() - sinceMs, 'ms');
+  run.figure('jobs_first_step_ms', firstOf('jobs'), 'ms');
+  for (const pool of ['hpa', 'jobs']) {
+    const pods = new Set(holders(run.outside.attempts, pool).values());
+    run.check(pods.size === 2, `${pods.size} pods of ${pool} have work, not 2`);
+  }
+  await Promise.all([run.end('hpa'), run.end('jobs')]);
+}
+
+/** The first node keeps what the cluster itself needs, so it is the other one that is lost. */
+const AWAY = 2;
+
+async function cutLink(run: Run): Promise<void> {
+  await run.load('steady', 'cut', LOAD_COUNT);
+  const away = (await run.installation.pods()).filter(({ node }) => node === AWAY).map(({ name }) => name);
+  const sinceMs = Date.now();
+  run.lost(away);
+  run.world.cut(AWAY);
+  run.figure('link_cut_ms', await run.resumed('cut', away, sinceMs), 'ms');
+  run.world.mend();
+  await run.end('cut');
+}
+
+async function loseNode(run: Run): Promise<void> {
+  await run.installation.untilReady('worker', 2);
+  await run.load('steady', 'vanished', LOAD_COUNT);
+  const away = (await run.installation.pods()).filter(({ node }) => node === AWAY);
+  for (const part of ['worker', 'coordinator'])
+    run.check(
+      away.some((pod) => pod.part === part),
+      `no ${part} was on the node that vanished`,
+    );
+  const names = away.map(({ name }) => name);
+  const sinceMs = Date.now();
+  run.lost(names);
+  run.world.vanish(AWAY);
+  run.figure('node_lost_ms', await run.resumed('vanished', names, sinceMs), 'ms');
+  await run.end('vanished');
+}
+
+export const PHASES: readonly Phase[] = [
+  { name: 'a pod of workers is deleted', run: deletePod },
+  { name: 'a worker is killed', run: killWorker },
+  { name: 'a node gives notice', run: giveNotice },
+  { name: 'a node is drained', needsTwoNodes: true, run: drain },
+  { name: 'upgraded under load', run: upgrade },
+  { name: 'rolled back under load', run: rollBack },
+  { name: 'upgraded again, with pools', run: addPools },
+  { name: 'KEDA scales from nothing', run: scaleByKeda },
+  { name: 'a HorizontalPodAutoscaler scales, and jobs', run: scaleByHpaAndJobs },
+  { name: 'the link of a node is cut and mended', needsTwoNodes: true, run: cutLink },
+  { name: 'a node vanishes', needsTwoNodes: true, run: loseNode },
+];
