@@ -178,16 +178,29 @@ describe('every process', () => {
   });
 
   test('is kept apart from its like as it is asked to be', () => {
+    const [preferred, required] = ['preferred', 'required'].map(
+      (how) => `${how}DuringSchedulingIgnoredDuringExecution`,
+    );
     const coordinator = (of: readonly Manifest[]) => podOf(named(of, 'Deployment', '-coordinator')).spec;
-    for (const of of [plain, pools])
+    for (const of of [plain, pools]) {
+      // No other key beside it: a scheduler counts no node that lacks one of them, and not every cluster has zones.
       expect(coordinator(of).topologySpreadConstraints).toMatchObject([
-        { topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' },
-        { topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway' },
+        {
+          topologyKey: 'kubernetes.io/hostname',
+          whenUnsatisfiable: 'ScheduleAnyway',
+          matchLabelKeys: ['pod-template-hash'],
+        },
       ]);
-    expect(coordinator(plain)).not.toHaveProperty('affinity');
-    const { podAntiAffinity } = coordinator(pools).affinity;
-    expect(Object.keys(podAntiAffinity)).toEqual(['requiredDuringSchedulingIgnoredDuringExecution']);
-    expect(podOf(named(plain, 'Deployment', '-worker')).spec).not.toHaveProperty('affinity');
+      expect(coordinator(of).affinity.podAntiAffinity).toHaveProperty(
+        [preferred!, 0, 'podAffinityTerm', 'topologyKey'],
+        'topology.kubernetes.io/zone',
+      );
+    }
+    expect(coordinator(plain).affinity.podAntiAffinity).not.toHaveProperty(required!);
+    expect(coordinator(pools).affinity.podAntiAffinity).toHaveProperty(
+      [required!, 0, 'topologyKey'],
+      'kubernetes.io/hostname',
+    );
     // Where each has a node for itself, the next one's place is that of one that left.
     const rolling = (of: readonly Manifest[]) => named(of, 'Deployment', '-coordinator').spec.strategy.rollingUpdate;
     expect(rolling(plain)).toEqual({ maxSurge: '25%', maxUnavailable: 0 });

@@ -19,6 +19,7 @@ export interface Pod {
   readonly node: number;
   readonly address: string;
   readonly isReady: boolean;
+  readonly restartCount: number;
 }
 
 export class Installation {
@@ -124,6 +125,7 @@ export class Installation {
         node: Number(spec.nodeName?.slice(1) ?? 0),
         address: status.podIP ?? '',
         isReady: (status.conditions ?? []).some(({ type, status: is }: Thing) => type === 'Ready' && is === 'True'),
+        restartCount: status.containerStatuses?.[0]?.restartCount ?? 0,
       }))
       .filter((pod) => part === undefined || pod.part === part);
   }
@@ -132,6 +134,13 @@ export class Installation {
     const ready = async (): Promise<boolean> =>
       (await this.pods(part)).filter(({ isReady }) => isReady).length >= count;
     await eventually(ready, { what: `${count} of ${part} are ready`, timeoutMs: 120_000 });
+  }
+
+  /** Waits for the container that takes the place of the one that has ended. */
+  async restarted({ name, restartCount }: Pod): Promise<void> {
+    const again = async (): Promise<boolean> =>
+      (await this.pods()).some((pod) => pod.name === name && pod.restartCount > restartCount);
+    await eventually(again, { what: `${name} starts again` });
   }
 
   deletePod(name: string): Promise<unknown> {

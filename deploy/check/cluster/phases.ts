@@ -38,6 +38,7 @@ async function killWorker(run: Run): Promise<void> {
   process.kill(pid, 'SIGKILL');
   run.figure('killed_ms', await run.resumed('killed', [pod.name], sinceMs), 'ms');
   await run.end('killed');
+  await run.installation.restarted(pod);
 }
 
 async function giveNotice(run: Run): Promise<void> {
@@ -51,8 +52,9 @@ async function giveNotice(run: Run): Promise<void> {
   const sinceMs = Date.now();
   writeFileSync(notice, 'leaving\n');
   run.figure('noticed_ms', await run.resumed('noticed', leaving, sinceMs), 'ms');
-  rmSync(notice);
   await run.end('noticed');
+  await run.installation.restarted(pod);
+  rmSync(notice);
 }
 
 async function drain(run: Run): Promise<void> {
@@ -80,7 +82,7 @@ async function drain(run: Run): Promise<void> {
 async function upgrade(run: Run): Promise<void> {
   await run.installation.untilReady('worker', 2);
   await Promise.all([run.load('steady', 'upgraded', LOAD_COUNT / 2), run.load('ticks', 'changed', LOAD_COUNT / 2)]);
-  await run.installation.upgrade(true, '--set', 'image.tag=2');
+  await run.installation.upgrade(true, '--set-string', 'image.tag=2');
   const { definition_version: version } = await run.runs.state('changed-0');
   run.check(version === 2, `changed-0 is at version ${version} after the upgrade`);
   await Promise.all([run.end('upgraded'), run.end('changed')]);

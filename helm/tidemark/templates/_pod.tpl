@@ -36,14 +36,15 @@ spec:
   {{- with include "tidemark.affinity" . | trim }}
   affinity: {{- . | nindent 4 }}
   {{- end }}
+  # Zones are a matter of affinity: of a node that lacks the label of one of these constraints the scheduler counts none.
   topologySpreadConstraints:
-    {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
     - maxSkew: 1
-      topologyKey: {{ . }}
+      topologyKey: kubernetes.io/hostname
       whenUnsatisfiable: ScheduleAnyway
       labelSelector:
-        matchLabels: {{- include "tidemark.selector" $ | nindent 10 }}
-    {{- end }}
+        matchLabels: {{- include "tidemark.selector" . | nindent 10 }}
+      # A rollout's new pods among themselves: the old ones are about to end.
+      matchLabelKeys: [pod-template-hash]
   containers:
     - name: {{ .part }}
       image: {{ include "tidemark.image" .root | quote }}
@@ -135,12 +136,13 @@ readinessProbe:
   failureThreshold: 2
 {{- end -}}
 
-{{/* The service's own affinity, and away from its like where that is asked for. */}}
+{{/* The service's own affinity; rather away from the zones of its like, where nodes have any, and from their nodes where that is asked for. */}}
 {{- define "tidemark.affinity" -}}
-{{- $affinity := deepCopy (.own.affinity | default dict) -}}
-{{- $term := dict "topologyKey" "kubernetes.io/hostname" "labelSelector" (dict "matchLabels" (include "tidemark.selector" . | fromYaml)) -}}
+{{- $like := dict "matchLabels" (include "tidemark.selector" . | fromYaml) -}}
+{{- $away := list (dict "weight" 100 "podAffinityTerm" (dict "topologyKey" "topology.kubernetes.io/zone" "labelSelector" $like)) -}}
+{{- $terms := dict "preferredDuringSchedulingIgnoredDuringExecution" $away -}}
 {{- if eq .own.antiAffinity "required" -}}
-{{- $affinity = mustMerge $affinity (dict "podAntiAffinity" (dict "requiredDuringSchedulingIgnoredDuringExecution" (list $term))) -}}
+{{- $_ := set $terms "requiredDuringSchedulingIgnoredDuringExecution" (list (dict "topologyKey" "kubernetes.io/hostname" "labelSelector" $like)) -}}
 {{- end -}}
-{{- with $affinity }}{{ toYaml . }}{{ end -}}
+{{- toYaml (mustMerge (deepCopy (.own.affinity | default dict)) (dict "podAntiAffinity" $terms)) -}}
 {{- end -}}
