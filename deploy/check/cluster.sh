@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # cluster.sh [--json] [--nodes 1|2]: the chart on a real Kubernetes (deploy/check/cluster/main.ts), called by `deploy/check.sh --cluster`. Builds what it
 # needs first, once (cluster/programs.sh, 40 minutes; cluster/images.sh). Needs root with cgroup v1, Go, Debian's packages containerd, runc, etcd-server, buildah,
-# debootstrap, nftables and containernetworking-plugins, and what tests of real servers need. It leaves nothing behind, however it ends (cluster/keep.sh).
+# debootstrap, nftables and containernetworking-plugins, and what tests of real servers need. It leaves nothing behind, however it ends (cluster/keep.sh), but a
+# copy of its logs in the folder KEEP_LOGS where it fails.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 here=$PWD/deploy/check/cluster

@@ -130,10 +130,12 @@ export class Installation {
       .filter((pod) => part === undefined || pod.part === part);
   }
 
-  async untilReady(part: string, count: number): Promise<void> {
-    const ready = async (): Promise<boolean> =>
-      (await this.pods(part)).filter(({ isReady }) => isReady).length >= count;
-    await eventually(ready, { what: `${count} of ${part} are ready`, timeoutMs: 120_000 });
+  /** Two workers of the steady pool, which has its name once there are pools. */
+  async untilReady(): Promise<void> {
+    const steady = async (): Promise<readonly Pod[]> =>
+      (await this.pods('worker')).filter(({ name }) => !/-worker-(keda|hpa|jobs)-/.test(name));
+    const ready = async (): Promise<boolean> => (await steady()).filter(({ isReady }) => isReady).length === 2;
+    await eventually(ready, { what: 'two workers are ready', timeoutMs: 120_000 });
   }
 
   /** Waits for the container that takes the place of the one that has ended. */

@@ -46,7 +46,12 @@ await world.kube.apply(kedaManifest());
 lap('a key, and KEDA is applied');
 for (const phase of PHASES) {
   if ((phase.needsTwoNodes && world.nodes.length < 2) || !new RegExp(values.only).test(phase.name)) continue;
-  await phase.run(run);
+  try {
+    await phase.run(run);
+  } catch (error) {
+    run.wrong.push(`${phase.name}: ${error instanceof Error ? error.message : error}`);
+    break;
+  }
   lap(phase.name);
 }
 run.judge();

@@ -9,6 +9,8 @@ export interface Seen {
   readonly run: string;
   readonly step: number;
   readonly pod: string;
+  /** By the sender's clock, which is this machine's too: what a cut link held back arrives long after. */
+  readonly sentMs: number;
   readonly atMs: number;
 }
 export interface Mark extends Seen {
@@ -79,9 +81,9 @@ export type Lost = ReadonlyMap<string, number>;
 export function repeatedSteps(attempts: readonly Seen[], lost: Lost): readonly string[] {
   const last = new Map<string, Seen>();
   const repeated: string[] = [];
-  for (const attempt of attempts) {
+  for (const attempt of attempts.toSorted((a, b) => a.sentMs - b.sentMs)) {
     const before = last.get(at(attempt));
-    if (before !== undefined && (lost.get(before.pod) ?? Number.POSITIVE_INFINITY) > attempt.atMs)
+    if (before !== undefined && (lost.get(before.pod) ?? Number.POSITIVE_INFINITY) > attempt.sentMs)
       repeated.push(at(attempt));
     last.set(at(attempt), attempt);
   }

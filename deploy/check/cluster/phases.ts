@@ -1,6 +1,6 @@
 /** Owns what is done to the cluster, one thing after another. Each leaves two ready workers of the steady pool. */
 
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { eventually } from '@tidemark/testkit/eventually';
 import { externalMetricsManifest, serveExternalMetrics } from './external-metrics.ts';
 import { holders, unevenShare } from './marks.ts';
@@ -29,7 +29,7 @@ async function deletePod(run: Run): Promise<void> {
 }
 
 async function killWorker(run: Run): Promise<void> {
-  await run.installation.untilReady('worker', 2);
+  await run.installation.untilReady();
   await run.load('steady', 'killed', LOAD_COUNT);
   const pod = await run.busiest('killed');
   const pid = run.world.processOf(pod.name, 'worker');
@@ -42,7 +42,7 @@ async function killWorker(run: Run): Promise<void> {
 }
 
 async function giveNotice(run: Run): Promise<void> {
-  await run.installation.untilReady('worker', 2);
+  await run.installation.untilReady();
   await run.load('steady', 'noticed', LOAD_COUNT);
   const pod = await run.busiest('noticed');
   const notice = run.world.fileOf(pod.node, '/run/node/leaving');
@@ -58,7 +58,7 @@ async function giveNotice(run: Run): Promise<void> {
 }
 
 async function drain(run: Run): Promise<void> {
-  await run.installation.untilReady('worker', 2);
+  await run.installation.untilReady();
   await run.load('steady', 'drained', LOAD_COUNT);
   const { node } = await run.busiest('drained');
   const drained = (await run.installation.pods('worker')).filter((pod) => pod.node === node).map(({ name }) => name);
@@ -80,7 +80,7 @@ async function drain(run: Run): Promise<void> {
 
 /** The next build has another version of `ticks`: what began under the old one ends under it. */
 async function upgrade(run: Run): Promise<void> {
-  await run.installation.untilReady('worker', 2);
+  await run.installation.untilReady();
   await Promise.all([run.load('steady', 'upgraded', LOAD_COUNT / 2), run.load('ticks', 'changed', LOAD_COUNT / 2)]);
   await run.installation.upgrade(true, '--set-string', 'image.tag=2');
   const { definition_version: version } = await run.runs.state('changed-0');
@@ -124,7 +124,7 @@ async function scaleByKeda(run: Run): Promise<void> {
   run.check(pods.length === 4, `${pods.length} pods of KEDA have work, not 4`);
   run.figure('keda_all_steps_ms', Date.now() - sinceMs, 'ms');
   const evenFrom = run.outside.attempts.length;
-  await run.underWay('keda', 30);
+  await run.underWay('keda', 20);
   run.figure('keda_uneven', 100 * unevenShare(run.outside.attempts.slice(evenFrom), pods), '%');
   await run.end('keda');
 }
@@ -136,7 +136,7 @@ async function scaleByHpaAndJobs(run: Run): Promise<void> {
     (await installation.pods('coordinator')).map(({ address }) => `${address}:9464`);
   await serveExternalMetrics({ host: OUTSIDE, port: METRICS_PORT, pki }, addresses);
   await world.kube.kubectl('delete', 'apiservice', 'v1beta1.external.metrics.k8s.io');
-  await world.kube.apply(externalMetricsManifest(OUTSIDE, METRICS_PORT, readFileSync(`${pki}/ca.crt`, 'utf8')));
+  await world.kube.apply(externalMetricsManifest(OUTSIDE, METRICS_PORT));
   const sinceMs = Date.now();
   const firstOf = (pool: string): number =>
     run.outside.attempts.find((each) => each.run.startsWith(`${pool}-`))!.atMs - sinceMs;
@@ -150,35 +150,42 @@ async function scaleByHpaAndJobs(run: Run): Promise<void> {
   await Promise.all([run.end('hpa'), run.end('jobs')]);
 }
 
-/** The first node keeps what the cluster itself needs, so it is the other one that is lost. */
-const AWAY = 2;
-
 async function cutLink(run: Run): Promise<void> {
+  await run.installation.untilReady();
   await run.load('steady', 'cut', LOAD_COUNT);
-  const away = (await run.installation.pods()).filter(({ node }) => node === AWAY).map(({ name }) => name);
+  const { node, names } = await everythingBeside(run, 'cut');
   const sinceMs = Date.now();
-  run.lost(away);
-  run.world.cut(AWAY);
-  run.figure('link_cut_ms', await run.resumed('cut', away, sinceMs), 'ms');
+  run.lost(names);
+  run.world.cut(node);
+  run.figure('link_cut_ms', await run.resumed('cut', names, sinceMs), 'ms');
   run.world.mend();
   await run.end('cut');
 }
 
 async function loseNode(run: Run): Promise<void> {
-  await run.installation.untilReady('worker', 2);
+  await run.installation.untilReady();
   await run.load('steady', 'vanished', LOAD_COUNT);
-  const away = (await run.installation.pods()).filter(({ node }) => node === AWAY);
-  for (const part of ['worker', 'coordinator'])
+  const { node, names } = await everythingBeside(run, 'vanished');
+  for (const part of ['worker-steady', 'coordinator'])
     run.check(
-      away.some((pod) => pod.part === part),
+      names.some((name) => name.includes(part)),
       `no ${part} was on the node that vanished`,
     );
-  const names = away.map(({ name }) => name);
   const sinceMs = Date.now();
   run.lost(names);
-  run.world.vanish(AWAY);
+  run.world.vanish(node);
   run.figure('node_lost_ms', await run.resumed('vanished', names, sinceMs), 'ms');
   await run.end('vanished');
+}
+
+/** The node with most of the load, and the pods that are there. */
+async function everythingBeside(
+  run: Run,
+  prefix: string,
+): Promise<{ readonly node: number; readonly names: readonly string[] }> {
+  const { node } = await run.busiest(prefix);
+  const pods = await run.installation.pods();
+  return { node, names: pods.filter((pod) => pod.node === node).map(({ name }) => name) };
 }
 
 export const PHASES: readonly Phase[] = [

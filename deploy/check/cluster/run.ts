@@ -78,8 +78,8 @@ export class Run {
   }
 
   /** The pod of that part with the most runs of the load. */
-  async busiest(prefix: string, among: (pod: Pod) => boolean = () => true): Promise<Pod> {
-    const pods = (await this.installation.pods('worker')).filter(among);
+  async busiest(prefix: string): Promise<Pod> {
+    const pods = await this.installation.pods('worker');
     const held = [...holders(this.outside.attempts, prefix).values()];
     const countOf = (pod: Pod): number => held.filter((name) => name === pod.name).length;
     return pods.toSorted((a, b) => countOf(b) - countOf(a))[0]!;

@@ -203,6 +203,8 @@ function controllerFlags(pki: string, folder: string): readonly string[] {
     'use-service-account-credentials': true,
     'allocate-node-cidrs': false,
     'leader-elect': false,
+    // By default 15 s.
+    'horizontal-pod-autoscaler-sync-period': '5s',
     'bind-address': '127.0.0.1',
     'cert-dir': `${folder}/controllers`,
   };

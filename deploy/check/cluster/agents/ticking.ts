@@ -13,7 +13,7 @@ const ANSWER_MAX_MS = 5_000;
 async function tell(what: string, body: object): Promise<unknown> {
   const response = await fetch(`${OUTSIDE}/${what}`, {
     method: 'POST',
-    body: JSON.stringify({ ...body, pod: hostname() }),
+    body: JSON.stringify({ ...body, pod: hostname(), sentMs: Date.now() }),
     signal: AbortSignal.timeout(ANSWER_MAX_MS),
   });
   if (!response.ok) throw new Error(`the receiver answered ${response.status}`);
