@@ -26,10 +26,10 @@ done
 
 group=tidemark-check-$$
 run=$cache/run-$$
-mkdir "$run"
 # Its other end is this shell's alone: the keeper sees it close, whatever ends the shell.
 exec {kept}> >(exec setsid "$here/keep.sh" "$run" "$group")
 keeper=$!
+until [[ -d $run ]]; do sleep 0.05; done
 code=0
 (
   exec {kept}>&-
