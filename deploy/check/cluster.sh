@@ -30,13 +30,19 @@ run=$cache/run-$$
 exec {kept}> >(exec setsid "$here/keep.sh" "$run" "$group")
 keeper=$!
 until [[ -d $run ]]; do sleep 0.05; done
-code=0
+end() { # exit code
+  exec {kept}>&-
+  wait "$keeper" || true
+  exit "$1"
+}
+trap 'end 130' INT
+trap 'end 143' TERM
 (
   exec {kept}>&-
   "$here/group.sh" "$group-n0" "$BASHPID"
   RUN=$run GROUP=$group CACHE=$cache exec unshare --mount --net --uts --ipc --pid --fork --kill-child --mount-proc node "$here/main.ts" "$@"
-) || code=$?
+) &
+code=0
+wait $! || code=$?
 [[ $code == 0 || -z ${KEEP_LOGS:-} ]] || cp -r "$run" "$KEEP_LOGS"
-exec {kept}>&-
-wait "$keeper" || true
-exit "$code"
+end "$code"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# keep.sh RUN GROUP: makes the folder of a cluster, and cleans up after it as soon as its standard input closes, which it does with the process that has the other end, however that
-# ended. Kills all that is in cgroups of that name, removes those, and the folder. Mounts, links and tables of the network end with their namespaces.
+# keep.sh RUN GROUP: makes the folder of a cluster, and cleans up after it as soon as its standard input closes, which it does with the process that has the
+# other end, however that ended. Kills all that is in cgroups of that name, removes those, and the folder. Mounts, links and tables of the network end with
+# their namespaces.
 trap '' INT TERM HUP
 run=$1 group=$2
 [[ $group == tidemark-check-* ]] || exit 1

@@ -83,8 +83,8 @@ async function upgrade(run: Run): Promise<void> {
   await run.installation.untilReady();
   await Promise.all([run.load('steady', 'upgraded', LOAD_COUNT / 2), run.load('ticks', 'changed', LOAD_COUNT / 2)]);
   await run.installation.upgrade(true, '--set-string', 'image.tag=2');
-  const { definition_version: version } = await run.runs.state('changed-0');
-  run.check(version === 2, `changed-0 is at version ${version} after the upgrade`);
+  const isChanged = async (): Promise<boolean> => (await run.runs.state('changed-0')).definition_version === 2;
+  await eventually(isChanged, { what: 'changed-0 is at version 2' });
   await Promise.all([run.end('upgraded'), run.end('changed')]);
 }
 
