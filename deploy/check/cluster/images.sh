@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the images of a cluster (buildah) and unpacks them once, as the root folder of a containerd that every node gets hard links of:
+# Builds the images of a cluster (buildah) and unpacks them once, as the root folder of a containerd whose parts every node mounts:
 # .cache/deploy-tools/cluster/containerd. They are built again when what they are made of has changed. Needs root, buildah, containerd; programs.sh was run.
 set -euo pipefail
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")

@@ -50,6 +50,17 @@ cat >"$folder/cni/10-pods.conflist" <<CNI
 {"cniVersion":"0.4.0","name":"pods","plugins":[
  {"type":"ptp","ipMasq":false,"mtu":1500,"ipam":{"type":"host-local","ranges":[[{"subnet":"10.244.$n.0/24"}]],"routes":[{"dst":"0.0.0.0/0"}],"dataDir":"/run/cni"}}]}
 CNI
+# Unpacked images are the cache's, read alone; the tables of what there is are the node's own.
+images=$CACHE/containerd content=io.containerd.content.v1.content snapshots=io.containerd.snapshotter.v1.overlayfs metadata=io.containerd.metadata.v1.bolt
+for source in "$images/$content/blobs" "$images/$snapshots"/snapshots/*; do
+  target=$folder/containerd/${source#"$images/"}
+  mkdir -p "$target"
+  mount --bind "$source" "$target"
+  mount -o remount,bind,ro "$target"
+done
+mkdir "$folder/containerd/$metadata"
+cp "$images/$metadata/meta.db" "$folder/containerd/$metadata/"
+cp "$images/$snapshots/metadata.db" "$folder/containerd/$snapshots/"
 # restrict_oom_score_adj: sandboxes fail where CAP_SYS_RESOURCE is missing ("can't get final child's PID from pipe: EOF").
 cat >"$folder/containerd.toml" <<TOML
 version = 2
@@ -101,7 +112,7 @@ ip route add default via 10.99.0.100 dev e0 src "10.99.0.$n"
 
 containerd --config "$folder/containerd.toml" >"$folder/containerd.log" 2>&1 &
 until [[ -S /run/containerd/containerd.sock && -e $RUN/ready ]]; do sleep 0.1; done
-"$BIN/kubelet" --config "$folder/kubelet.yaml" --kubeconfig "$pki/n$n.conf" --hostname-override "n$n" --node-ip "10.99.0.$n" >"$folder/kubelet.log" 2>&1 &
-"$BIN/kube-proxy" --config "$RUN/proxy-n$n.yaml" >"$folder/proxy.log" 2>&1 &
+"$CACHE/bin/kubelet" --config "$folder/kubelet.yaml" --kubeconfig "$pki/n$n.conf" --hostname-override "n$n" --node-ip "10.99.0.$n" >"$folder/kubelet.log" 2>&1 &
+"$CACHE/bin/kube-proxy" --config "$RUN/proxy-n$n.yaml" >"$folder/proxy.log" 2>&1 &
 # Bash as the first process reaps what becomes its child.
 wait

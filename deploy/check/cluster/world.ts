@@ -88,14 +88,8 @@ export class World {
     const { run: folder, cache, group } = this.place;
     const own = `${folder}/n${n}`;
     await run('mkdir', ['-p', own]);
-    // Unpacked images are never written to, but the tables of what there is are.
-    await run('cp', ['-al', `${cache}/containerd`, `${own}/containerd`]);
-    for (const table of ['metadata.v1.bolt/meta.db', 'snapshotter.v1.overlayfs/metadata.db']) {
-      const file = `containerd/io.containerd.${table}`;
-      await run('cp', ['--remove-destination', `${cache}/${file}`, `${own}/${file}`]);
-    }
     const log = openSync(`${own}/node.log`, 'a');
-    const env = { ...process.env, RUN: folder, GROUP: group, BIN: `${cache}/bin` };
+    const env = { ...process.env, RUN: folder, GROUP: group, CACHE: cache };
     const child = spawn('bash', [`${HERE}/node.sh`, String(n)], { env, stdio: ['ignore', log, log] });
     await eventually(() => existsSync(`${own}/up`), { what: `the namespaces of node ${n}` });
     const first = Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim());
