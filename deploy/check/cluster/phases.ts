@@ -41,8 +41,17 @@ async function killWorker(run: Run): Promise<void> {
   await run.installation.restarted(pod);
 }
 
+/** Who is replaced, and who is started first, has a node without its like where there is one. */
+async function areApart(run: Run, when: string): Promise<void> {
+  for (const part of ['worker', 'coordinator']) {
+    const nodes = (await run.installation.pods(part)).map(({ node }) => node);
+    run.check(new Set(nodes).size === run.world.nodes.length, `${when} each ${part} is on one of the nodes ${nodes}`);
+  }
+}
+
 async function giveNotice(run: Run): Promise<void> {
   await run.installation.untilReady();
+  await areApart(run, 'before anything was drained');
   await run.load('steady', 'noticed', LOAD_COUNT);
   const pod = await run.busiest('noticed');
   const notice = run.world.fileOf(pod.node, '/run/node/leaving');
@@ -85,6 +94,7 @@ async function upgrade(run: Run): Promise<void> {
   await run.installation.upgrade(true, '--set-string', 'image.tag=2');
   const isChanged = async (): Promise<boolean> => (await run.runs.state('changed-0')).definition_version === 2;
   await eventually(isChanged, { what: 'changed-0 is at version 2' });
+  await areApart(run, 'after an upgrade');
   await Promise.all([run.end('upgraded'), run.end('changed')]);
 }
 
@@ -191,7 +201,7 @@ async function everythingBeside(
 export const PHASES: readonly Phase[] = [
   { name: 'a pod of workers is deleted', run: deletePod },
   { name: 'a worker is killed', run: killWorker },
-  { name: 'a node gives notice', run: giveNotice },
+  { name: 'a node gives notice', needsTwoNodes: true, run: giveNotice },
   { name: 'a node is drained', needsTwoNodes: true, run: drain },
   { name: 'upgraded under load', run: upgrade },
   { name: 'rolled back under load', run: rollBack },
