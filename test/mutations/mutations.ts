@@ -6,6 +6,7 @@ import { AGENTS_MUTATIONS } from './agents.ts';
 import { ARCHIVE_MUTATIONS } from './archive.ts';
 import { AROUND_MUTATIONS } from './around.ts';
 import { CALLS_MUTATIONS } from './calls.ts';
+import { CRASH_TEST_MUTATIONS } from './crash-test.ts';
 import { DISPATCH_MUTATIONS } from './dispatch.ts';
 import { DOOR_MUTATIONS } from './doors.ts';
 import { EDGE_MUTATIONS } from './edge.ts';
@@ -42,6 +43,7 @@ export const MUTATIONS: Mutations = merged(
   LEASE_MUTATIONS,
   EFFECTS_MUTATIONS,
   CALLS_MUTATIONS,
+  CRASH_TEST_MUTATIONS,
   ROWS_MUTATIONS,
   ADAPTERS_MUTATIONS,
   SCHEMA_MUTATIONS,

@@ -31,7 +31,9 @@ process.on('exit', (code) => {
 });
 surviveUnawaitedCalls((line) => stderr.write(`warning: ${line}\n`));
 const args = process.argv.slice(2);
-const terminal = new Terminal({ stdout, stderr, env, json: args.includes('--json') });
+// What follows `--` is for another program.
+const own = args.slice(0, [...args, '--'].indexOf('--'));
+const terminal = new Terminal({ stdout, stderr, env, json: own.includes('--json') });
 const here = workingFolder();
 const cwd = calledIn(env, here);
 // Users' modules mean the same folder by a relative path.

@@ -27,6 +27,7 @@ import { reportFailure, UsageError } from '../failures.ts';
 import type { Session } from '../session.ts';
 import { addAdmin } from './admin-program.ts';
 import { completion, SHELLS } from './completion.ts';
+import { crashTestCommands } from './crash-test-options.ts';
 import { addDeclared, addDeclaredGroup } from './declared.ts';
 import { fileCommands } from './files-options.ts';
 import { loginCommands } from './login-options.ts';
@@ -40,7 +41,8 @@ import { places } from './shared-options.ts';
 const EXIT_CODES = `
 Exit codes:
   0    all went well; for admin doctor: nothing failed
-  1    the workflow failed, or waits for a person; for admin preflight: not all are safe
+  1    the workflow failed, or waits for a person; for admin preflight: not all are safe;
+       for crash-test: a call was doubled, or work lost
   64   wrong usage: an unknown command or option
   65   wrong input, or no such workflow
   66   there is nothing to work on, such as no archive to verify
@@ -207,6 +209,7 @@ export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal,
   addDeclared(kit, 'pin');
   addDeclared(kit, 'unpin');
   addShadow(kit);
+  crashTestCommands(kit).crashTest.action(work.does(() => import('../commands/crash-test.ts'), 'crashTestCommand'));
   addRepoState(kit);
   addFiles(kit);
   command('completion', 'print a script by which a shell completes commands and options')
