@@ -9,6 +9,8 @@ const GRAPHS_TEST = 'libs/author/langgraph/src/graphs.test.ts';
 const WRITER = 'libs/engine/runtime/src/shadow/recorded-writer.ts';
 const LIST = 'libs/engine/runtime/src/shadow/recorded-list.ts';
 const SESSION = 'libs/author/openai-agents/src/session.ts';
+const RECORDED_AGENTS = 'libs/author/openai-agents/src/recorded-agents.ts';
+const RUN_AGENT_TEST = 'libs/author/openai-agents/src/run-agent.test.ts';
 const SESSION_TEST = 'libs/author/openai-agents/src/session.test.ts';
 const STORE = 'libs/author/claude-sessions/src/session-store.ts';
 const TRANSCRIPTS = 'libs/author/claude-sessions/src/transcripts.ts';
@@ -246,5 +248,20 @@ export const DOOR_MUTATIONS: Mutations = {
     caughtBy: STORE_TEST,
     test: 'deletes one subagent alone',
     breaks: 'A deleted transcript is read by nobody.',
+  },
+  'recorded-tool-forgets-what-it-left': {
+    file: RECORDED_AGENTS,
+    edits: [['        restore(context, changed);', '']],
+    caughtBy: RUN_AGENT_TEST,
+    test: 'ends as the one that nobody killed, with each call under one key',
+    failsWith: 'A crash changed what comes out',
+    breaks: 'A tool that is not called again leaves in the context what it left there when it was.',
+  },
+  'unnamed-tools-are-repeated': {
+    file: RECORDED_AGENTS,
+    edits: [["this.#rules[tool.name]! : 'irreversible'", "this.#rules[tool.name]! : 'idempotent'"]],
+    caughtBy: RUN_AGENT_TEST,
+    test: 'that nobody has named, and in which its process died, asks a person',
+    breaks: 'A tool of which nobody says that it may be repeated is not.',
   },
 };
