@@ -51,6 +51,18 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     seconds: 20,
     why: 'History has to grow older than a second, and each command opens the folder.',
   },
+  'libs/operate/cli/src/crash-test.test.ts': {
+    seconds: 14,
+    why: 'Small agents as real processes, each started again after each kill.',
+  },
+  'libs/operate/cli/src/crash-test-ends.test.ts': {
+    seconds: 11,
+    why: 'Small agents as real processes, and a crash test that is killed.',
+  },
+  'libs/operate/cli/src/crash-test-doors.test.ts': {
+    seconds: 110,
+    why: 'Programs of two frameworks as real processes, each started again after each kill.',
+  },
   'libs/operate/cli/src/dev-compaction.test.ts': {
     seconds: 8,
     why: 'History has to grow older than a second, in a folder that is opened three times.',

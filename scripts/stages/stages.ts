@@ -25,6 +25,8 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
       'test/e2e/jaeger.test.ts',
       'test/e2e/researcher.test.ts',
       'examples/patterns/src/crash.test.ts',
+      'libs/operate/cli/src/crash-test.test.ts',
+      'libs/operate/cli/src/crash-test-ends.test.ts',
       'libs/operate/mcp/src/stdio.test.ts',
     ],
   },
@@ -98,12 +100,14 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
     ],
   },
   doors: {
-    about: 'Suites that other frameworks publish for what stands below them, on the embedded default and the cluster.',
+    about:
+      'Suites that other frameworks publish for what stands below them, on the embedded default and the cluster; crash tests of programs on them.',
     files: [
       'libs/author/claude-sessions/src/session-store.cluster.test.ts',
       'libs/author/langgraph/src/saver.test.ts',
       'libs/author/langgraph/src/saver.cluster.test.ts',
       'libs/author/openai-agents/src/session.cluster.test.ts',
+      'libs/operate/cli/src/crash-test-doors.test.ts',
     ],
   },
   simulation: {

@@ -4,7 +4,7 @@ import type { Mutations } from './mutation.ts';
 
 const FOLDER = 'libs/operate/cli/src/crash-test';
 const JUDGE_TEST = `${FOLDER}/judge.test.ts`;
-const COMMAND_TEST = 'libs/operate/cli/src/crash-test.test.ts';
+const RECEIVER_TEST = `${FOLDER}/receiver.test.ts`;
 
 export const CRASH_TEST_MUTATIONS: Mutations = {
   'another-key-is-no-double': {
@@ -24,15 +24,13 @@ export const CRASH_TEST_MUTATIONS: Mutations = {
   'kill-counts-what-never-came': {
     file: `${FOLDER}/receiver.ts`,
     edits: [["if (onMoment('unreceived', number)) return void response.destroy();", '']],
-    caughtBy: COMMAND_TEST,
-    test: 'that notes a call before it makes it, it finds the calls that nobody made',
+    caughtBy: RECEIVER_TEST,
     breaks: 'There is a kill before each call was received.',
   },
   'killed-test-leaves-its-processes': {
     file: `${FOLDER}/keeper.ts`,
     edits: [["process.kill(-Number(each.slice('group '.length)), 'SIGKILL')", 'void each']],
-    caughtBy: 'libs/operate/cli/src/crash-test-ends.test.ts',
-    test: 'after kill -9',
+    caughtBy: RECEIVER_TEST,
     breaks: 'Nothing is left of a crash test, also of one that was killed.',
   },
 };

@@ -82,6 +82,7 @@ export default defineConfig({
           'guides/from-a-script': 'From a plain script',
           'guides/from-bullmq': 'From BullMQ',
           'guides/from-langgraph': 'From LangGraph',
+          'guides/frameworks': 'Agents of other frameworks',
           'guides/langgraph': 'LangGraph on Tidemark',
           'guides/openai-agents': 'OpenAI Agents on Tidemark',
           'guides/claude-agent-sdk': 'Claude Agent SDK on Tidemark',

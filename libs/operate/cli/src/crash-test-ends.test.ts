@@ -43,9 +43,19 @@ describe('says what to do where', () => {
     ],
     ['it takes too long', ['--limit', '1s', ...agent('sleeps', 'pid')], 75, /did not end within 1 s\. .*--limit/],
     ['its command is missing', [], 64, /missing required argument 'command'/],
-    ['a rule is none', ['--answers', '[{"path":"/a","statu":1}]', '--', 'x'], 65, /--answers\[0\]: 'statu' is none of/],
+    [
+      'a rule is none',
+      ['--answers', '[{"path":"/a","statu":1}]', '--', 'x'],
+      65,
+      /--answers\[0\]: Unrecognized key: "statu"/,
+    ],
     ['a path is none', ['--answers', '[{"path":"a"}]', '--', 'x'], 65, /--answers\[0\]\.path: give a path/],
-    ['a script is none', ['--model', '["a",{"calls":[{}]}]', '--', 'x'], 65, /--model\[1\]\.calls: give a list of/],
+    [
+      'a script is none',
+      ['--model', '["a",{"calls":[{}]}]', '--', 'x'],
+      65,
+      /--model\[1\]\.calls\[0\]\.name: Invalid input: expected string/,
+    ],
     [
       'a report has no place',
       ['--max', '1', '--junit', 'no/r.xml', ...agent('reads')],

@@ -7,8 +7,8 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { AnswerRule } from './answers.ts';
-import { modelAnswer, type ScriptedAnswer } from './scripted-model.ts';
+import type { AnswerRule, ScriptedAnswer } from './answers.ts';
+import { modelAnswer } from './scripted-model.ts';
 
 /** Largest body of a call, in bytes. */
 export const BODY_MAX_BYTES = 8_388_608;
@@ -73,8 +73,9 @@ export class Receiver {
   }
 
   async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
+    await closed;
   }
 
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -3,12 +3,7 @@
  * gets follows from the request alone, by how many its conversation has already, so it is the same for a process that was started again. Pure.
  */
 
-import type { Json } from '@tidemark/core';
-
-export interface ScriptedAnswer {
-  readonly text?: string;
-  readonly calls: readonly { readonly name: string; readonly arguments?: Json }[];
-}
+import type { ScriptedAnswer } from './answers.ts';
 
 interface Answer {
   readonly status: number;
@@ -16,18 +11,8 @@ interface Answer {
   readonly text: string;
 }
 
-interface Message {
-  readonly role?: unknown;
-  readonly type?: unknown;
-}
-
-interface ModelRequest {
-  readonly model?: unknown;
-  readonly stream?: unknown;
-  readonly messages?: unknown;
-  readonly input?: unknown;
-  readonly previous_response_id?: unknown;
-}
+type Message = { readonly role?: unknown; readonly type?: unknown } | null | undefined;
+type ModelRequest = Readonly<Record<string, unknown>>;
 
 /** Undefined: the path is none of a model's. */
 export function modelAnswer(script: readonly ScriptedAnswer[], path: string, body: Buffer): Answer | undefined {
@@ -35,141 +20,98 @@ export function modelAnswer(script: readonly ScriptedAnswer[], path: string, bod
   if (!isChat && !path.endsWith('/responses')) return undefined;
   const request = requestIn(body);
   if (request === undefined) return refused('The body is no JSON object.');
-  const given = isChat ? chatAnswerCount(request) : responseCount(request);
-  const answer = script[given];
+  const at = isChat ? answersIn(request.messages) : answersIn(request.input) + responsesBefore(request);
+  const answer = script[at];
   if (answer === undefined) return refused(`The script has ${script.length} answers, and this asks for the next one.`);
-  const whole = isChat ? completion(request, given, answer) : response(request, given, answer);
-  if (request.stream !== true)
-    return { status: 200, headers: { 'content-type': 'application/json' }, text: json(whole) };
-  const events = isChat ? completionEvents(whole) : responseEvents(whole);
+  const [whole, events] = (isChat ? completion : response)(request, at + 1, answer);
+  if (request.stream !== true) return { status: 200, headers: JSON_HEADERS, text: JSON.stringify(whole) };
   return { status: 200, headers: { 'content-type': 'text/event-stream' }, text: events.join('') };
 }
 
-const json = (value: unknown): string => JSON.stringify(value);
+const JSON_HEADERS = { 'content-type': 'application/json' };
+
 const refused = (message: string): Answer => ({
   status: 400,
-  headers: { 'content-type': 'application/json' },
-  text: json({ error: { message: `crash-test: ${message}`, type: 'invalid_request_error', param: null, code: null } }),
+  headers: JSON_HEADERS,
+  text: JSON.stringify({
+    error: { message: `crash-test: ${message}`, type: 'invalid_request_error', param: null, code: null },
+  }),
 });
 
 function requestIn(body: Buffer): ModelRequest | undefined {
   try {
     const value: unknown = JSON.parse(body.toString());
-    return typeof value === 'object' && value !== null ? value : undefined;
+    return typeof value === 'object' && value !== null ? (value as ModelRequest) : undefined;
   } catch {
     return undefined;
   }
 }
 
-const messagesIn = (value: unknown): readonly (Message | null)[] => (Array.isArray(value) ? value : []);
-
-const chatAnswerCount = ({ messages }: ModelRequest): number =>
-  messagesIn(messages).filter((message) => message?.role === 'assistant').length;
-
-/** An answer is several items, one after the other. */
-function responseCount({ input, previous_response_id: previous }: ModelRequest): number {
-  const after = typeof previous === 'string' ? Number(/^resp_(\d+)$/.exec(previous)?.[1] ?? 0) : 0;
-  const isAnswer = (item: Message | null | undefined): boolean =>
+/** An answer is one message, or several items one after the other. */
+function answersIn(messages: unknown): number {
+  const isAnswer = (item: Message) =>
     item?.role === 'assistant' || item?.type === 'function_call' || item?.type === 'reasoning';
-  return after + messagesIn(input).filter((item, at, all) => isAnswer(item) && !isAnswer(all[at - 1])).length;
+  const all = Array.isArray(messages) ? (messages as readonly Message[]) : [];
+  return all.filter((item, at) => isAnswer(item) && !isAnswer(all[at - 1])).length;
 }
 
-type Completion = ReturnType<typeof completion>;
-
-const completion = ({ model }: ModelRequest, at: number, { text, calls }: ScriptedAnswer) => ({
-  id: `chatcmpl-${at + 1}`,
-  object: 'chat.completion',
-  created: 0,
-  model,
-  choices: [
-    {
-      index: 0,
-      message: {
-        role: 'assistant',
-        content: text ?? null,
-        ...(calls.length > 0 && {
-          tool_calls: calls.map(({ name, arguments: args = {} }, index) => ({
-            index,
-            id: `call_${at + 1}_${index + 1}`,
-            type: 'function',
-            function: { name, arguments: json(args) },
-          })),
-        }),
-      },
-      finish_reason: calls.length > 0 ? 'tool_calls' : 'stop',
-    },
-  ],
-  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-});
+const responsesBefore = ({ previous_response_id: previous }: ModelRequest): number =>
+  Number(/^resp_(\d+)$/.exec(String(previous))?.[1] ?? 0);
 
 const event = (data: object | string, name?: string): string =>
-  `${name === undefined ? '' : `event: ${name}\n`}data: ${typeof data === 'string' ? data : json(data)}\n\n`;
+  `${name === undefined ? '' : `event: ${name}\n`}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
 
-const completionEvents = (whole: object): readonly string[] => {
-  const { choices, usage, ...rest } = whole as Completion;
-  const chunk = (choice: object) => event({ ...rest, object: 'chat.completion.chunk', ...choice });
+type Said = readonly [whole: object, events: readonly string[]];
+
+function completion({ model }: ModelRequest, number: number, { text, calls }: ScriptedAnswer): Said {
+  const told = calls.map(({ name, arguments: given = {} }, index) => {
+    const of = { name, arguments: JSON.stringify(given) };
+    return { index, id: `call_${number}_${index + 1}`, type: 'function', function: of };
+  });
+  const message = { role: 'assistant', content: text ?? null, ...(told.length > 0 && { tool_calls: told }) };
+  const finish_reason = told.length > 0 ? 'tool_calls' : 'stop';
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+  const head = { id: `chatcmpl-${number}`, created: 0, model };
+  const chunk = (delta: object, more: object) =>
+    event({ ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, ...more }], usage });
   return [
-    ...choices.map(({ index, message: delta }) => chunk({ choices: [{ index, delta, finish_reason: null }] })),
-    ...choices.map(({ index, finish_reason }) => chunk({ choices: [{ index, delta: {}, finish_reason }], usage })),
-    event('[DONE]'),
+    { ...head, object: 'chat.completion', choices: [{ index: 0, message, finish_reason }], usage },
+    [chunk(message, { finish_reason: null }), chunk({}, { finish_reason }), event('[DONE]')],
   ];
-};
+}
 
-type Response = ReturnType<typeof response>;
-
-const response = ({ model }: ModelRequest, at: number, { text, calls }: ScriptedAnswer) => ({
-  id: `resp_${at + 1}`,
-  object: 'response',
-  created_at: 0,
-  model,
-  status: 'completed',
-  error: null,
-  incomplete_details: null,
-  output: [
-    ...(text === undefined
-      ? []
-      : [
-          {
-            type: 'message',
-            id: `msg_${at + 1}`,
-            status: 'completed',
-            role: 'assistant',
-            content: [{ type: 'output_text', text, annotations: [] }],
-          },
-        ]),
-    ...calls.map(({ name, arguments: args = {} }, index) => ({
-      type: 'function_call',
-      id: `fc_${at + 1}_${index + 1}`,
-      call_id: `call_${at + 1}_${index + 1}`,
-      status: 'completed',
-      name,
-      arguments: json(args),
-    })),
-  ],
-  usage: {
-    input_tokens: 1,
+function response({ model }: ModelRequest, number: number, { text, calls }: ScriptedAnswer): Said {
+  const status = 'completed';
+  const words = text === undefined ? [] : [{ type: 'output_text', text, annotations: [] }];
+  const output = [
+    ...words.map((part) => ({ type: 'message', id: `msg_${number}`, status, role: 'assistant', content: [part] })),
+    ...calls.map(({ name, arguments: given = {} }, at) => {
+      const id = `${number}_${at + 1}`;
+      return {
+        type: 'function_call',
+        id: `fc_${id}`,
+        call_id: `call_${id}`,
+        status,
+        name,
+        arguments: JSON.stringify(given),
+      };
+    }),
+  ];
+  const tokens = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+  const usage = {
+    ...tokens,
     input_tokens_details: { cached_tokens: 0 },
-    output_tokens: 1,
     output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: 2,
-  },
-});
-
-const responseEvents = (whole: object): readonly string[] => {
-  const done = whole as Response;
+  };
+  const whole = { id: `resp_${number}`, object: 'response', created_at: 0, model, status, output, usage };
   let sequence = 0;
   const said = (type: string, data: object) => event({ type, sequence_number: sequence++, ...data }, type);
-  return [
-    said('response.created', { response: { ...done, status: 'in_progress', output: [] } }),
-    ...done.output.flatMap((item, at) => [
-      said('response.output_item.added', { output_index: at, item: { ...item, status: 'in_progress' } }),
-      ...('content' in item
-        ? item.content.map(({ text }) =>
-            said('response.output_text.delta', { item_id: item.id, output_index: at, content_index: 0, delta: text }),
-          )
-        : []),
-      said('response.output_item.done', { output_index: at, item }),
-    ]),
-    said('response.completed', { response: done }),
-  ];
-};
+  const events = [said('response.created', { response: { ...whole, status: 'in_progress', output: [] } })];
+  for (const [output_index, item] of output.entries()) {
+    events.push(said('response.output_item.added', { output_index, item: { ...item, status: 'in_progress' } }));
+    const delta = { item_id: item.id, output_index, content_index: 0, delta: text };
+    if (item.type === 'message') events.push(said('response.output_text.delta', delta));
+    events.push(said('response.output_item.done', { output_index, item }));
+  }
+  return [whole, [...events, said('response.completed', { response: whole })]];
+}
