@@ -44,11 +44,14 @@ describe('a receiver', () => {
     expect(await ask('/payments?of=1', { method: 'POST', body: 'secret-body', headers })).toEqual([201, { id: 1 }]);
     expect(await ask('/pay')).toEqual([200, [2]]);
     expect(await ask('/pay/more')).toEqual([200, {}]);
+    const token = ['sk', 'ant', 'api03', 'abcdefghijklmnopqrstuvwxyz0123456789'].join('-');
+    expect(await ask(`/of/${token}`)).toEqual([200, {}]);
     expect(await ask('/', { method: 'POST', body: 'x'.repeat(BODY_MAX_BYTES + 1) })).toEqual([413, expect.anything()]);
     expect(calls.map(({ what, kind }) => [what, kind])).toEqual([
       ['POST /payments', 'write'],
       ['GET /pay', 'read'],
       ['GET /pay/more', 'read'],
+      [expect.stringMatching(/^GET \/of\/\[masked/), 'read'],
     ]);
     expect(JSON.stringify(calls)).not.toContain('secret');
     await receiver.close();

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
+import { maskSecrets } from '@tidemark/secrets';
 import type { AnswerRule, ScriptedAnswer } from './answers.ts';
 import { modelAnswer } from './scripted-model.ts';
 
@@ -14,6 +15,8 @@ import { modelAnswer } from './scripted-model.ts';
 export const BODY_MAX_BYTES = 8_388_608;
 /** Calls that one run may make. */
 export const CALLS_MAX_COUNT = 1_000;
+/** Longest path that is shown, in characters. */
+const PATH_MAX_CHARS = 200;
 /** After an answer was sent: the time, in milliseconds, in which a process may read it and begin to keep it, before it is killed. */
 const ANSWERED_MS = 2;
 
@@ -22,7 +25,7 @@ export const MOMENTS = ['unreceived', 'unanswered', 'answered'] as const;
 export type Moment = (typeof MOMENTS)[number];
 
 export interface Call {
-  /** `POST /charges`: method and path, without a query. */
+  /** `POST /charges`: method and path, without a query; secrets in it are masked. */
   readonly what: string;
   /** Of method, path with its query, and body. */
   readonly request: string;
@@ -91,7 +94,7 @@ export class Receiver {
     const isRead = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
     const key = request.headers['idempotency-key'];
     calls.push({
-      what: `${method} ${path}`,
+      what: `${method} ${maskSecrets(path).slice(0, PATH_MAX_CHARS)}`,
       request: digestOf(method, url, body),
       key: key === undefined ? null : digestOf(String(key)),
       kind: isRead ? 'read' : answer ? 'model' : 'write',
