@@ -60,7 +60,7 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     why: 'Small agents as real processes, and a crash test that is killed.',
   },
   'libs/operate/cli/src/crash-test-doors.test.ts': {
-    seconds: 110,
+    seconds: 70,
     why: 'Programs of two frameworks as real processes, each started again after each kill.',
   },
   'libs/operate/cli/src/dev-compaction.test.ts': {
