@@ -10,21 +10,18 @@ import {
   type Checkpoint,
   type CheckpointListOptions,
   type CheckpointMetadata,
-  type CheckpointPendingWrite,
   type CheckpointTuple,
-  compareWritesSortKeys,
   getCheckpointId,
   maxChannelVersion,
   type PendingWrite,
   type SerializerProtocol,
   TASKS,
-  WRITES_IDX_MAP,
-  writesSortKey,
 } from '@langchain/langgraph-checkpoint';
 import { ConflictError, diff, InvalidError, type Json } from '@tidemark/core';
 import { type RecordedHost, RecordedNames } from '@tidemark/runtime';
-import { type KeptValue, type NewCheckpoint, own, type WritesEntry } from './kept.ts';
+import { type NewCheckpoint, own } from './kept.ts';
 import { type FoundCheckpoint, Invocation, type NewWrites, Thread } from './thread.ts';
+import { Values } from './values.ts';
 
 /** Threads that a saver remembers; of an older one it reads the newest checkpoint anew. */
 const THREADS_MAX_COUNT = 10_000;
@@ -41,10 +38,12 @@ export interface SaverOptions {
 
 export class TidemarkSaver extends BaseCheckpointSaver {
   readonly #names: RecordedNames;
+  readonly #values: Values;
   readonly #threads = new Map<string, Thread>();
 
   constructor(host: RecordedHost, { tenant, name = 'langgraph', serde }: SaverOptions = {}) {
     super(serde);
+    this.#values = new Values(this.serde);
     this.#names = new RecordedNames(host, { tenant, kind: name });
   }
 
@@ -161,12 +160,12 @@ export class TidemarkSaver extends BaseCheckpointSaver {
     const named = Object.keys(metadata.source === 'fork' ? versions : newVersions);
     const values = named.map(async (channel) => {
       const isSet = Object.hasOwn(channels, channel);
-      return [channel, isSet ? await this.#dump(`channel ${channel}`, channels[channel]) : null] as const;
+      return [channel, isSet ? await this.#values.dump(`channel ${channel}`, channels[channel]) : null] as const;
     });
     const [changed, kept, about] = await Promise.all([
       Promise.all(values),
-      this.#dumpJson('checkpoint', rest),
-      this.#dumpJson('metadata', metadata),
+      this.#values.dumpJson('checkpoint', rest),
+      this.#values.dumpJson('metadata', metadata),
     ]);
     return {
       ...{ kind: 'put', namespace, id: checked('checkpoint.id', checkpoint.id), parent, versions },
@@ -183,107 +182,37 @@ export class TidemarkSaver extends BaseCheckpointSaver {
     task: string,
     path: string,
   ): Promise<NewWrites> {
-    const writes = await Promise.all(
-      given.map(async ([channel, value], at) => ({
-        index: own(WRITES_IDX_MAP, channel) ?? at,
-        channel,
-        value: await this.#dump(`write to ${channel}`, value),
-      })),
-    );
-    return { kind: 'writes', namespace, id, task, path, writes };
+    return { kind: 'writes', namespace, id, task, path, writes: await this.#values.dumpWrites(given) };
   }
 
   async #tuple(thread: string, { namespace, kept, writes }: FoundCheckpoint): Promise<CheckpointTuple> {
     const placeOf = (id: string): RunnableConfig => ({
       configurable: { thread_id: thread, checkpoint_ns: namespace, checkpoint_id: id },
     });
-    const rest = (await this.#load({ json: kept.checkpoint })) as Omit<Checkpoint, 'channel_values'>;
-    if (rest.v > CHECKPOINT_VERSION) {
-      const message = `Checkpoint ${kept.id} of thread ${thread} has format ${rest.v}, and this release knows ${CHECKPOINT_VERSION}: a newer version of the framework wrote it. Read it with that one.`;
-      throw new InvalidError('checkpoint-newer', message, { thread, checkpoint: kept.id, format: rest.v });
+    const { checkpoint, metadata } = await this.#values.loadCheckpoint(kept);
+    if (checkpoint.v > CHECKPOINT_VERSION) {
+      const message = `Checkpoint ${kept.id} of thread ${thread} has format ${checkpoint.v}, and this release knows ${CHECKPOINT_VERSION}: a newer version of the framework wrote it. Read it with that one.`;
+      throw new InvalidError('checkpoint-newer', message, { thread, checkpoint: kept.id, format: checkpoint.v });
     }
-    const values = Object.entries(kept.values).map(
-      async ([channel, { value }]) => [channel, await this.#load(value)] as const,
-    );
-    const checkpoint: Checkpoint = { ...rest, channel_values: Object.fromEntries(await Promise.all(values)) };
     if (checkpoint.v < 4 && kept.parent !== null)
       await this.#movePendingSends(checkpoint, thread, namespace, kept.parent);
     return {
       config: placeOf(kept.id),
       checkpoint,
-      metadata: (await this.#load({ json: kept.metadata })) as CheckpointMetadata,
+      metadata,
       ...(kept.parent !== null && { parentConfig: placeOf(kept.parent) }),
-      pendingWrites: await this.#pending(writes),
+      pendingWrites: await this.#values.loadWrites(writes),
     };
   }
 
   /** Older formats kept what a checkpoint sends with its parent's writes. */
   async #movePendingSends(checkpoint: Checkpoint, thread: string, namespace: string, parent: string): Promise<void> {
     const before = await new Thread(thread, this.#names.streamOf(thread)).read(namespace, parent);
-    const sends = (await this.#pending(before?.writes ?? [])).filter(([, channel]) => channel === TASKS);
+    const sends = (await this.#values.loadWrites(before?.writes ?? [])).filter(([, channel]) => channel === TASKS);
     const versions = Object.values(checkpoint.channel_versions);
     checkpoint.channel_values[TASKS] = sends.map(([, , value]) => value);
     checkpoint.channel_versions[TASKS] =
       versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
-  }
-
-  /** In the order in which the framework applies them. A task's first write of an index stands, and its last special one. */
-  async #pending(entries: readonly WritesEntry[]): Promise<CheckpointPendingWrite[]> {
-    const found = new Map<
-      string,
-      { key: ReturnType<typeof writesSortKey>; task: string; channel: string; value: KeptValue }
-    >();
-    for (const { task, path, writes } of entries) {
-      for (const { index, channel, value } of writes) {
-        const name = JSON.stringify([task, index]);
-        if (index >= 0 && found.has(name)) continue;
-        found.set(name, { key: writesSortKey(path, task, index), task, channel, value });
-      }
-    }
-    const sorted = [...found.values()].sort((a, b) => compareWritesSortKeys(a.key, b.key));
-    return Promise.all(
-      sorted.map(
-        async ({ task, channel, value }): Promise<CheckpointPendingWrite> => [task, channel, await this.#load(value)],
-      ),
-    );
-  }
-
-  async #dump(what: string, value: unknown): Promise<KeptValue> {
-    const [type, bytes] = await this.#typed(what, value);
-    if (type === 'json') {
-      try {
-        return { json: JSON.parse(new TextDecoder().decode(bytes)) as Json };
-      } catch {
-        // A serializer may call JSON what isn't; its bytes are kept as they are.
-      }
-    }
-    return { type, base64: Buffer.from(bytes).toString('base64') };
-  }
-
-  async #dumpJson(what: string, value: unknown): Promise<Json> {
-    const dumped = await this.#dump(what, value);
-    if ('json' in dumped) return dumped.json;
-    throw new InvalidError('serializer-unfit', `${what}: the serializer gives ${dumped.type}, where JSON is needed.`, {
-      what,
-    });
-  }
-
-  async #typed(what: string, value: unknown): Promise<readonly [string, Uint8Array]> {
-    try {
-      return await this.serde.dumpsTyped(value);
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new InvalidError('not-serialisable', `${what}: the serializer can't keep it: ${why}`, {
-        what,
-        cause: error,
-      });
-    }
-  }
-
-  #load(value: KeptValue): Promise<unknown> {
-    return 'json' in value
-      ? this.serde.loadsTyped('json', JSON.stringify(value.json))
-      : this.serde.loadsTyped(value.type, new Uint8Array(Buffer.from(value.base64, 'base64')));
   }
 }
 

@@ -110,6 +110,7 @@ export type {
   BeliefOf,
   InputOf,
   OutputOf,
+  RunSpec,
   TaskUpcast,
   VersionUpcast,
   Workflow,

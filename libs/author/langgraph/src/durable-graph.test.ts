@@ -1,0 +1,378 @@
+/** Owns graphs as runs: that they do what the framework does, whoever dies, and what is refused. */
+
+import { AIMessage, HumanMessage, RemoveMessage } from '@langchain/core/messages';
+import { tool } from '@langchain/core/tools';
+import { FakeListChatModel } from '@langchain/core/utils/testing';
+import {
+  Annotation,
+  Command,
+  END,
+  entrypoint,
+  interrupt,
+  MemorySaver,
+  MessagesAnnotation,
+  Send,
+  START,
+  StateGraph,
+  task,
+} from '@langchain/langgraph';
+import type { Sequence } from '@tidemark/core';
+import { defineEffect, type Workflow } from '@tidemark/sdk';
+import { crashEverywhere, type TestWorld, testWorld } from '@tidemark/testkit';
+import { eventually } from '@tidemark/testkit/eventually';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type CompiledGraph, durableGraph } from './durable-graph.ts';
+import { journaled, nodeContext } from './node-context.ts';
+
+let opened: TestWorld | undefined;
+afterEach(() => opened?.close());
+
+async function worldOf(...workflows: Workflow[]): Promise<TestWorld> {
+  opened = await testWorld({ workflows });
+  return opened;
+}
+
+const List = Annotation.Root({
+  done: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+});
+const named = (name: string) => ({ name, version: 1, retry: { attempts: 1 }, onFailure: 'fail' }) as const;
+const says = (name: string) => () => ({ done: [name] });
+
+/** The run's next question, once it asks. */
+const asked = (world: TestWorld, workflow: string, not: readonly string[] = []) =>
+  eventually(async () => {
+    const { approvals } = await world.client.approvals();
+    return approvals.find((one) => one.workflow === workflow && !not.includes(one.task));
+  });
+
+/** Runs the graph, and answers what it asks, one question after the other. */
+async function ended(world: TestWorld, definition: Workflow, input: unknown, answers: readonly unknown[] = []) {
+  const run = await world.start(definition as never, input as never);
+  const seen: string[] = [];
+  for (const value of answers) {
+    const { task: waiting } = await asked(world, run.id, seen);
+    seen.push(waiting);
+    await world.client.approve(run.id, waiting, { approved: true, by: 'ana', value });
+  }
+  return run.result();
+}
+
+/** The same by the framework alone. */
+async function byFramework(
+  graph: { checkpointer?: unknown } & CompiledGraph,
+  input: unknown,
+  answers: readonly unknown[],
+) {
+  const own = Object.create(graph, { checkpointer: { value: new MemorySaver() } });
+  const config = { configurable: { thread_id: 't' } };
+  let output = await own.invoke(input, config);
+  for (const answer of answers) output = await own.invoke(new Command({ resume: answer }), config);
+  return JSON.parse(JSON.stringify(output));
+}
+
+const inner = new StateGraph(List)
+  .addNode('i1', says('i1'))
+  .addNode('i2', () => ({ done: [`i2 ${interrupt('inner?')}`] }))
+  .addNode('i3', says('i3'))
+  .addNode('i4', says('i4'))
+  .addEdge(START, 'i1')
+  .addEdge('i1', 'i2')
+  .addEdge('i2', 'i3')
+  .addEdge('i2', 'i4')
+  .addEdge('i4', END);
+
+const GRAPHS: Readonly<Record<string, { readonly graph: CompiledGraph; readonly answers?: readonly unknown[] }>> = {
+  'a loop with a conditional edge': {
+    graph: new StateGraph(List)
+      .addNode('a', says('a'))
+      .addNode('b', says('b'))
+      .addEdge(START, 'a')
+      .addConditionalEdges('a', ({ done }) => (done.length < 5 ? 'b' : END))
+      .addEdge('b', 'a')
+      .compile(),
+  },
+  'a conditional beginning, and branches that meet': {
+    graph: new StateGraph(List)
+      .addNode('a', says('a'))
+      .addNode('b', says('b'))
+      .addNode('c', says('c'))
+      .addConditionalEdges(START, () => ['a', 'b'])
+      .addEdge(['a', 'b'], 'c')
+      .addEdge('c', END)
+      .compile(),
+  },
+  'sends, a command, and a node that asks twice': {
+    graph: new StateGraph(List)
+      .addNode(
+        'plan',
+        () => new Command({ update: { done: ['plan'] }, goto: [1, 2, 3].map((n) => new Send('work', { n })) }),
+        { ends: ['work'] },
+      )
+      .addNode('work', ({ n }: { n: number }) => ({
+        done: [n === 2 ? `${interrupt('one?')} ${interrupt({ question: 'two?' })}` : `work ${n}`],
+      }))
+      .addNode('join', says('join'))
+      .addEdge(START, 'plan')
+      .addEdge('work', 'join')
+      .compile() as never,
+    answers: ['yes', { fine: true }],
+  },
+  'a subgraph that asks, beside another node': {
+    graph: new StateGraph(List)
+      .addNode('side', says('side'))
+      .addNode('inner', inner.compile())
+      .addNode('z', says('z'))
+      .addEdge(START, 'side')
+      .addEdge(START, 'inner')
+      .addEdge('inner', 'z')
+      .compile(),
+    answers: ['yes'],
+  },
+  'a subgraph of its own memory, twice, and one that keeps nothing': {
+    graph: new StateGraph(List)
+      .addNode('inner', inner.compile({ checkpointer: true }))
+      .addNode(
+        'none',
+        new StateGraph(List).addNode('n', says('n')).addEdge(START, 'n').compile({ checkpointer: false }),
+      )
+      .addEdge(START, 'inner')
+      .addConditionalEdges('inner', ({ done }) => (done.length < 14 ? 'inner' : 'none'))
+      .compile(),
+    answers: ['yes', 'again'],
+  },
+  'a graph that a node invokes, and that asks': {
+    graph: new StateGraph(List)
+      .addNode('calls', async (_, config) => ({
+        done: (await inner.compile().invoke({ done: ['within'] }, config)).done,
+      }))
+      .addEdge(START, 'calls')
+      .compile(),
+    answers: ['yes'],
+  },
+  'an error that its handler handles, beside another node': {
+    graph: new StateGraph(List)
+      .addNode(
+        'fails',
+        () => {
+          throw new Error('no');
+        },
+        { errorHandler: says('handled') },
+      )
+      .addNode('b', says('b'))
+      .addEdge(START, 'fails')
+      .addEdge(START, 'b')
+      .compile(),
+  },
+  'an entrypoint, which asks between its tasks': {
+    graph: entrypoint('main', async ({ n }: { n: number }) => {
+      const doubled = await Promise.all([n, 2 * n].map((each) => task('double', async (x: number) => 2 * x)(each)));
+      return [...doubled, interrupt('go on?'), await task('half', (x: number) => x / 2)(n)];
+    }) as never,
+    answers: ['yes'],
+  },
+};
+
+describe.each(Object.entries(GRAPHS))('%s', (name, { graph, answers = [] }) => {
+  const input = name.startsWith('an entry') ? { n: 2 } : { done: ['x'] };
+
+  it('ends as with the framework, whoever dies', async () => {
+    const definition = durableGraph(graph, named('graph'));
+    const expected = await byFramework(graph, input, answers);
+    const { outcome, boundaries } = await crashEverywhere({ workflows: [definition] }, (world) =>
+      ended(world, definition, input, answers),
+    );
+    expect(outcome).toEqual(expected);
+    expect(boundaries).toBeGreaterThan(3);
+  });
+});
+
+const charge = defineEffect({
+  operation: 'charge',
+  kind: 'idempotent',
+  request: z.object({ what: z.string() }),
+  response: z.object({ id: z.string() }),
+  call: async ({ what }) => ({ id: `charged ${what}` }),
+});
+
+describe('what a node calls', () => {
+  const model = journaled(new FakeListChatModel({ responses: Array.from({ length: 9 }, (_, n) => `answer ${n}`) }));
+  const told: string[] = [];
+  const ran: string[] = [];
+  const look = journaled(
+    tool(({ at }: { at: string }) => told.push(at) && `saw ${at}`, {
+      ...{ name: 'look', description: 'looks' },
+      schema: z.object({ at: z.string() }),
+    }),
+  );
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode('call', async ({ messages }) => {
+      ran.push('call');
+      const [one, two] = await Promise.all(['a', 'b'].map((at) => look.invoke({ at })));
+      const { id } = await nodeContext().effect(charge, { what: String(messages.length) });
+      const drawn = await nodeContext().run('draw', () => `drawn ${ran.length}`);
+      const answer = interrupt(`${one} ${two} ${id} ${drawn}`);
+      const after = await nodeContext().effect(charge, { what: 'after' });
+      return { messages: [new AIMessage(`${answer} ${drawn} ${after.id}`), await model.invoke(messages)] };
+    })
+    .addNode('forget', ({ messages }) => ({ messages: [new RemoveMessage({ id: messages[0]!.id! })] }))
+    .addEdge(START, 'call')
+    .addEdge('call', 'forget')
+    .compile();
+  const definition = durableGraph(graph, { ...named('calls'), effects: [charge] });
+
+  it('is done once, also before an interrupt and whoever dies', async () => {
+    const { outcome } = await crashEverywhere({ workflows: [definition] }, async (world) => {
+      told.length = ran.length = 0;
+      const run = await world.start(definition, { messages: [{ role: 'user', content: 'hi' }] });
+      const { task: waiting, title } = await asked(world, run.id);
+      await world.client.approve(run.id, waiting, { approved: true, by: 'ana', value: 'yes' });
+      const { messages } = (await run.result()) as { messages: { kwargs: { content: string } }[] };
+      const [said, answer] = messages.map(({ kwargs }) => kwargs.content);
+      // It got after the answer what it had got before, and a killed node has called at most once more what changes nothing outside.
+      expect(title).toMatch(/^saw a saw b charged 1 drawn [12]$/);
+      expect(said).toBe(`yes ${title!.slice(-7)} charged after`);
+      expect(ran.length).toBeLessThanOrEqual(3);
+      expect(told.length).toBeLessThanOrEqual(4);
+      return answer!.replace(/\d/, 'N');
+    });
+    expect(outcome).toBe('answer N');
+  });
+
+  it('is done again by a node that calls it by itself, which is what the rest is for', async () => {
+    const outside: string[] = [];
+    const plain = new StateGraph(List)
+      .addNode('call', async () => {
+        outside.push('called');
+        await nodeContext().effect(charge, { what: 'x' });
+        return { done: ['called'] };
+      })
+      .addEdge(START, 'call')
+      .compile();
+    const definition = durableGraph(plain, { ...named('plain'), effects: [charge] });
+    const world = await worldOf(definition);
+    world.crash({ after: 'EffectResolved' });
+    await ended(world, definition, { done: [] });
+    expect(outside).toEqual(['called', 'called']);
+    expect(world.calls(charge)).toHaveLength(1);
+  });
+
+  it('is refused where it asks something else after an interrupt than before, and outside of a node', async () => {
+    let count = 0;
+    const other = new StateGraph(List)
+      .addNode('call', async () => {
+        await nodeContext().effect(charge, { what: String(count++) });
+        return { done: [interrupt('?') as string] };
+      })
+      .addEdge(START, 'call')
+      .compile();
+    const changing = durableGraph(other, { ...named('other'), effects: [charge] });
+    const world = await worldOf(changing);
+    await expect(ended(world, changing, { done: [] }, ['yes'])).rejects.toThrow(/effect charge: before its interrupt/);
+    expect(world.calls(charge)).toHaveLength(1);
+    expect(() => nodeContext()).toThrow(/in the node/);
+  });
+});
+
+describe('a question', () => {
+  const graph = new StateGraph(List)
+    .addNode('ask', () => ({ done: [String(interrupt({ pay: 5 }, { responseSchema: z.string() }))] }))
+    .addEdge(START, 'ask')
+    .compile();
+
+  it('is in the inbox with what the node says, is asked again where the answer does not fit, and ends the run where it is refused', async () => {
+    const definition = durableGraph(graph, {
+      ...named('ask'),
+      ask: ({ node }) => ({ title: `Pay, ${node}?`, assignee: 'user:ana' }),
+    });
+    const world = await worldOf(
+      definition,
+      durableGraph(graph, { ...named('plain'), refused: ({ by, why }) => `${by} ${why}` }),
+    );
+    const run = await world.start(definition, { done: [] });
+    const first = await asked(world, run.id);
+    expect(first).toMatchObject({ title: 'Pay, ask?', assignee: 'user:ana' });
+    await world.client.approve(run.id, first.task, { approved: true, by: 'ana', value: 7 });
+    const second = await asked(world, run.id, [first.task]);
+    expect(JSON.stringify(second)).toMatch(/expected string/);
+    await world.client.approve(run.id, second.task, { approved: false, by: 'ana', why: 'too much' });
+    await expect(run.result()).rejects.toThrow('ana refused to answer node ask: too much.');
+  });
+
+  it('may be refused in words that the graph understands, and shows the value where nothing else is said', async () => {
+    const definition = durableGraph(graph, { ...named('plain'), refused: ({ by, why }) => `${by}: ${why}` });
+    const world = await worldOf(definition);
+    const run = await world.start(definition, { done: [] });
+    const question = await asked(world, run.id);
+    expect(question).toMatchObject({ title: 'ask asks' });
+    expect(JSON.stringify(question)).toContain('{"pay":5}');
+    await world.client.approve(run.id, question.task, { approved: false, by: 'ana', why: 'no' });
+    expect(await run.result()).toEqual({ done: ['ana: no'] });
+  });
+});
+
+describe('the recursion limit', () => {
+  const loop = (limit: number, at = new StateGraph(List)) =>
+    at
+      .addNode('a', says('a'))
+      .addEdge(START, 'a')
+      .addConditionalEdges('a', ({ done }) => (done.length < 5 ? 'a' : END))
+      .compile()
+      .withConfig({ recursionLimit: limit });
+
+  it.each([5, 6])('%s is where the framework has it', async (limit) => {
+    const definition = durableGraph(loop(limit) as never, named('loop'));
+    const world = await worldOf(definition);
+    const theirs = await loop(limit)
+      .invoke({ done: [] })
+      .catch(() => undefined);
+    const ours = await ended(world, definition, { done: [] }).catch((error: Error) => {
+      expect(error.message).toContain(`Recursion limit of ${limit} reached`);
+      return undefined;
+    });
+    expect(ours).toEqual(theirs);
+  });
+
+  it('counts in subgraphs', async () => {
+    const endless = new StateGraph(List).addNode('i', says('i')).addEdge(START, 'i').addEdge('i', 'i').compile();
+    const graph = new StateGraph(List).addNode('inner', endless).addEdge(START, 'inner').compile();
+    const definition = durableGraph(graph, named('endless'));
+    await expect(ended(await worldOf(definition), definition, { done: [] })).rejects.toThrow(
+      /limit of 25 reached in inner/,
+    );
+  });
+});
+
+describe('is refused by name', () => {
+  const state = () => new StateGraph(List).addNode('a', says('a')).addEdge(START, 'a');
+
+  it.each([
+    ['what is not compiled', state(), /give what compile\(\) returns/],
+    ['nothing', null, /give what compile\(\) returns/],
+    ['a breakpoint', state().compile({ interruptBefore: ['a'] }), /interruptBefore.*interrupt\(\) in the node/],
+    [
+      'a reserved name',
+      new StateGraph(List).addNode('superstep', says('')).addEdge(START, 'superstep').compile(),
+      /Rename/,
+    ],
+  ])('%s', (_, graph, message) => {
+    expect(() => durableGraph(graph as never, named('unfit'))).toThrow(message);
+  });
+});
+
+it('takes a hundred sends, each of which is a task of its node’s name, messages, and a name with spaces', async () => {
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode('ask the model', () => ({ messages: [new HumanMessage('x')] }))
+    .addConditionalEdges(START, () => Array.from({ length: 100 }, () => new Send('ask the model', { messages: [] })))
+    .compile();
+  const definition = durableGraph(graph, named('many'));
+  const world = await worldOf(definition);
+  const run = await world.start(definition, { messages: [] });
+  expect(((await run.result()) as { messages: unknown[] }).messages).toHaveLength(100);
+  const rows = await world.ports.store.checkpoints(run.id, { from: 1 as Sequence, limit: 200 });
+  const counts = Map.groupBy(rows, ({ step }) => step);
+  expect([...counts].map(([step, all]) => [step, all.length])).toEqual([
+    ['superstep', 2],
+    ['ask the model', 100],
+  ]);
+});
