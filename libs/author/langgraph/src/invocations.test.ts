@@ -2,6 +2,7 @@
 
 import { Annotation, END, MemorySaver, START, StateGraph } from '@langchain/langgraph';
 import { type BaseCheckpointSaver, emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint';
+import { DEFAULT_TENANT } from '@tidemark/core';
 import { Client, LamportClock } from '@tidemark/runtime';
 import { type TestWorld, testWorld } from '@tidemark/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -207,7 +208,18 @@ it('what was deleted is not written back by who read it before', async () => {
   await saver.deleteThread('u');
   release();
   await expect(running).rejects.toMatchObject(refused);
-  for (const id of ['t', 'u']) expect(await saverOf().getTuple(on(id))).toBeUndefined();
+  // Deleted by another process.
+  const after = await saver.put(on('v'), cp(1, { x: 'secret' }), meta, { x: 1 });
+  await saverOf().deleteThread('v');
+  await expect(saver.putWrites(after, [['x', 'secret']], 'task')).rejects.toMatchObject(refused);
+  await expect(saver.put(on('w', { checkpoint_id: cp(1).id }), cp(2), meta, {})).rejects.toThrow(/has no checkpoint/);
+  for (const id of ['t', 'u', 'v', 'w']) expect(await saverOf().getTuple(on(id))).toBeUndefined();
+  const isOpen = async () => {
+    const rows = await world.ports.store.search({ definition: 'langgraph', tenant: DEFAULT_TENANT, limit: 10 });
+    return rows.map(({ closedInGeneration }) => closedInGeneration === null);
+  };
+  // What was refused has opened nothing either.
+  await expect.poll(isOpen).toEqual([false, false, false]);
 });
 
 it('a list has each checkpoint with its writes, however many there are and however late these came', async () => {

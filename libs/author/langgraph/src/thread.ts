@@ -170,7 +170,8 @@ export class Thread {
     const failed: [Waiting, unknown][] = [];
     const positions = new Map<Invocation, number>();
     try {
-      this.#stream ??= await this.#streams.open();
+      this.#stream ??= (await this.#streams.find()) ?? (await this.#opened(waiting));
+      if (this.#stream === undefined) return true;
       const stream = this.#stream;
       let heads = headsIn(stream.belief);
       for (const one of waiting) {
@@ -201,6 +202,24 @@ export class Thread {
     }
     for (const [one, error] of failed) this.#fail(one, error);
     return true;
+  }
+
+  /** A new stream, where one of those who wait may begin it; else all of them are refused, and lists show nothing. */
+  async #opened(waiting: readonly Waiting[]): Promise<RecordedStream | undefined> {
+    const failed: [Waiting, unknown][] = [];
+    for (const one of waiting) {
+      const { refusal, stream } = one.by ?? this.#direct ?? {};
+      try {
+        if (refusal !== undefined || stream !== undefined) throw refusal ?? writtenElsewhere(this.name);
+        const given = await one.given;
+        if (given.kind === 'put' && given.parent !== null) throw unknown(this.name, given.namespace, given.parent);
+      } catch (error) {
+        failed.push([one, error]);
+      }
+    }
+    if (failed.length < waiting.length) return this.#streams.open();
+    for (const [one, error] of failed) this.#fail(one, error);
+    return undefined;
   }
 
   #fail({ by = this.#direct, settle }: Waiting, error: unknown): void {
@@ -277,11 +296,7 @@ export class Thread {
     if (head?.id === parent) return head.values;
     const found = await findIn(stream, namespace, parent);
     if (found !== undefined) return found.kept.values;
-    throw new ConflictError(
-      'checkpoint-unknown',
-      `Thread ${this.name} has no checkpoint ${parent}, from which this one follows: what put it was refused.`,
-      { thread: this.name, namespace, checkpoint: parent },
-    );
+    throw unknown(this.name, namespace, parent);
   }
 }
 
@@ -361,4 +376,11 @@ const writtenElsewhere = (thread: string, cause?: Error): ConflictError =>
     'thread-written-elsewhere',
     `Thread ${thread} was written by another process or invocation since this one read it: nothing more of this one is kept. Invoke it again, and it resumes from what the other wrote.`,
     { thread, ...(cause !== undefined && { cause }) },
+  );
+
+const unknown = (thread: string, namespace: string, checkpoint: string): ConflictError =>
+  new ConflictError(
+    'checkpoint-unknown',
+    `Thread ${thread} has no checkpoint ${checkpoint}, from which this one follows: what put it was refused.`,
+    { thread, namespace, checkpoint },
   );
