@@ -30,6 +30,14 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     seconds: 60,
     why: 'Four pipelines of five steps by real processes, each of which opens the folder, most of them killed.',
   },
+  'libs/author/langgraph/src/durable-graph.cluster.test.ts': {
+    seconds: 14,
+    why: 'Real processes on a folder and on servers, each killed within a graph, and a store of a thousand keys.',
+  },
+  'libs/author/langgraph/src/durable-graph.test.ts': {
+    seconds: 7,
+    why: 'Graphs whose worker dies at each boundary, in a run for each.',
+  },
   'libs/author/langgraph/src/graphs.test.ts': {
     seconds: 6,
     why: 'Graphs whose process dies at each of nine appends, before and after, for three durabilities.',

@@ -1,6 +1,7 @@
 /**
  * `npm run bench -- doors`: LangGraph's checkpoints by Tidemark's saver beside the framework's own: on the cluster beside Postgres, embedded
- * beside SQLite. Rounds are interleaved, and the medians of all saves are reported.
+ * beside SQLite. Rounds are interleaved, and the medians of all saves are reported. And how soon a durable graph goes on after a kill −9,
+ * beside steps that do the same, and beside the framework, which is told of the death and invokes its threads again.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -15,10 +16,15 @@ import type { EventLog, LogRecord } from '@tidemark/ports';
 import { startClusterServers } from '@tidemark/testkit/servers';
 import pg from 'pg';
 import { installPackages, PEERS_FOLDER } from './peers/install.ts';
+import { measurePeers } from './peers/peers.ts';
 import { nextState } from './pseudo-random.ts';
 import { median, type Report } from './report.ts';
+import { PACED_STEP_MS, replaceOften } from './resume.ts';
+import { ticks } from './resume-workflows.ts';
+import { type System, withSystem } from './system.ts';
+import { tickGraph } from './tick-graph.ts';
 
-export const doorParts = ['saves', 'bytes', 'reads'] as const;
+export const doorParts = ['saves', 'bytes', 'reads', 'kills'] as const;
 
 /** Theirs, whose tables have names that Tidemark's have as well. */
 const SCHEMA = 'langgraph';
@@ -33,6 +39,8 @@ const MESSAGE_CHARS = 400;
 /** Checkpoints over which bytes are counted, the last ones. */
 const COUNTED = 250;
 const LENGTHS = [100, 1_000, 10_000];
+const KILLS = 8;
+const KILLED_OF_EACH = 4;
 const READS = 50;
 
 interface Contender {
@@ -50,6 +58,8 @@ interface World {
 }
 
 export async function measureDoors(report: Report, parts: readonly string[]): Promise<void> {
+  if (parts.includes('kills')) await measureKills(report);
+  if (parts.every((part) => part === 'kills')) return;
   await installPackages();
   const world = await openWorld();
   try {
@@ -111,6 +121,28 @@ async function openWorld(): Promise<World> {
       await rm(folder, { recursive: true });
     },
   };
+}
+
+async function measureKills(report: Report): Promise<void> {
+  const servers = await startClusterServers({ dataIn: 'memory' });
+  const measure = async (system: System): Promise<void> => {
+    const worker = await system.service('worker');
+    const idsOf = (kind: string) => Array.from({ length: KILLED_OF_EACH }, (_, n) => `${kind}-${n}`);
+    const [graphs, agents] = [idsOf('graph'), idsOf('agent')];
+    await system.start(graphs, { history: 0, stepMs: PACED_STEP_MS }, tickGraph);
+    await system.start(agents, { history: 0, stepMs: PACED_STEP_MS }, ticks);
+    const { rounds } = await replaceOften(KILLS, system, [...graphs, ...agents], 'kill', worker, report);
+    const tookMs = (ids: readonly string[]) => rounds.flatMap((round) => ids.flatMap((id) => round.get(id) ?? []));
+    report.add('doors.graph.kill9.node_median_ms', median(tookMs(graphs)), 'ms');
+    report.add('doors.graph.kill9.node_max_ms', Math.max(...tookMs(graphs)), 'ms');
+    report.add('doors.graph.kill9.step_median_ms', median(tookMs(agents)), 'ms');
+  };
+  try {
+    await withSystem(servers, 'graph-kills', 16, measure, ['./test/bench/tick-graph.ts']);
+  } finally {
+    await servers.stop();
+  }
+  await measurePeers(report, { only: 'langgraph', parts: ['kill'] });
 }
 
 /** The framework's own saver, from the workspace of the peers. */

@@ -84,12 +84,15 @@ export class System {
   }
 }
 
+/** `modules`: of definitions that the workers have besides. */
 export async function withSystem(
   servers: ClusterServers,
   name: string,
   partitions: number,
   measure: (system: System, coordinator: ServiceProcess) => Promise<void>,
+  modules: readonly string[] = [],
 ): Promise<void> {
+  const own = ['./test/bench/resume-workflows.ts', './test/bench/workflows.ts', './test/bench/sleeper.ts'];
   const database = await freshDatabase(servers.postgres.address);
   const env = {
     TIDEMARK_KAFKA_BROKERS: servers.kafka.address,
@@ -99,7 +102,7 @@ export async function withSystem(
     TIDEMARK_PARTITIONS: String(partitions),
     TIDEMARK_PARTITIONS_MAX: String(partitions),
     TIDEMARK_ENCRYPTION: 'off',
-    TIDEMARK_WORKFLOWS: './test/bench/resume-workflows.ts,./test/bench/workflows.ts,./test/bench/sleeper.ts',
+    TIDEMARK_WORKFLOWS: [...own, ...modules].join(','),
   };
   const system = new System(await openCluster(configFromEnv(env)), env);
   try {

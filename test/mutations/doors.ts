@@ -6,6 +6,12 @@ const THREAD = 'libs/author/langgraph/src/thread.ts';
 const KEPT = 'libs/author/langgraph/src/kept.ts';
 const INVOCATIONS_TEST = 'libs/author/langgraph/src/invocations.test.ts';
 const GRAPHS_TEST = 'libs/author/langgraph/src/graphs.test.ts';
+const DURABLE = 'libs/author/langgraph/src/durable-graph.ts';
+const GRAPH_STATE = 'libs/author/langgraph/src/graph-state.ts';
+const NODE_CALLS = 'libs/author/langgraph/src/node-context.ts';
+const DURABLE_TEST = 'libs/author/langgraph/src/durable-graph.test.ts';
+const KEYED = 'libs/author/langgraph/src/store.ts';
+const KEYED_TEST = 'libs/author/langgraph/src/store.test.ts';
 const WRITER = 'libs/engine/runtime/src/shadow/recorded-writer.ts';
 const LIST = 'libs/engine/runtime/src/shadow/recorded-list.ts';
 const SESSION = 'libs/author/openai-agents/src/session.ts';
@@ -96,6 +102,83 @@ export const DOOR_MUTATIONS: Mutations = {
     test: 'goes on from its past at a person’s wish, and forks there',
     failsWith: "doesn't fit the belief before it",
     breaks: 'Belief at an entry is made of all changes since the last whole one.',
+  },
+  'refused-write-opens-a-thread': {
+    file: THREAD,
+    edits: [['if (failed.length < waiting.length) return', 'if (failed.length <= waiting.length) return']],
+    caughtBy: INVOCATIONS_TEST,
+    test: 'what was deleted is not written back by who read it before',
+    breaks: 'What is refused opens no stream, which lists would show.',
+  },
+  'node-repeats-what-it-did-before-it-asked': {
+    file: DURABLE,
+    edits: [['new NodeCalls(ctx, taskId, before ?? [])', 'new NodeCalls(ctx, taskId, [])']],
+    caughtBy: DURABLE_TEST,
+    test: 'is done once, also before an interrupt and whoever dies',
+    breaks: 'A node that is answered gets what its calls got before, and makes none of them again.',
+  },
+  'node-asks-otherwise-after-its-answer': {
+    file: NODE_CALLS,
+    edits: [["earlier === undefined && call.startsWith('effect ')", 'earlier !== undefined']],
+    caughtBy: DURABLE_TEST,
+    test: 'is refused where it asks something else after an interrupt than before, and outside of a node',
+    breaks: 'An effect is not called a second time in other words.',
+  },
+  'siblings-run-in-each-others-tasks': {
+    file: DURABLE,
+    edits: [['if (isRoot && only !== undefined && taskId !== only)', 'if (false)']],
+    caughtBy: DURABLE_TEST,
+    test: 'ends as with the framework: sends, a command, and a node that asks twice',
+    failsWith: 'toEqual|deeply equal|Timeout|timed out',
+    breaks: 'D1: of several nodes of a superstep each runs in its own task, once.',
+  },
+  'superstep-is-applied-by-its-last-node': {
+    file: GRAPH_STATE,
+    edits: [["if (namespace === '' && this.#only !== undefined) return place;", '']],
+    caughtBy: DURABLE_TEST,
+    test: 'ends as with the framework: a conditional beginning, and branches that meet',
+    failsWith: 'toEqual|deeply equal|Timeout|timed out',
+    breaks: 'D1: what several nodes wrote is applied by one task, once.',
+  },
+  'graph-is-taken-for-a-part-of-another': {
+    file: DURABLE,
+    edits: [
+      ['passes.run(pass, () => apart(() => graph.invoke', 'passes.run(pass, () => (async () => graph.invoke'],
+      ['settings as never)));', 'settings as never))());'],
+    ],
+    caughtBy: DURABLE_TEST,
+    test: 'is done again by a node that calls it by itself, which is what the rest is for',
+    failsWith: 'neither ended nor asked',
+    breaks: 'A graph runs by itself, whoever woke its worker.',
+  },
+  'subgraph-forgets-that-it-begins': {
+    file: DURABLE,
+    edits: [['...(before === undefined && { [RESUMING]: undefined }),', '']],
+    caughtBy: DURABLE_TEST,
+    test: 'ends as with the framework: a subgraph of its own memory, twice, and one that keeps nothing',
+    failsWith: 'toEqual|deeply equal|Timeout|timed out',
+    breaks: 'A subgraph with a memory takes its new input, where it has not stopped before.',
+  },
+  'recursion-without-a-limit': {
+    file: GRAPH_STATE,
+    edits: [['stepOf(head) + 1 > head.stop', 'stepOf(head) > head.stop']],
+    caughtBy: DURABLE_TEST,
+    test: '5 is where the framework has it',
+    breaks: 'The recursion limit is where the framework has it.',
+  },
+  'store-finds-other-namespaces': {
+    file: KEYED,
+    edits: [['if (prefix.every((label, at) => labels[at] === label)) found', 'found']],
+    caughtBy: KEYED_TEST,
+    test: 'searches below a prefix, with filters and pages, and finds words',
+    breaks: 'A search is of the namespaces below its prefix, and of none whose name begins alike.',
+  },
+  'store-keeps-the-first-write-of-a-batch': {
+    file: KEYED,
+    edits: [['new Map(puts.map((put)', 'new Map(puts.toReversed().map((put)']],
+    caughtBy: KEYED_TEST,
+    test: 'does the operations of a batch, the reads before the writes, the last write of a key',
+    breaks: 'S1: of the writes of a key in a batch the last one counts.',
   },
   'lost-session-is-written-on': {
     file: WRITER,

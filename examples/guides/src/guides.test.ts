@@ -15,6 +15,7 @@ import { fulfil } from './bullmq.ts';
 import { openAgent } from './claude-session-store.ts';
 import { ticket } from './langgraph.ts';
 import { ticketGraph } from './langgraph-before.ts';
+import { openStore, ticketOnce, ticketRun } from './langgraph-durable.ts';
 import { openTickets } from './langgraph-saver.ts';
 import { openChat } from './openai-session.ts';
 import { lookOutside, refuse } from './outside.ts';
@@ -30,7 +31,19 @@ import { labelAtOnce } from './spot-before.ts';
 let world: TestWorld;
 beforeAll(async () => {
   world = await testWorld({
-    workflows: [label, labelAtOnce, refundOrder, refundItems, refundItemsSteps, bookTrip, remind, fulfil, ticket],
+    workflows: [
+      label,
+      labelAtOnce,
+      refundOrder,
+      refundItems,
+      refundItemsSteps,
+      bookTrip,
+      remind,
+      fulfil,
+      ticket,
+      ticketRun,
+      ticketOnce,
+    ],
   });
 });
 afterAll(() => world.close());
@@ -174,6 +187,36 @@ describe('LangGraph', () => {
     const second = await openTickets(folder);
     const ended = await second.graph.invoke(new Command({ resume: { reply: 'Sorry!' } }), thread);
     expect(ended).toMatchObject({ topic: 'billing', reply: 'Sorry!', sent: 'mail-2' });
+    await second.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it('does so as a run, which asks in the inbox and which nobody invokes again', async () => {
+    const run = await world.start(ticketRun, { text });
+    const { task, title } = await asked(run.id);
+    expect(title).toBe('review asks');
+    world.crash({ after: 'CheckpointCommitted', step: 'review' });
+    await world.client.approve(run.id, task, { approved: true, by: 'ana', value: { reply: 'Sorry!' } });
+    expect(await run.result()).toMatchObject({ topic: 'billing', reply: 'Sorry!', sent: 'mail-2' });
+  });
+
+  it('sends a mail once, whose draft was written once, wherever its process dies', async () => {
+    const run = await world.start(ticketOnce, { text });
+    const { task, assignee } = await asked(run.id);
+    expect(assignee).toBe('group:support');
+    world.crash({ after: 'call', operation: 'mail.answer' });
+    await world.client.approve(run.id, task, { approved: true, by: 'ana', value: { name: 'Ada' } });
+    expect(await run.result()).toMatchObject({ sent: 'mail-1' });
+    expect(lookOutside()).toEqual(['mail Sorry, Ada']);
+  });
+
+  it('has a store over a folder', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'tidemark-guide-'));
+    const first = await openStore(folder);
+    await first.store.put(['users', 'ana'], 'prefs', { tone: 'short' });
+    await first.close();
+    const second = await openStore(folder);
+    expect(await second.store.get(['users', 'ana'], 'prefs')).toMatchObject({ value: { tone: 'short' } });
     await second.close();
     await rm(folder, { recursive: true });
   });
