@@ -20,4 +20,4 @@ const graph = new StateGraph(State)
   .compile()
   .withConfig({ recursionLimit: 10_000_000 });
 
-export const tickGraph = durableGraph(graph as never, { name: 'bench-tick-graph', version: 1 }) as unknown as Ticks;
+export const tickGraph = durableGraph(graph, { name: 'bench-tick-graph', version: 1 }) as unknown as Ticks;

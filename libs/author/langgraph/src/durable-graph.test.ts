@@ -122,7 +122,7 @@ const GRAPHS: Readonly<Record<string, Case>> = {
       .addNode('join', says('join'))
       .addEdge(START, 'plan')
       .addEdge('work', 'join')
-      .compile() as never,
+      .compile(),
     answers: ['yes', { fine: true }],
   },
   'a subgraph that asks, beside another node': {
@@ -332,7 +332,7 @@ describe('the recursion limit', () => {
       .withConfig({ recursionLimit: limit });
 
   it.each([5, 6])('%s is where the framework has it', async (limit) => {
-    const definition = durableGraph(loop(limit) as never, named('loop'));
+    const definition = durableGraph(loop(limit), named('loop'));
     const world = await worldOf(definition);
     const theirs = await loop(limit)
       .invoke({ done: [] })

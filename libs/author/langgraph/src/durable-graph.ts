@@ -156,8 +156,8 @@ class GraphSteps {
     const pass: Pass = { ctx, only, earlier: calls, kept: {} };
     const graph: CompiledGraph = Object.create(this.#graph, { checkpointer: { value: state } });
     const config = { configurable: { thread_id: ctx.workflow }, signal: ctx.signal };
-    const input =
-      before === undefined ? await this.#values.load({ json: ctx.input }) : await this.#resume(ctx, node, given);
+    // What callers and people give is data, and no object of the framework's.
+    const input = before === undefined ? structuredClone(ctx.input) : this.#resume(ctx, node, given);
     const settings = { ...config, durability: 'sync', interruptBefore: '*', recursionLimit: this.#limit };
     let output: unknown;
     try {
@@ -168,6 +168,8 @@ class GraphSteps {
       const asked = await state.interrupt(given.interrupt);
       return { next: [await this.#asking(node, given, asked!, messageOf(error))], lastAction: `${node} asks again` };
     }
+    // The framework takes a node that did not start any more for one that wrote nothing.
+    ctx.signal.throwIfAborted();
     const beyond = state.beyondLimit;
     if (beyond !== undefined) throw beyondLimit(this.#limit, beyond);
     const isAnswered = given.interrupt !== undefined;
@@ -227,11 +229,11 @@ class GraphSteps {
   }
 
   /** What the framework is given to go on with. */
-  async #resume({ cause }: GraphContext, node: string, { interrupt }: NodeTask): Promise<Command | null> {
+  #resume({ cause }: GraphContext, node: string, { interrupt }: NodeTask): Command | null {
     if (interrupt === undefined) return null;
     if (cause?.kind !== 'approval') throw new InvalidError('cause-missing', `Node ${node} was given no answer.`);
     const { approved, value, by, why } = cause;
-    if (approved) return new Command({ resume: { [interrupt]: await this.#values.load({ json: value as Json }) } });
+    if (approved) return new Command({ resume: { [interrupt]: structuredClone(value) } });
     if (this.#steering.refused !== undefined) {
       return new Command({ resume: { [interrupt]: this.#steering.refused({ by, why }) ?? null } });
     }

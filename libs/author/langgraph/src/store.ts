@@ -53,6 +53,16 @@ interface Kept {
   readonly createdAtMs: number;
 }
 
+interface CheckedPut {
+  readonly namespace: readonly string[];
+  readonly subject: string;
+  readonly key: string;
+  /** Null: it is deleted. */
+  readonly value: Kept['value'] | null;
+  /** What is searched. */
+  readonly words: string;
+}
+
 export class TidemarkStore extends BaseStore {
   readonly #memory: StoreHost['client']['memory'];
   readonly #tenant: TenantId;
@@ -95,7 +105,7 @@ export class TidemarkStore extends BaseStore {
     );
   }
 
-  #checked({ namespace, key, value, index }: PutOperation, at: number) {
+  #checked({ namespace, key, value, index }: PutOperation, at: number): CheckedPut {
     const where = `operations[${at}]`;
     const subject = this.#subject(checkedLabels(namespace, `${where}.namespace`, 1), `${where}.namespace`);
     const kept = value === null ? null : checkedValue(value, `${where}.value`);
@@ -116,7 +126,7 @@ export class TidemarkStore extends BaseStore {
     return (await this.#memory.memories(this.#tenant, { subject, kind: 'record', key, limit: 1 }))[0];
   }
 
-  async #put(puts: readonly ReturnType<TidemarkStore['#checked']>[]): Promise<void> {
+  async #put(puts: readonly CheckedPut[]): Promise<void> {
     // The last one of a key counts.
     const last = new Map(puts.map((put) => [JSON.stringify([put.subject, put.key]), put]));
     const bySubject = Map.groupBy(last.values(), ({ subject }) => subject);
