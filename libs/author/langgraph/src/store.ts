@@ -28,6 +28,8 @@ const NAME_MAX_CHARS = 256;
 const PAGE_COUNT = 500;
 const RESULTS_MAX_COUNT = 10_000;
 const FILTERED_COUNT = 1_000;
+/** Namespaces that one search by words covers. */
+const SEARCHED_MAX_COUNT = 500;
 /** Writes of one event. */
 const WRITES_MAX_COUNT = 100;
 /** Operations of one batch. */
@@ -191,6 +193,10 @@ export class TidemarkStore extends BaseStore {
     const namespaces = await this.#namespaces(namespacePrefix);
     const found: SearchItem[] = [];
     if (query !== undefined && query !== '') {
+      if (namespaces.length > SEARCHED_MAX_COUNT) {
+        const remedy = `${namespaces.length} namespaces begin so, and a query searches ${SEARCHED_MAX_COUNT} at most; give more labels`;
+        throw unfit(`${where}.namespacePrefix`, remedy);
+      }
       const subjects = namespaces.map((labels) => this.#subject(labels, where));
       const upTo = Object.keys(filter).length > 0 ? FILTERED_COUNT : offset + limit;
       const asked = { subjects, kinds: ['record' as const], query, limit: upTo };
