@@ -34,9 +34,9 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     seconds: 14,
     why: 'Real processes on a folder and on servers, each killed within a graph, and a store of a thousand keys.',
   },
-  'libs/author/langgraph/src/durable-graph.test.ts': {
+  'libs/author/langgraph/src/durable-graph-deaths.test.ts': {
     seconds: 7,
-    why: 'Graphs whose worker dies at each boundary, in a run for each.',
+    why: 'Seven graphs whose worker dies at each boundary, in a run for each.',
   },
   'libs/author/langgraph/src/graphs.test.ts': {
     seconds: 6,

@@ -104,6 +104,7 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
       'Suites that other frameworks publish for what stands below them, on the embedded default and the cluster; crash tests of programs on them.',
     files: [
       'libs/author/claude-sessions/src/session-store.cluster.test.ts',
+      'libs/author/langgraph/src/durable-graph-deaths.test.ts',
       'libs/author/langgraph/src/durable-graph.cluster.test.ts',
       'libs/author/langgraph/src/saver.test.ts',
       'libs/author/langgraph/src/saver.cluster.test.ts',
