@@ -40,6 +40,8 @@ const MESSAGE_CHARS = 400;
 const COUNTED = 250;
 const LENGTHS = [100, 1_000, 10_000];
 const KILLS = 8;
+const NODES = 200;
+const NODE_ROUNDS = 5;
 const KILLED_OF_EACH = 4;
 const READS = 50;
 
@@ -127,6 +129,7 @@ async function measureKills(report: Report): Promise<void> {
   const servers = await startClusterServers({ dataIn: 'memory' });
   const measure = async (system: System): Promise<void> => {
     const worker = await system.service('worker');
+    await measureNodes(system, report);
     const idsOf = (kind: string) => Array.from({ length: KILLED_OF_EACH }, (_, n) => `${kind}-${n}`);
     const [graphs, agents] = [idsOf('graph'), idsOf('agent')];
     await system.start(graphs, { history: 0, stepMs: PACED_STEP_MS }, tickGraph);
@@ -143,6 +146,23 @@ async function measureKills(report: Report): Promise<void> {
     await servers.stop();
   }
   await measurePeers(report, { only: 'langgraph', parts: ['kill'] });
+}
+
+/** Nodes one after the other beside steps, each of a millisecond. */
+async function measureNodes(system: System, report: Report): Promise<void> {
+  const times = { node: [] as number[], step: [] as number[] };
+  // The first round warms up.
+  for (let round = 0; round <= NODE_ROUNDS; round++) {
+    for (const [kind, workflow] of [['node', tickGraph] as const, ['step', ticks] as const]) {
+      const begunMs = performance.now();
+      const given = { history: 0, stepMs: 1, steps: NODES };
+      const [run] = await system.start([`${kind}s-${round}`], given, workflow);
+      await run!.result();
+      if (round > 0) times[kind].push((performance.now() - begunMs) / NODES);
+    }
+  }
+  report.add('doors.graph.node_ms', median(times.node), 'ms');
+  report.add('doors.graph.step_ms', median(times.step), 'ms');
 }
 
 /** The framework's own saver, from the workspace of the peers. */

@@ -1,4 +1,4 @@
-/** Owns the graph of `bench -- doors --parts kills`: a node that takes so long, again and again, and keeps no more than their number. */
+/** Owns the graph of `bench -- doors --only kills`: a node that takes so long, again and again, and keeps no more than their number. */
 
 import { Annotation, END, START, StateGraph } from '@langchain/langgraph';
 import { durableGraph } from '@tidemark/langgraph';

@@ -115,6 +115,7 @@ export const DOOR_MUTATIONS: Mutations = {
     edits: [['new NodeCalls(ctx, taskId, before ?? [])', 'new NodeCalls(ctx, taskId, [])']],
     caughtBy: DURABLE_TEST,
     test: 'is done once, also before an interrupt and whoever dies',
+    failsWith: 'A crash changed what comes out',
     breaks: 'A node that is answered gets what its calls got before, and makes none of them again.',
   },
   'node-asks-otherwise-after-its-answer': {
