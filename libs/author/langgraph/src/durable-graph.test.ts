@@ -233,14 +233,19 @@ describe('is refused by name', () => {
 });
 
 it('takes thirty sends, each of which is a task of its node’s name, messages, and a name with spaces', async () => {
+  let ranCount = 0;
   const graph = new StateGraph(MessagesAnnotation)
-    .addNode('ask the model', () => ({ messages: [new HumanMessage('x')] }))
+    .addNode('ask the model', () => {
+      ranCount++;
+      return { messages: [new HumanMessage('x')] };
+    })
     .addConditionalEdges(START, () => Array.from({ length: 30 }, () => new Send('ask the model', { messages: [] })))
     .compile();
   const definition = durableGraph(graph, named('many'));
   const world = await worldOf(definition);
   const run = await world.start(definition, { messages: [] });
   expect(((await run.result()) as { messages: unknown[] }).messages).toHaveLength(30);
+  expect(ranCount).toBe(30);
   const rows = await world.ports.store.checkpoints(run.id, { from: 1 as Sequence, limit: 200 });
   const counts = Map.groupBy(rows, ({ step }) => step);
   expect([...counts].map(([step, all]) => [step, all.length])).toEqual([
