@@ -1,5 +1,6 @@
 /** Owns graphs as runs: that they do what the framework does, what nodes call, how people answer, and what is refused. */
 
+import { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { AIMessage, HumanMessage, RemoveMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
 import { FakeListChatModel } from '@langchain/core/utils/testing';
@@ -13,6 +14,7 @@ import {
   StateGraph,
   StateSchema,
 } from '@langchain/langgraph';
+import { createReactAgent } from '@langchain/langgraph/prebuilt';
 import type { Sequence } from '@tidemark/core';
 import { defineEffect, secret, type Workflow } from '@tidemark/sdk';
 import { crashEverywhere, type TestWorld, testWorld } from '@tidemark/testkit';
@@ -124,6 +126,34 @@ describe('what a node calls', () => {
     expect(world.calls(charge)).toHaveLength(1);
     expect(() => nodeContext()).toThrow(/in the node/);
   });
+});
+
+it('an agent that the framework makes is a run as it is, with its model and its tools recorded', async () => {
+  const calls = ['x', 'y'].map((at) => ({ id: at, name: 'look', args: { at } }));
+  const answers = [new AIMessage({ content: '', tool_calls: calls }), new AIMessage('done')];
+  class ScriptedModel extends BaseChatModel {
+    _llmType() {
+      return 'scripted';
+    }
+    override bindTools() {
+      return this as never;
+    }
+    async _generate() {
+      return { generations: [{ text: '', message: answers.shift()! }] };
+    }
+  }
+  const look = tool(({ at }: { at: string }) => `saw ${at}`, {
+    ...{ name: 'look', description: 'looks' },
+    schema: z.object({ at: z.string() }),
+  });
+  const agent = createReactAgent({ llm: journaled(new ScriptedModel({})), tools: [journaled(look)] });
+  const definition = durableGraph(agent, named('agent'));
+  const world = await worldOf(definition);
+  world.crash({ before: 'CheckpointCommitted', step: 'tools' });
+  const { messages } = (await ended(world, definition, { messages: [{ role: 'user', content: 'hi' }] })) as {
+    messages: { kwargs: { content: string } }[];
+  };
+  expect(messages.map(({ kwargs }) => kwargs.content)).toEqual(['hi', '', 'saw x', 'saw y', 'done']);
 });
 
 describe('a question', () => {
