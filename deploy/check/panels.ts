@@ -25,9 +25,18 @@ const SEEN_MS = 30_000;
 /** Metrics of things that don't happen here, by their whole names: nothing to show is right. */
 const QUIET = new Set([
   // Nothing is wrong: no event is rejected, nobody waits for a person, no try fails.
-  ...['tidemark_events_rejected_total', 'tidemark_workflows_parked', 'tidemark_step_retries_total', 'effect_validation_failures_total'],
+  ...[
+    'tidemark_events_rejected_total',
+    'tidemark_workflows_parked',
+    'tidemark_step_retries_total',
+    'effect_validation_failures_total',
+  ],
   // No session is recalled, and traces are sent nowhere.
-  ...['tidemark_session_recall_entries_total', 'tidemark_trace_spans_dropped_total', 'tidemark_recall_arm_workflows_total'],
+  ...[
+    'tidemark_session_recall_entries_total',
+    'tidemark_trace_spans_dropped_total',
+    'tidemark_recall_arm_workflows_total',
+  ],
   // Its workflows ask no model.
   ...['tidemark_phase_prompts_total', 'tidemark_phase_prompt_tokens_total', 'tidemark_model_answers_unusable_total'],
   // The compactor's first round has nothing that is old enough.

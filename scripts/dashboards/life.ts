@@ -208,7 +208,7 @@ export const life: Dashboard = {
         },
         {
           title: 'Price of an hour',
-          says: 'By the price list, in its currency, for the definitions and tenants that cost most.',
+          says: 'By the price list, in its currency, for the definitions and tenants that cost most. The first call of each in a process is not in it: no bill.',
           unit: 'short',
           queries: [
             {

@@ -104,7 +104,7 @@ export const CALLS_MUTATIONS: Mutations = {
   },
   'no-rest-after-a-crash': {
     file: 'libs/engine/runtime/src/run/workflow-runner.ts',
-    edits: [['if (restMs === 0) break', 'if (restMs >= 0) break']],
+    edits: [['if (restMs > 0 && !isUnwinding', 'if (restMs < 0 && !isUnwinding']],
     caughtBy: TAKEOVER_TEST,
     test: 'it rests for as long as it is told, longer after each, without a worker, and uses up no attempt by that',
     breaks: 'A workflow rests after crashes as its definition says.',

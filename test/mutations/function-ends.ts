@@ -46,4 +46,10 @@ export const FUNCTION_ENDS_MUTATIONS: Mutations = {
     caughtBy: 'libs/engine/runtime/src/run/takeover.test.ts',
     breaks: 'A cancelled run waits for its validator under its lease.',
   },
+  'cancel-in-the-drain-ends': {
+    file: RUNNER,
+    edits: [['this.#nextTask() !== undefined || this.#isWaitingToUnwind()', 'this.#nextTask() !== undefined']],
+    caughtBy: 'libs/engine/runtime/src/run/takeover.test.ts',
+    breaks: 'A cancelled run unwinds whenever its cancellation comes.',
+  },
 };

@@ -36,7 +36,7 @@ spec:
   {{- with include "tidemark.affinity" . | trim }}
   affinity: {{- . | nindent 4 }}
   {{- end }}
-  # Zones are a matter of affinity: of a node that lacks the label of one of these constraints the scheduler counts none.
+  # Zones are a matter of affinity: the scheduler ignores a node that lacks the label of any one of these constraints.
   topologySpreadConstraints:
     - maxSkew: 1
       topologyKey: kubernetes.io/hostname

@@ -240,11 +240,13 @@ export class Sampler {
 
 function count(rejected: Record<string, number>, now: Series, before: Series | undefined): void {
   for (const [reason, value] of byLabel(now, 'tidemark_events_rejected_total', 'reason')) {
-    const earlier = before === undefined ? 0 : (byLabel(before, 'tidemark_events_rejected_total', 'reason').get(reason) ?? 0);
+    const earlier =
+      before === undefined ? 0 : (byLabel(before, 'tidemark_events_rejected_total', 'reason').get(reason) ?? 0);
     const more = value >= earlier ? value - earlier : value;
     if (more > 0) rejected[reason] = (rejected[reason] ?? 0) + more;
   }
-  const malformed = sumOf(now, 'tidemark_records_malformed_total') - (before ? sumOf(before, 'tidemark_records_malformed_total') : 0);
+  const malformed =
+    sumOf(now, 'tidemark_records_malformed_total') - (before ? sumOf(before, 'tidemark_records_malformed_total') : 0);
   if (malformed > 0) rejected.malformed = (rejected.malformed ?? 0) + malformed;
 }
 

@@ -4,7 +4,7 @@
  * isn't lost, and are dropped between attempts; subscriptions are restored with the connection.
  */
 
-import type { ChainableCommander, Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { addressOf, type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 
 /** Longest wait of `subscribe` for the server; the subscription continues in the background. */
@@ -49,12 +49,12 @@ export class RedisBus {
     return openConnection({ url, tls, patience, silenceMs: BUS_SILENCE_MS });
   }
 
-  /** `first`: commands that the server runs before it, in one transaction. */
-  publish(
-    channel: string,
-    message: string | Buffer,
-    first?: (commands: ChainableCommander) => ChainableCommander,
-  ): void {
+  publish(channel: string, message: string | Buffer): void {
+    this.run((redis) => redis.publish(channel, message));
+  }
+
+  /** Sends what `work` asks of the server, without waiting for it; drops it where nothing can be sent. */
+  run(work: (redis: Redis) => Promise<unknown>): void {
     if (this.#isClosed) return;
     this.#publisher ??= this.#open('briefly');
     this.#heartbeat ??= setInterval(() => this.#beat(), BUS_HEARTBEAT_MS).unref();
@@ -64,9 +64,7 @@ export class RedisBus {
     const answered = (): void => {
       this.#inFlight -= 1;
     };
-    const sent =
-      first === undefined ? redis.publish(channel, message) : first(redis.multi()).publish(channel, message).exec();
-    sent.then(answered, answered);
+    work(redis).then(answered, answered);
   }
 
   /** Fails when nothing can be sent now. */

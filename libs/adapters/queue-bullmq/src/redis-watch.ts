@@ -20,6 +20,18 @@ const WATCH_RELEASED_MS = 5_000;
 /** Pause before a read that failed is repeated, in milliseconds. */
 const WATCH_READ_PAUSE_MS = 500;
 
+/** Keeps a message, unless it comes behind the newest: the server refuses such an id, and trims nothing then. */
+const KEEP = `
+local kept = redis.pcall('XADD', KEYS[1], 'MAXLEN', '=', ARGV[2], ARGV[3], 'm', ARGV[4])
+if type(kept) == 'table' and kept.err then return 0 end
+redis.call('PEXPIRE', KEYS[1], ARGV[5])
+return redis.call('PUBLISH', ARGV[1], '')`;
+/** Lets what is kept end soon, unless a newer lease has kept some of it. */
+const RELEASE = `
+local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+if newest and tonumber(string.match(newest[1], '^%d+')) > tonumber(ARGV[1]) then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
+
 /** Returns at once; throws `ConfigError` for an address that isn't one. */
 export function openRedisWatch(options: RedisHintsOptions): WatchBus {
   return new RedisWatch(options);
@@ -46,23 +58,19 @@ class RedisWatch implements WatchBus {
       this.#bus.publish(channel, message);
       return;
     }
-    const count = this.#countKept(workflow, Buffer.byteLength(message), keeping.isAnew);
-    // The server refuses an id that comes behind the newest, and trims nothing then.
+    const count = this.#countKept(workflow, Buffer.byteLength(message), keeping.replaces);
     const id = `${keeping.epoch}-${keeping.number}`;
-    this.#bus.publish(channel, '', (first) =>
-      first.xadd(channel, 'MAXLEN', '=', count, id, 'm', message).pexpire(channel, WATCH_KEPT_MS),
-    );
+    this.#bus.run((redis) => redis.eval(KEEP, 1, this.#kept(workflow), channel, count, id, message, WATCH_KEPT_MS));
   }
 
-  release(workflow: WorkflowId): void {
+  release(workflow: WorkflowId, epoch: number): void {
     this.#sizes.delete(workflow);
-    const channel = this.#channel(workflow);
-    this.#bus.publish(channel, '', (first) => first.pexpire(channel, WATCH_RELEASED_MS));
+    this.#bus.run((redis) => redis.eval(RELEASE, 1, this.#kept(workflow), epoch, WATCH_RELEASED_MS));
   }
 
   async subscribe(workflow: WorkflowId, listener: (message: string) => void): Promise<() => Promise<void>> {
     const channel = this.#channel(workflow);
-    const followed = new Followed((after) => this.#read(channel, after), listener);
+    const followed = new Followed((after) => this.#read(this.#kept(workflow), after), listener);
     this.#followed.add(followed);
     const end = await this.#bus.subscribe(channel, (message) => {
       if (message.length === 0) followed.readOn();
@@ -85,14 +93,19 @@ class RedisWatch implements WatchBus {
     return `${this.#prefix}:watch:${workflow}`;
   }
 
-  #read(channel: string, after: string): Promise<readonly [id: string, fields: readonly string[]][]> {
-    return this.#bus.ask((redis) => redis.xrange(channel, after, '+'));
+  /** The key of what is kept. */
+  #kept(workflow: WorkflowId): string {
+    return `${this.#prefix}:pieces:${workflow}`;
+  }
+
+  #read(key: string, after: string): Promise<readonly [id: string, fields: readonly string[]][]> {
+    return this.#bus.ask((redis) => redis.xrange(key, after, '+'));
   }
 
   /** How many of the newest messages have room. What another process has kept is of a call that nobody follows any more. */
-  #countKept(workflow: WorkflowId, bytes: number, isAnew: boolean): number {
+  #countKept(workflow: WorkflowId, bytes: number, replaces: boolean): number {
     const known = this.#sizes.get(workflow);
-    const sizes = known === undefined || isAnew ? { each: [], bytes: 0 } : known;
+    const sizes = known === undefined || replaces ? { each: [], bytes: 0 } : known;
     this.#sizes.delete(workflow);
     this.#sizes.set(workflow, sizes);
     if (this.#sizes.size > WATCH_SIZES_MAX_COUNT) this.#sizes.delete(this.#sizes.keys().next().value!);

@@ -21,7 +21,7 @@ test('what is kept ends by itself: by age, and the oldest workflow first where a
     await end();
     return heard.length;
   };
-  const first = { epoch: 1, number: 1, isAnew: false };
+  const first = { epoch: 1, number: 1, replaces: false };
   const text = 'x'.repeat(200_000);
   const count = Math.ceil(WATCH_KEPT_IN_MEMORY_MAX_BYTES / (2 * text.length)) + 1;
   for (let at = 0; at < count; at++) bus.publish(`w${at}` as WorkflowId, text, first);

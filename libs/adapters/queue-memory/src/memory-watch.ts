@@ -33,7 +33,7 @@ export function createMemoryWatch(nowMs: () => number = () => performance.now())
       if (keeping !== 'none' && !kept.add(workflow, message, keeping)) return;
       for (const listener of watched.get(workflow) ?? []) deliver(workflow, listener, message);
     },
-    release: (workflow) => kept.drop(workflow),
+    release: (workflow, epoch) => kept.release(workflow, epoch),
     async subscribe(workflow, listener) {
       const own: Listener = (message) => listener(message);
       const listeners = watched.get(workflow) ?? new Set<Listener>();
@@ -69,7 +69,7 @@ class KeptMessages {
   add(workflow: WorkflowId, message: string, place: Kept): boolean {
     const before = this.#kept.get(workflow);
     if (before !== undefined && !isAfter(place, before.newest)) return false;
-    if (place.isAnew) this.drop(workflow);
+    if (place.replaces) this.drop(workflow);
     const kept = this.#kept.get(workflow) ?? { messages: [], bytes: 0, newest: place, atMs: 0 };
     this.#kept.delete(workflow);
     this.#kept.set(workflow, kept);
@@ -80,6 +80,10 @@ class KeptMessages {
     while (kept.bytes > WATCH_KEPT_MAX_BYTES) this.#count(kept, -sizeOf(kept.messages.shift()!));
     this.#expire();
     return true;
+  }
+
+  release(workflow: WorkflowId, epoch: number): void {
+    if ((this.#kept.get(workflow)?.newest.epoch ?? 0) <= epoch) this.drop(workflow);
   }
 
   drop(workflow: WorkflowId): void {

@@ -32,6 +32,7 @@ export const OPEN_LABELS: ReadonlySet<string> = new Set([
   'operation',
   'phase',
 ]);
+/** Series of one metric in a process, at most; beyond it open labels say `other`. */
 export const SERIES_MAX_COUNT = 1_000;
 
 type Labels = readonly string[];

@@ -71,13 +71,3 @@ export function invariant(condition: unknown, message: string, details: ErrorDet
 
 /** The message of a thrown error; any other thrown value as text. */
 export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
-
-/** What was thrown where an optional package is loaded: a `ConfigError` (`package-missing`) if it isn't installed, else as it is. */
-export const packageMissing = (thrown: unknown, name: string, what: string): unknown =>
-  (thrown as { readonly code?: unknown } | null)?.code === 'ERR_MODULE_NOT_FOUND' &&
-  messageOf(thrown).includes(`'${name}'`)
-    ? new ConfigError(
-        'package-missing',
-        `${what} needs the package ${name}, which is not installed: npm install ${name}`,
-      )
-    : thrown;

@@ -69,7 +69,6 @@ export {
   invariant,
   LimitError,
   messageOf,
-  packageMissing,
   TidemarkError,
   UnavailableError,
 } from './errors.ts';

@@ -98,13 +98,13 @@ export const WATCH_KEPT_IN_MEMORY_MAX_BYTES = 64 * 1_024 * 1_024;
 
 /**
  * A message that is kept for those who come later. Its lease and its number within it, 1, 2, 3 …, order it among all that are kept of the
- * workflow: one that comes behind the newest is dropped, so that whoever has lost the lease drops nothing of who has it.
+ * workflow: one that comes behind the newest is dropped. So a worker that has lost the lease changes nothing of what its next holder keeps.
  */
 export interface Kept {
   readonly epoch: number;
   readonly number: number;
   /** It replaces what was kept before. */
-  readonly isAnew: boolean;
+  readonly replaces: boolean;
 }
 
 /** None: a message is for those alone who watch now. */
@@ -113,8 +113,11 @@ export type Keeping = 'none' | Kept;
 export interface WatchBus {
   /** Never throws, never waits; drops the message when the server is unreachable. At most 64 KB of text. */
   publish(workflow: WorkflowId, message: string, keeping: Keeping): void;
-  /** Nobody who comes later needs what is kept of the workflow: it goes, at once or within seconds. As `publish`. */
-  release(workflow: WorkflowId): void;
+  /**
+   * Those who come later need nothing that is kept of the workflow under this lease and older ones: it goes, at once or within seconds. As
+   * `publish`.
+   */
+  release(workflow: WorkflowId, epoch: number): void;
   /**
    * Delivers the kept messages, the oldest of which may be gone, and then what comes. The kept ones of a publisher arrive in their order;
    * others may be lost with a server. Returns a function that ends the subscription.

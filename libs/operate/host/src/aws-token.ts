@@ -5,7 +5,7 @@
  */
 
 import type { AwsCredentials as Credentials } from '@tidemark/cluster';
-import { clusterPackage } from './cluster-package.ts';
+import { clusterPackage } from '@tidemark/traces';
 
 /** Validity that both allow at most, in seconds. */
 const VALID_S = 900;

@@ -16,7 +16,7 @@ import {
   PasswordClient,
   type RebuildPurpose,
 } from '@tidemark/store-postgres';
-import { clusterPackage } from './cluster-package.ts';
+import { clusterPackage } from '@tidemark/traces';
 import type { ClusterConfig } from './config.ts';
 import type { Host } from './host.ts';
 import { hostOver, openMeasuring } from './host-over.ts';

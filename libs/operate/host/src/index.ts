@@ -12,7 +12,6 @@ export {
   openClusterRebuild,
   PasswordClient,
 } from './cluster.ts';
-export { clusterPackage } from './cluster-package.ts';
 export {
   type ClusterConfig,
   configFromEnv,

@@ -4,8 +4,8 @@
  */
 
 import type { KafkaSasl } from '@tidemark/cluster';
+import { clusterPackage } from '@tidemark/traces';
 import { mskToken } from './aws-token.ts';
-import { clusterPackage } from './cluster-package.ts';
 import { passwordIn, wrong } from './password.ts';
 import type { TlsConfig } from './tls.ts';
 

@@ -20,7 +20,7 @@ import {
   type StoredKey,
 } from '@tidemark/ports';
 import { DataKeys, systemClock, systemPrng, WorkflowKeys } from '@tidemark/runtime';
-import { clusterPackage } from './cluster-package.ts';
+import { clusterPackage } from '@tidemark/traces';
 import type { Opened } from './opened.ts';
 
 /** What a process encrypts: histories, or fields that are marked as secret. */

@@ -27,7 +27,7 @@ import {
   transformedStore,
   wordlessStore,
 } from '@tidemark/runtime';
-import { clusterPackage } from './cluster-package.ts';
+import { clusterPackage } from '@tidemark/traces';
 import type { Keys } from './keys.ts';
 
 /** The log itself, and the archive, which the views don't include. */

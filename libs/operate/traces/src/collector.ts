@@ -5,9 +5,10 @@
  */
 
 import type { Resource } from '@opentelemetry/resources';
-import { ConfigError, LimitError, messageOf, packageMissing, UnavailableError } from '@tidemark/core';
+import { ConfigError, LimitError, messageOf, UnavailableError } from '@tidemark/core';
 import { isInClear } from '@tidemark/ports';
 import { EchoMask } from '@tidemark/secrets';
+import { clusterPackage } from './cluster-package.ts';
 import { LAST_ANSWER_MAX_MS } from './limits.ts';
 import { readableSpan } from './readable-span.ts';
 import type { TraceSpan } from './span.ts';
@@ -171,9 +172,7 @@ export class CollectorClient<Items> {
     const headers = await pairsIn(this.#collector.headers);
     this.#secrets = Object.values(headers);
     const config: Config = { url, timeoutMillis: timeoutMs, headers };
-    const cluster = await import('@tidemark/cluster').catch((error: unknown) => {
-      throw packageMissing(error, '@tidemark/cluster', 'Sending to a collector (OTEL_EXPORTER_OTLP_ENDPOINT)');
-    });
+    const cluster = await clusterPackage('Sending to a collector (OTEL_EXPORTER_OTLP_ENDPOINT)');
     if (protocol === 'grpc') {
       const { Metadata } = await cluster.grpc();
       const metadata = new Metadata();

@@ -1,5 +1,6 @@
 /** Entry point of @tidemark/traces. */
 
+export { clusterPackage } from './cluster-package.ts';
 export { type Collector, collectorOf, otlpJson, SpanClient } from './collector.ts';
 export { CONTENT_ATTRIBUTES } from './gen-ai.ts';
 export { type DrawnTrace, type HistoryPorts, historyOf, type PlacedEvent, traceOf } from './history.ts';

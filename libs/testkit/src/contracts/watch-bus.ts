@@ -26,9 +26,9 @@ export function watchBusContract(name: string, open: () => Promise<OpenedWatchBu
       place = { epoch: 1, number: 0 };
     });
     /** Keeps it under the newest lease. */
-    const keep = (bus: WatchBus, message: string, isAnew = false): void => {
+    const keep = (bus: WatchBus, message: string, replaces = false): void => {
       place.number++;
-      bus.publish(W1, message, { ...place, isAnew });
+      bus.publish(W1, message, { ...place, replaces });
     };
 
     /** Repeats it until it is heard: the first messages may be lost while connections are made. */
@@ -87,7 +87,7 @@ export function watchBusContract(name: string, open: () => Promise<OpenedWatchBu
       await eventually(() => fourth.at(-1) === 'f');
       expect(fourth).not.toContain('e');
       expect(fourth.length).toBeGreaterThan(3);
-      opened.bus.release(W1);
+      opened.bus.release(W1, place.epoch);
       await eventually(
         async () => {
           const fifth = await later();
@@ -109,10 +109,11 @@ export function watchBusContract(name: string, open: () => Promise<OpenedWatchBu
       const owner = await opened.another();
       for (const text of ['a', 'b', 'c']) keep(owner, text, text === 'a');
       await eventually(() => first.at(-1) === 'c');
-      for (const isAnew of [false, true]) {
+      for (const replaces of [false, true]) {
         ghost.number++;
-        opened.bus.publish(W1, 'ghost', { ...ghost, isAnew });
+        opened.bus.publish(W1, 'ghost', { ...ghost, replaces });
       }
+      opened.bus.release(W1, ghost.epoch);
       opened.bus.publish(W1, 'hello', 'none');
       await eventually(() => first.at(-1) === 'hello');
       keep(owner, 'd');

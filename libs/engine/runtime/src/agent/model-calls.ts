@@ -32,6 +32,7 @@ import {
   portablePrompt,
   type Sha256,
   type TaskId,
+  UnavailableError,
 } from '@tidemark/core';
 import type { CallScope } from '@tidemark/ports';
 import type {
@@ -520,14 +521,16 @@ class ModelCall {
         const { code } = (error ?? {}) as { readonly code?: unknown };
         if (typeof code === 'string' && NO_ANSWER_CODE.test(code))
           ports.telemetry.count('model_answers_unusable_total', 1, { code });
-        if (!signal.aborted) countFailedCall(this.#dependencies, model, error);
+        // A call that was out of time has failed; one that is given up has not.
+        if (!signal.aborted || signal.reason instanceof UnavailableError)
+          countFailedCall(this.#dependencies, model, error);
         throw error;
       });
     const { usage } = answer;
     const toolCalls = answer.toolCalls.map((call) => ({ ...call, name: this.#realName(call.name) }));
     const latencyMs = Math.round(ports.clock.monotonicMs() - startedMs);
     const costMicros = model.costMicros(usage) ?? null;
-    countAnswer(this.#dependencies, model, { usage, costMicros, latencyMs });
+    if (!signal.aborted) countAnswer(this.#dependencies, model, { usage, costMicros, latencyMs });
     const recorded = { ...answer, toolCalls, costMicros, latencyMs, ...(isStreamed && { isStreamed }) };
     return toJson(recorded, `answer of ${describe(model)}`);
   }

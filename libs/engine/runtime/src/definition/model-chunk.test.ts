@@ -42,7 +42,7 @@ it('what is kept of before goes when nobody is in the middle of an answer, and n
   expect(releasedCount).toBe(1);
   pieces.begin(TASK, B, 10);
   expect(sent.map(({ kept }) => kept)).toEqual(
-    [true, false, false, true].map((isAnew, at) => ({ epoch: 3, number: at + 1, isAnew })),
+    [true, false, false, true].map((replaces, at) => ({ epoch: 3, number: at + 1, replaces })),
   );
 });
 

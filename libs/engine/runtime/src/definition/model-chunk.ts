@@ -76,9 +76,9 @@ export class CallPieces {
 
   begin(task: TaskId, call: EffectKey, attempt: number): CallStream {
     let index = 0;
-    const send = (piece: Said, isAnew: boolean): void => {
+    const send = (piece: Said, replaces: boolean): void => {
       const place = { epoch: this.#epoch, number: ++this.#number };
-      this.#sink.send(task, { ...piece, call, attempt, index: index++, ...place }, { ...place, isAnew });
+      this.#sink.send(task, { ...piece, call, attempt, index: index++, ...place }, { ...place, replaces });
     };
     // Those who come later need nothing of before when no other call is open.
     send({ kind: 'reset' }, this.#openCount++ === 0);

@@ -35,8 +35,8 @@ export class SealedWatch implements WatchBus {
     else this.#send(workflow, { message, keeping }, key);
   }
 
-  release(workflow: WorkflowId): void {
-    void (this.#waiting.get(workflow) ?? Promise.resolve()).then(() => this.#inner.release(workflow));
+  release(workflow: WorkflowId, epoch: number): void {
+    void (this.#waiting.get(workflow) ?? Promise.resolve()).then(() => this.#inner.release(workflow, epoch));
   }
 
   #sendLater(workflow: WorkflowId, before: Promise<void>, sending: Sending): void {

@@ -779,17 +779,76 @@ describe('the newest checkpoint', () => {
       expect(probeCount).toBe(2);
     });
 
-    it('is asked at once, and the run rests under its lease after the crash', async () => {
+    it('is asked at once after a crash: a run that only unwinds does not rest', async () => {
       const { definition, head } = await cancelled(paying([back]), [{ step: 'b', input: null }]);
       await die(ports.clock.nowMs());
       const { runner } = await claim({ ...definition, recovery: { delayMs: 30_000 } }, head);
-      const { epoch, crashCount } = await state();
-      expect(crashCount).toBe(2);
       const run = runner.run();
-      await ports.clock.run(59_000);
-      expect(await state()).toMatchObject({ epoch, status: 'open' });
-      expect(await unwound(run)).toBe('closed');
-      expect(await state()).toMatchObject({ epoch, status: 'completed' });
+      await ports.clock.run(0);
+      expect(await run).toBe('closed');
+      expect((await state()).status).toBe('completed');
+    });
+
+    it.each(['StepFailed', 'CheckpointCommitted'])(
+      'goes on with a task that waits for its retry, cancelled as %s is appended',
+      async (when) => {
+        let callCount = 0;
+        const effect = effectOf({
+          kind: 'idempotent',
+          retry: { ...RETRY_AT_ONCE, attempts: 5 },
+          call: async () => {
+            callCount++;
+            if (callCount === 1) throw Object.assign(new Error('away'), { status: 503 });
+            return 'paid';
+          },
+        });
+        const failed = Promise.withResolvers<void>();
+        const definition: Definition = {
+          ...definitionOf({
+            effects: [effect],
+            steps: {
+              first: () => ({ next: ['a', 'b'].map((step) => ({ step, input: null })) }),
+              a: { durability: 'staged', run: () => failed.promise.then(() => ({})) },
+              b: async (context) => ({ done: await context.effect(effect, 1) }),
+            },
+          }),
+          unwinds: true,
+        };
+        await openWorkflow(ports, definition);
+        const append = log.append.bind(log);
+        const appended: string[] = [];
+        log.append = async (partition, records) => {
+          const types = records.map(({ type }) => type!);
+          const isLast = types.includes(when) && (when === 'StepFailed' || appended.includes('StepFailed'));
+          if (isLast && !appended.includes('CancelRequested')) {
+            appended.push('CancelRequested');
+            const control = { code: 'cancelled', by: 'ann' };
+            const value = inboxRecord(await state(), 'c', 'CancelRequested', control, { why: '' });
+            await append(P0, [{ value, type: 'CancelRequested' }]);
+          }
+          appended.push(...types);
+          return append(partition, records);
+        };
+        const { runner } = await claim(definition);
+        const run = runner.run();
+        while (!appended.includes('StepFailed')) await ports.clock.run(1);
+        failed.resolve();
+        expect(await unwound(run)).toBe('closed');
+        expect((await state()).status).toBe('completed');
+        expect(callCount).toBe(2);
+      },
+    );
+
+    it('holds nobody who has lost the lease meanwhile', async () => {
+      const { runner, stream } = await cancelled(paying([down]), [{ step: 'b', input: null }]);
+      const run = runner.run();
+      run.catch(() => {});
+      await ports.clock.run(0);
+      const broken = new Error('an event of a newer release');
+      log.read = () => Promise.reject(broken);
+      await ports.clock.run(10_000);
+      expect(stream.fenced).toBeDefined();
+      await expect(run).rejects.toBe(stream.fenced);
     });
   });
 

@@ -160,8 +160,9 @@ export class WorkflowRunner {
         if (this.#running.size > 0 || this.#isWaitingToUnwind()) await this.#taskEnds();
         else {
           await this.#drain();
-          // What others wrote meanwhile, such as a confirmation, may let a task start.
-          if (stop.aborted || this.#abort.signal.aborted || this.#nextTask() === undefined) break;
+          // What others wrote meanwhile, such as a confirmation, may let a task start, or have the run unwind.
+          const goesOn = this.#nextTask() !== undefined || this.#isWaitingToUnwind();
+          if (stop.aborted || this.#abort.signal.aborted || !goesOn) break;
         }
       }
       const last = this.#mayGoOn() ? this.#lastDraft() : undefined;
@@ -219,14 +220,9 @@ export class WorkflowRunner {
       const first = await takeOver(stream.confirmed, { ...this.#options, ...{ effects: this.#effects, signal } });
       if (first !== undefined) return first;
       const policy = recoveryPolicy(definition.recovery, this.#options.recovery);
-      for (;;) {
-        const restMs = crashRestMs(stream.confirmed, policy, ports.clock.nowMs());
-        if (restMs === 0) break;
-        if (!isUnwinding(stream.confirmed, definition)) return await this.#rest(restMs);
-        if (stop.aborted) return 'later';
-        await ports.clock.sleep(Math.min(restMs, INBOX_POLL_PERIOD_MS), signal);
-        signal.throwIfAborted();
-      }
+      // A cancelled run only unwinds, and is claimed whenever it is free.
+      const restMs = crashRestMs(stream.confirmed, policy, ports.clock.nowMs());
+      if (restMs > 0 && !isUnwinding(stream.confirmed, definition)) return await this.#rest(restMs);
     } catch (error) {
       const task = error instanceof ProbeError ? firstToStart(stream.confirmed, definition) : undefined;
       if (task === undefined) throw error;
@@ -236,7 +232,10 @@ export class WorkflowRunner {
         await this.#waitAlike(task.id, startedAtMs);
         return 'later';
       }
-      while (this.#isWaitingToUnwind() && stream.speculative.frontier.tasks.get(task.id)?.retry) await this.#taskEnds();
+      while (this.#isWaitingToUnwind() && stream.speculative.frontier.tasks.get(task.id)?.retry) {
+        await this.#taskEnds();
+        signal.throwIfAborted();
+      }
       return stream.isHeld && !stop.aborted ? this.#takeOver() : 'later';
     }
     return contentDraft(definition, content, stream.confirmed, this.#effects);

@@ -370,7 +370,7 @@ export class Worker {
 
   #pieces({ confirmed: { workflow, epoch } }: LeasedStream, send: PieceSink['send']): CallPieces {
     const { clock, watch } = this.#options.ports;
-    return new CallPieces(epoch, clock, { send, release: () => watch?.release(workflow) });
+    return new CallPieces(epoch, clock, { send, release: () => watch?.release(workflow, epoch) });
   }
 
   /** Whether it is claimed: it has to be runnable, and may have to run elsewhere. Throws as `#lease` does. */

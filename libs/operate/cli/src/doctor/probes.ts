@@ -8,12 +8,12 @@ import { ConfigError, messageOf } from '@tidemark/core';
 import {
   type ClusterConfig,
   checkPostgresSession,
-  clusterPackage,
   type KafkaSecurity,
   PasswordClient,
   type TlsFiles,
 } from '@tidemark/host';
 import { EXIT } from '@tidemark/host/exit-codes';
+import { clusterPackage } from '@tidemark/traces';
 import type pg from 'pg';
 import { duration } from '../text/units.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
