@@ -163,10 +163,7 @@ export class RecordedAgents {
             }),
         });
         const outcome = await this.#ctx.effect(effect, { agent, arguments: parsed(input) });
-        const { output, changed } = outcome as {
-          readonly output: Json;
-          readonly changed: Readonly<Record<string, Json>>;
-        };
+        const { output, changed } = toolOutcome(outcome);
         restore(context, changed);
         return itemsOf([output])[0];
       },
@@ -193,6 +190,14 @@ const withSignal = (request: ModelRequest, signal: AbortSignal): ModelRequest =>
 function responseOf(recorded: unknown): ModelResponse {
   const response = structuredClone(recorded) as ModelResponse;
   return { ...response, usage: new Usage(response.usage as ConstructorParameters<typeof Usage>[0]) };
+}
+
+const TOOL_OUTCOME = z.strictObject({ output: z.json(), changed: z.record(z.string(), z.json()) });
+
+/** A person who answers for a call gives the tool's output alone. */
+function toolOutcome(recorded: unknown): { readonly output: Json; readonly changed: Readonly<Record<string, Json>> } {
+  const known = TOOL_OUTCOME.safeParse(recorded);
+  return known.success ? known.data : { output: recorded as Json, changed: {} };
 }
 
 /** With its bytes where it is JSON besides; otherwise as its model would be told it. */

@@ -190,6 +190,11 @@ describe('a call that needs a person', () => {
     );
     expect(await world!.fastForward(ended)).toBe(status);
     expect([done.size, calls.length]).toEqual([1, count]);
+    if (status === 'completed') return;
+    // A person who has looked gives what the tool would have given, and no more.
+    await world!.client.decide(run.id, { resolution: 'done', response: 'charged', by: 'ana', why: 'seen there' });
+    expect(await world!.fastForward(run.result())).toMatchObject({ text: 'Done.' });
+    expect(calls).toHaveLength(1);
   });
 });
 

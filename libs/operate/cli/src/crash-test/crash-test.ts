@@ -157,6 +157,11 @@ function resumeTime(calls: readonly Call[], startedMs: number): number | null {
 }
 
 function failed({ code, errors }: Ran): string {
-  const lines = errors.trimEnd().split('\n').slice(-ERROR_LINES_COUNT);
+  // Without its stack, since the message stands before that.
+  const lines = errors
+    .trimEnd()
+    .split('\n')
+    .filter((line) => !/^\s+at /.test(line))
+    .slice(-ERROR_LINES_COUNT);
   return `The command failed (exit code ${code ?? 'none'}) in a run that nobody killed.\n${maskSecrets(lines.join('\n'))}`.trimEnd();
 }
