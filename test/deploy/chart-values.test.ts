@@ -17,6 +17,36 @@ test('a compactor has an archive, or there is none', async () => {
   expect(replicasOf(await rendered('own-servers'))).toBe(1);
 });
 
+const ofAws = { settings: { TIDEMARK_POSTGRES_AWS_REGION: 'eu-west-1' } };
+const closed = { enabled: true, restrictEgress: true };
+
+test.each([
+  [
+    'a store that each pod has for itself',
+    { settings: { TIDEMARK_ARCHIVE_URL: 'file:///tmp/a' } },
+    /ARCHIVE_URL names \/tmp/,
+  ],
+  [
+    'a key that each pod makes for itself',
+    { settings: { TIDEMARK_KEYS_URL: 'file:///tmp/k.json' } },
+    /KEYS_URL names \/tmp/,
+  ],
+  ['an identity that the migrations lack', ofAws, /set serviceAccount\.create to false and serviceAccount\.name/],
+  ['pods that reach nothing', { networkPolicy: closed }, /networkPolicy\.egress is empty/],
+])('refuses %s, and says what to do', async (_, values, error) => {
+  await expect(rendered('own-servers', values)).rejects.toThrow(error);
+});
+
+test('takes the same where they have it (the control), and a wrong configuration ends the migrations at once', async () => {
+  const manifests = await rendered('own-servers', {
+    ...{ ...ofAws, serviceAccount: { create: false, name: 'tidemark' } },
+    networkPolicy: { ...closed, egress: [{ to: [{ ipBlock: { cidr: '10.0.0.0/8' } }] }] },
+  });
+  const { podFailurePolicy, template } = migrationOf(manifests).spec;
+  expect(template.spec.serviceAccountName).toBe('tidemark');
+  expect(podFailurePolicy.rules).toMatchObject([{ action: 'FailJob', onExitCodes: { values: [78] } }]);
+});
+
 test('each service and pool has a heap of its own', async () => {
   const manifests = await rendered('pools', { coordinator: { heapMb: 500 }, pools: { crawl: { heapMb: 1200 } } });
   const heap = (name: string) => envOf(podOf(named(manifests, 'Deployment', name))).SERVICE_HEAP_MB;

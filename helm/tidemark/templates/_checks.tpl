@@ -10,6 +10,18 @@
 {{- if and .Values.idsFromCluster .Values.servers.enabled -}}
 {{- fail "idsFromCluster is true and servers.enabled too: the chart's own servers run as the users of their images. Run servers of your own." -}}
 {{- end -}}
+{{- range $name := list "TIDEMARK_KEYS_URL" "TIDEMARK_SECRETS_KEYS_URL" "TIDEMARK_ARCHIVE_URL" "TIDEMARK_COLD_URL" -}}
+{{- if hasPrefix "file:///tmp" (toString (get $settings $name)) -}}
+{{- fail (printf "settings.%s names /tmp, which each pod has for itself and loses with its end. Name a folder of a volume that every pod mounts (extraVolumes)." $name) -}}
+{{- end -}}
+{{- end -}}
+{{- $asksAws := or $settings.TIDEMARK_POSTGRES_AWS_REGION (eq (toString $settings.TIDEMARK_KAFKA_SASL) "aws-msk-iam") -}}
+{{- if and $asksAws .Values.migrations.enabled .Values.serviceAccount.create -}}
+{{- fail "settings ask Amazon for a token (TIDEMARK_POSTGRES_AWS_REGION or TIDEMARK_KAFKA_SASL), and the migrations' Job runs before the release has made its own account: make an account with the role, set serviceAccount.create to false and serviceAccount.name to it; or set migrations.enabled to false." -}}
+{{- end -}}
+{{- if and .Values.networkPolicy.enabled .Values.networkPolicy.restrictEgress (not .Values.networkPolicy.egress) -}}
+{{- fail "networkPolicy.restrictEgress is true and networkPolicy.egress is empty: no pod could reach Kafka, Redis or Postgres. List where they are." -}}
+{{- end -}}
 {{- $own := or .Values.compactor.extraEnv .Values.compactor.extraEnvFrom -}}
 {{- if and (not $settings.TIDEMARK_ARCHIVE_URL) (not $own) (gt (int64 .Values.compactor.replicas) 0) -}}
 {{- fail "settings.TIDEMARK_ARCHIVE_URL is not set, so the compactor has nowhere to archive to and the log grows for ever. Set it to s3://BUCKET/PREFIX, or to file:///FOLDER of a volume that every pod mounts (extraVolumes, ReadWriteMany). To keep all history in the log, set compactor.replicas to 0." -}}
