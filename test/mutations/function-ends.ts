@@ -24,7 +24,10 @@ export const FUNCTION_ENDS_MUTATIONS: Mutations = {
   },
   'clean-up-is-not-tried-again': {
     file: RUNNER,
-    edits: [['this.#running.size > 0 || this.#isWaitingToUnwind()', 'this.#running.size > 0']],
+    edits: [
+      ['this.#running.size > 0 || this.#isWaitingToUnwind()', 'this.#running.size > 0'],
+      ['this.#nextTask() !== undefined || this.#isWaitingToUnwind()', 'this.#nextTask() !== undefined'],
+    ],
     caughtBy: ENDS_TEST,
     test: 'tries its clean-up again',
     breaks: 'A clean-up that failed is tried again.',
