@@ -42,9 +42,9 @@ test('a mark of another key is a second effect, one of the same key is not', () 
 
 test('a step may begin again only where its pod was lost, and after that', () => {
   const again = seen('a-0 1 p 10', 'a-0 1 q 50');
-  expect(repeatedSteps(again, new Map())).toEqual(['a-0 1']);
-  expect(repeatedSteps(again, new Map([['q', 20]]))).toEqual(['a-0 1']);
-  expect(repeatedSteps(again, new Map([['p', 60]]))).toEqual(['a-0 1']);
+  expect(repeatedSteps(again, new Map())).toEqual(['a-0 1 by q after p']);
+  expect(repeatedSteps(again, new Map([['q', 20]]))).toEqual(['a-0 1 by q after p']);
+  expect(repeatedSteps(again, new Map([['p', 60]]))).toEqual(['a-0 1 by q after p']);
   expect(repeatedSteps(again, new Map([['p', 20]]))).toEqual([]);
 });
 

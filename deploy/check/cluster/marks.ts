@@ -84,7 +84,7 @@ export function repeatedSteps(attempts: readonly Seen[], lost: Lost): readonly s
   for (const attempt of attempts.toSorted((a, b) => a.sentMs - b.sentMs)) {
     const before = last.get(at(attempt));
     if (before !== undefined && (lost.get(before.pod) ?? Number.POSITIVE_INFINITY) > attempt.sentMs)
-      repeated.push(at(attempt));
+      repeated.push(`${at(attempt)} by ${attempt.pod} after ${before.pod}`);
     last.set(at(attempt), attempt);
   }
   return repeated;
