@@ -53,35 +53,18 @@ export class Installation {
       `${NAMESPACE}/secrets`,
       secret('tidemark-keys', { 'keys.json': readFileSync(keys, 'utf8') }),
     );
-    await kube.helm(
-      'install',
-      'tidemark',
-      CHART,
-      '-n',
-      'agents',
-      '--values',
-      this.#values('values'),
-      '--wait',
-      '--timeout',
-      '3m',
-    );
+    await this.#helm('install');
   }
 
-  upgrade(wait: boolean, ...values: readonly string[]): Promise<string> {
-    const { kube } = this.#world;
-    return kube.helm(
-      'upgrade',
-      'tidemark',
-      CHART,
-      '-n',
-      'agents',
-      '--values',
-      this.#values('values'),
-      ...values,
-      ...(wait ? ['--wait'] : []),
-      '--timeout',
-      '3m',
-    );
+  upgrade(...more: readonly string[]): Promise<string> {
+    return this.#helm('upgrade', ...more);
+  }
+
+  /** Waits until its pods are ready. */
+  #helm(verb: 'install' | 'upgrade', ...more: readonly string[]): Promise<string> {
+    const values = ['--values', this.#values('values')];
+    const all = [verb, 'tidemark', CHART, '-n', 'agents', ...values, ...more, '--wait', '--timeout', '3m'];
+    return this.#world.kube.helm(...all);
   }
 
   withPools(): readonly string[] {

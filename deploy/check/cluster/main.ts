@@ -5,6 +5,7 @@
 
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { messageOf } from '@tidemark/core';
 import { Report } from '../../../test/bench/report.ts';
 import { Installation } from './installation.ts';
 import { Outside } from './marks.ts';
@@ -49,7 +50,7 @@ for (const phase of PHASES) {
   try {
     await phase.run(run);
   } catch (error) {
-    run.wrong.push(`${phase.name}: ${error instanceof Error ? error.message : error}`);
+    run.wrong.push(`${phase.name}: ${messageOf(error)}`);
     break;
   }
   lap(phase.name);

@@ -91,7 +91,7 @@ async function drain(run: Run): Promise<void> {
 async function upgrade(run: Run): Promise<void> {
   await run.installation.untilReady();
   await Promise.all([run.load('steady', 'upgraded', LOAD_COUNT / 2), run.load('ticks', 'changed', LOAD_COUNT / 2)]);
-  await run.installation.upgrade(true, '--set-string', 'image.tag=2');
+  await run.installation.upgrade('--set-string', 'image.tag=2');
   const isChanged = async (): Promise<boolean> => (await run.runs.state('changed-0')).definition_version === 2;
   await eventually(isChanged, { what: 'changed-0 is at version 2' });
   await areApart(run, 'after an upgrade');
@@ -115,7 +115,7 @@ async function addPools(run: Run): Promise<void> {
   for (const name of ['keda-operator', 'keda-metrics-apiserver']) {
     await world.kube.kubectl('-n', 'keda', 'rollout', 'status', `deploy/${name}`, '--timeout=120s');
   }
-  await installation.upgrade(true, ...installation.withPools());
+  await installation.upgrade(...installation.withPools());
   await run.end('waiting');
 }
 

@@ -2,6 +2,7 @@
 
 import type { WorkflowId } from '@tidemark/core';
 import {
+  isAfter,
   type Kept,
   WATCH_KEPT_IN_MEMORY_MAX_BYTES,
   WATCH_KEPT_MAX_BYTES,
@@ -104,9 +105,6 @@ class KeptMessages {
     }
   }
 }
-
-const isAfter = (one: Kept, other: Kept): boolean =>
-  one.epoch > other.epoch || (one.epoch === other.epoch && one.number > other.number);
 
 /** Of a string in memory, at most. */
 const sizeOf = (message: string): number => 2 * message.length;

@@ -15,10 +15,14 @@ export interface InstrumentDescription {
 
 /** Requirement F1 names these; all others are exposed with the project's name before them. */
 const NAMED: ReadonlySet<MetricName> = new Set<MetricName>([
-  ...['checkpoint_commit_latency_seconds', 'checkpoint_buffer_drain_latency_seconds', 'recovery_attempts_total'],
-  ...['recovery_duration_seconds', 'effect_validation_failures_total', 'compensation_depth_current'],
+  'checkpoint_commit_latency_seconds',
+  'checkpoint_buffer_drain_latency_seconds',
+  'recovery_attempts_total',
+  'recovery_duration_seconds',
+  'effect_validation_failures_total',
+  'compensation_depth_current',
   'memory_scope_violations_total',
-] as MetricName[]);
+]);
 
 /** What collectors and scrapes call it. */
 export const exposedName = (name: MetricName): string => (NAMED.has(name) ? name : `tidemark_${name}`);

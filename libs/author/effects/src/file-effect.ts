@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import path from 'node:path';
 import { codeOf } from '@tidemark/blob-fs/durable-files';
+import { messageOf } from '@tidemark/core';
 import {
   defineEffect,
   done,
@@ -87,7 +88,7 @@ async function write(operation: string, file: string, bytes: Uint8Array, key: st
   try {
     outcome = await writeOnce(file, bytes, key);
   } catch (error) {
-    const reason = REASONS[codeOf(error)] ?? (error instanceof Error ? error.message : String(error));
+    const reason = REASONS[codeOf(error)] ?? messageOf(error);
     // The probe decides, or the call is repeated.
     throw new UnavailableError('file-unavailable', `${operation}: ${file}: ${reason}`, { path: file, cause: error });
   }

@@ -166,7 +166,7 @@ class Exchange {
       return await make();
     } catch (error) {
       if (error instanceof FatalError || error instanceof NotDoneError) throw error;
-      const reason = String(error instanceof Error ? error.message : error).slice(0, REASON_MAX_CHARS);
+      const reason = messageOf(error).slice(0, REASON_MAX_CHARS);
       throw new NotDoneError(`${this.#operation}: the request could not be made: ${reason}`, {
         operation: this.#operation,
         cause: error,

@@ -250,26 +250,21 @@ function itemOf(row: MemoryRow, namespace: readonly string[]): Item {
 const unfit = (field: string, remedy: string): InvalidError =>
   new InvalidError('store-invalid', `${field}: ${remedy}.`, { field });
 
+const isPlain = (text: unknown): text is string =>
+  typeof text === 'string' && text !== '' && !/\p{Cc}/u.test(text) && text.isWellFormed();
+
 function checkedLabels(labels: unknown, where: string, minCount: number): readonly string[] {
   if (!Array.isArray(labels) || labels.length < minCount)
     throw unfit(where, `give an array of ${minCount} or more labels`);
   for (const [at, label] of labels.entries()) {
-    const isFit = typeof label === 'string' && label !== '' && !/[.:\p{Cc}]/u.test(label) && label.isWellFormed();
-    if (!isFit)
+    if (!isPlain(label) || /[.:]/.test(label))
       throw unfit(`${where}[${at}]`, "give a text without '.', ':' and control characters, and not an empty one");
   }
   return labels as string[];
 }
 
 function checkedKey(key: unknown, where: string): string {
-  if (
-    typeof key === 'string' &&
-    key !== '' &&
-    key.length <= NAME_MAX_CHARS &&
-    !/\p{Cc}/u.test(key) &&
-    key.isWellFormed()
-  )
-    return key;
+  if (isPlain(key) && key.length <= NAME_MAX_CHARS) return key;
   throw unfit(
     where,
     `give 1 to ${NAME_MAX_CHARS} characters without control characters; keep a longer name in the value, and its digest here`,

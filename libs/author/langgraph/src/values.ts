@@ -10,7 +10,7 @@ import {
   WRITES_IDX_MAP,
   writesSortKey,
 } from '@langchain/langgraph-checkpoint';
-import { InvalidError, type Json } from '@tidemark/core';
+import { InvalidError, type Json, messageOf } from '@tidemark/core';
 import { type KeptValue, own, type WritesEntry } from './kept.ts';
 
 export class Values {
@@ -46,8 +46,7 @@ export class Values {
     try {
       return await this.#serde.dumpsTyped(value);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new InvalidError('not-serialisable', `${what}: the serializer can't keep it: ${why}`, {
+      throw new InvalidError('not-serialisable', `${what}: the serializer can't keep it: ${messageOf(error)}`, {
         what,
         cause: error,
       });

@@ -4,7 +4,7 @@
  */
 
 import { wholeSchema } from '@tidemark/codec';
-import { CRASH_TIMES_MAX, type RecoveryOptions } from '@tidemark/core';
+import { CRASH_TIMES_MAX, messageOf, type RecoveryOptions } from '@tidemark/core';
 import { checkedDuration, type EffectDefinition } from '@tidemark/runtime';
 import { CONTEXT_MEMBERS, type ContextSpec, contextProblems } from './context-spec.ts';
 import { DISPATCH_MEMBERS } from './dispatch-spec.ts';
@@ -225,7 +225,7 @@ function formProblems(name: string, schema: unknown): DefinitionProblem[] {
     wholeSchema(schema as Schema, 'input');
     return [];
   } catch (error) {
-    const message = `approvals.${name} can't be shown as a form (${error instanceof Error ? error.message : error}). Use types that JSON has.`;
+    const message = `approvals.${name} can't be shown as a form (${messageOf(error)}). Use types that JSON has.`;
     return [problem('approval-form', message)];
   }
 }

@@ -96,13 +96,19 @@ export const WATCH_KEPT_MS = 5 * 60_000;
 export const WATCH_KEPT_MAX_BYTES = 512 * 1_024;
 export const WATCH_KEPT_IN_MEMORY_MAX_BYTES = 64 * 1_024 * 1_024;
 
-/**
- * A message that is kept for those who come later. Its lease and its number within it, 1, 2, 3 …, order it among all that are kept of the
- * workflow: one that comes behind the newest is dropped. So a worker that has lost the lease changes nothing of what its next holder keeps.
- */
-export interface Kept {
+/** The lease under which a message came, and its number within it, 1, 2, 3 …: they order all messages of a workflow that are kept. */
+export interface MessagePlace {
   readonly epoch: number;
   readonly number: number;
+}
+
+export const isAfter = (one: MessagePlace, other: MessagePlace): boolean =>
+  one.epoch > other.epoch || (one.epoch === other.epoch && one.number > other.number);
+
+/**
+ * A message that is kept for those who come later, and its place: one that comes behind the newest is dropped. So a worker that has lost the lease changes nothing of what its next holder keeps.
+ */
+export interface Kept extends MessagePlace {
   /** It replaces what was kept before. */
   readonly replaces: boolean;
 }

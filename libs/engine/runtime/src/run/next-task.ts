@@ -23,7 +23,8 @@ export function nextTask(
   if (isOverBudget(speculative, definition) || !canRun(definition, speculative)) return undefined;
   const unwinds = isUnwinding(speculative, definition);
   if (!isWriting && !unwinds) return firstUnblocked(speculative.frontier, running as unknown as ReadonlySet<TaskId>);
-  const isReady = (task: TaskState): boolean => (unwinds ? isReadyToUnwind(task, waived) : isUnblocked(task));
+  const isReady = (task: TaskState): boolean =>
+    unwinds ? isReadyToUnwind(task, waived.has(task.id)) : isUnblocked(task);
   for (const task of (isWriting ? confirmed : speculative).frontier.tasks) {
     if (!isReady(task) || running.has(task.id)) continue;
     const now = speculative.frontier.tasks.get(task.id);
@@ -35,12 +36,12 @@ export function nextTask(
 /** The task that starts first under a new holder; a cancelled run does not let it wait. */
 export const firstToStart = (state: StreamState, definition: Definition): TaskState | undefined =>
   isUnwinding(state, definition)
-    ? state.frontier.tasks.find((task) => isReadyToUnwind(task, new Set([task.id])))
+    ? state.frontier.tasks.find((task) => isReadyToUnwind(task, true))
     : firstUnblocked(state.frontier);
 
 /** What a task waited for comes no more. */
-const isReadyToUnwind = (task: TaskState, waived: ReadonlySet<TaskId>): boolean =>
-  isUnblocked({ ...task, when: [], ...(waived.has(task.id) && { retry: null }) });
+const isReadyToUnwind = (task: TaskState, isWaived: boolean): boolean =>
+  isUnblocked({ ...task, when: [], ...(isWaived && { retry: null }) });
 
 /** Whether any task may start: the workflow is open and not paused, and no decision about it waits to be carried out. */
 const mayBegin = (state: StreamState, definition: Definition): boolean =>

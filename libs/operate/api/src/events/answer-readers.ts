@@ -7,9 +7,10 @@
  */
 
 import { LimitError, type WorkflowId } from '@tidemark/core';
+import { isAfter, type MessagePlace } from '@tidemark/ports';
 import type { Problem } from '../problem.ts';
 import type { Feed, Follower, SentEvent, SettledCall } from './feed.ts';
-import { idOf, isAfter, type Piece, type PieceListener, type Place, type RunPieces } from './pieces.ts';
+import { idOf, type Piece, type PieceListener, type RunPieces } from './pieces.ts';
 import { type EventSink, eventBytes, type SinkForm } from './sink.ts';
 
 /** Outcomes that wait until the call before them in a UI message has its own, at most; beyond it that call is shown later, as a whole. */
@@ -20,7 +21,7 @@ export interface ReaderOptions {
   readonly whose: string | null;
   readonly pieces: RunPieces;
   /** What it has already. */
-  readonly has: { readonly position: number; readonly place: Place };
+  readonly has: { readonly position: number; readonly place: MessagePlace };
 }
 
 abstract class AnswerReader implements Follower, PieceListener {
@@ -28,7 +29,7 @@ abstract class AnswerReader implements Follower, PieceListener {
   readonly whose: string | null;
   next: number;
   protected readonly pieces: RunPieces;
-  protected place: Place;
+  protected place: MessagePlace;
   /** Pieces after those that it had are gone. */
   protected hasGap = false;
   #isLive = false;

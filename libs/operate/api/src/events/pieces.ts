@@ -7,19 +7,10 @@
  */
 
 import type { WorkflowId } from '@tidemark/core';
-import { WATCH_KEPT_IN_MEMORY_MAX_BYTES, WATCH_KEPT_MAX_BYTES } from '@tidemark/ports';
+import { isAfter, type MessagePlace, WATCH_KEPT_IN_MEMORY_MAX_BYTES, WATCH_KEPT_MAX_BYTES } from '@tidemark/ports';
 import type { CallDelta, Client, ModelChunk } from '@tidemark/runtime';
 import type { Feed } from './feed.ts';
 import { eventBytes } from './sink.ts';
-
-/** A place among the pieces of a workflow: the lease, and the piece's number in it. */
-export interface Place {
-  readonly epoch: number;
-  readonly number: number;
-}
-
-export const isAfter = (one: Place, other: Place): boolean =>
-  one.epoch > other.epoch || (one.epoch === other.epoch && one.number > other.number);
 
 /** One piece, encoded once for all readers. */
 export class Piece {
@@ -48,7 +39,7 @@ export class Piece {
 }
 
 /** What a reader has: all outcomes up to a position, and all pieces up to a place. */
-export const idOf = (position: number, { epoch, number }: Place): string => `${position}.${epoch}.${number}`;
+export const idOf = (position: number, { epoch, number }: MessagePlace): string => `${position}.${epoch}.${number}`;
 
 export interface PieceListener {
   /** There is more. */
@@ -62,7 +53,7 @@ export class RunPieces {
   readonly #room: PieceRoom;
   #pieces: Piece[] = [];
   #bytes = 0;
-  #last: Place = { epoch: 0, number: 0 };
+  #last: MessagePlace = { epoch: 0, number: 0 };
   /** Pieces of the newest lease up to this number may be gone. */
   #floor = 0;
   /** What comes next of each call; none of one that lacks a piece. */
@@ -73,11 +64,11 @@ export class RunPieces {
     this.#room = room;
   }
 
-  get floor(): Place {
+  get floor(): MessagePlace {
     return { epoch: this.#last.epoch, number: this.#floor };
   }
 
-  get last(): Place {
+  get last(): MessagePlace {
     return this.#last;
   }
 
@@ -130,7 +121,7 @@ export class RunPieces {
   }
 
   /** The first piece after the place. */
-  after(place: Place): Piece | undefined {
+  after(place: MessagePlace): Piece | undefined {
     const pieces = this.#pieces;
     let [low, high] = [0, pieces.length];
     while (low < high) {
