@@ -129,21 +129,14 @@ function refuseLacking({ needs = [] }: AnyRoute, request: AnyCall): void {
   if (lacking !== undefined) throw new AccessError('right-missing', lacking.why);
 }
 
-const SIGHTS: readonly Redaction[] = [true, false].flatMap((tokens) => [
-  { content: true, words: true, tokens },
-  { content: false, words: true, tokens },
-  { content: false, words: false, tokens },
-]);
-
-/** By the caller's redaction, built once. */
+/** By the caller's redaction; each is built when it is first asked for. */
 function redactorsOf({ answers }: AnyRoute) {
-  const made = SIGHTS.flatMap((redaction) =>
-    Object.entries(answers).map(
-      ([status, schema]) => [nameOf(Number(status), redaction), redactorOf(schema, redaction)] as const,
-    ),
-  );
-  const redactors = new Map(made);
-  return (status: number, redaction: Redaction) => redactors.get(nameOf(status, redaction));
+  const made = new Map<string, ReturnType<typeof redactorOf>>();
+  return (status: number, redaction: Redaction) => {
+    const name = nameOf(status, redaction);
+    if (!made.has(name)) made.set(name, redactorOf(answers[status]!, redaction));
+    return made.get(name);
+  };
 }
 
 const nameOf = (status: number, { content, words, tokens }: Redaction): string =>

@@ -4,6 +4,7 @@ import { ROLES } from '@tidemark/ports';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { content, redactionOf, redactorOf, token, words } from './redaction.ts';
+import { allRoutes } from './routes.ts';
 
 const schema = z.object({
   id: z.string(),
@@ -84,4 +85,13 @@ it.each([
   expect(() => redactorOf(z.object({ of: inner }), { content: false, words: false, tokens: false })).toThrow(
     'mark a field of an object',
   );
+});
+
+it('knows how to redact the answers of every route', () => {
+  const redactions = ROLES.map((role) => redactionOf({ roles: [role] }));
+  for (const { answers } of allRoutes) {
+    for (const schema of Object.values(answers)) {
+      for (const redaction of redactions) expect(() => redactorOf(schema, redaction)).not.toThrow();
+    }
+  }
 });

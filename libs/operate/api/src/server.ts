@@ -141,9 +141,12 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   for (const route of allRoutes) serve(app, route, serving);
   const streams = new Streams(options.place, inHand, options.onError ?? (() => {}));
   for (const stream of allStreams) serveStream(app, stream, serving, streams);
-  // One for all, however many wait to be read.
-  const document = Buffer.from(JSON.stringify(documentOf(options.version)));
-  app.get('/openapi.json', (_request, reply) => reply.type('application/json').send(document));
+  // One for all, however many wait to be read, made for the first: most servers of a folder are never asked.
+  let document: Buffer | undefined;
+  app.get('/openapi.json', (_request, reply) => {
+    document ??= Buffer.from(JSON.stringify(documentOf(options.version)));
+    return reply.type('application/json').send(document);
+  });
   app.get('/healthz', (_request, reply) => reply.type('application/json').send('{"ok":true}'));
   return app;
 }
