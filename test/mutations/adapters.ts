@@ -89,6 +89,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     file: 'libs/author/repo-state/src/files.ts',
     edits: [['TEMPORARY.exec(name)?.index === file.length', "name.endsWith('.tmp')"]],
     caughtBy: 'libs/author/repo-state/src/writers.test.ts',
+    test: 'leaves a whole state, and its rest is removed, and nothing else',
     breaks: "Of a folder of states only a writer's own temporary files are removed.",
   },
   'removed-lock-counts': {
@@ -142,6 +143,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
       ],
     ],
     caughtBy: 'libs/adapters/blob-fs/src/fs-objects.test.ts',
+    test: 'O1: an object is created once, and its bytes never change',
     breaks: 'Of two that create an object, one is reported that it did.',
   },
   'doubt-is-forgotten': {
@@ -247,18 +249,21 @@ export const ADAPTERS_MUTATIONS: Mutations = {
       ],
     ],
     caughtBy: PRESENCE_TEST,
+    test: 'false: it said farewell before it closed it',
     breaks: 'A worker that says farewell is not taken for gone (P1).',
   },
   'proxy-speaks-for-a-worker': {
     file: PRESENCE_SERVER,
     edits: [['isEnded = isDirect && !isFarewell;', 'isEnded = !isFarewell;']],
     caughtBy: PRESENCE_TEST,
+    test: 'false: a proxy in between closed it',
     breaks: 'A connection that a proxy closed proves no end (P1).',
   },
   'living-client-ends-without-a-word': {
     file: 'libs/adapters/queue-bullmq/src/presence-client.ts',
     edits: [["  else socket.end('bye\\n', () => socket.destroy());", '  else socket.destroy();']],
     caughtBy: PRESENCE_TEST,
+    test: 'and not when a client that lives closes its connections, or is back',
     breaks: 'A client that lives says farewell before it closes a connection (P1).',
   },
   'one-word-of-many': {
@@ -282,6 +287,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     file: 'libs/adapters/queue-memory/src/limit-board.ts',
     edits: [['concurrency - running.size;', 'concurrency - running.size + 1;']],
     caughtBy: MEMORY_QUEUE_TEST,
+    test: 'are under way; the others of the route go on; all are handled',
     failsWith: 'held.size === 13',
     breaks: 'A limit of concurrency holds.',
   },
@@ -297,6 +303,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     file: 'libs/adapters/queue-memory/src/waiting-line.ts',
     edits: [['    if (this.#identities.has(identity)) return false;\n', '']],
     caughtBy: MEMORY_QUEUE_TEST,
+    test: 'a waiting job is not added twice: same workflow and time',
     breaks: 'A job that waits already is not queued again.',
   },
   'one-tenant-takes-all': {
@@ -308,6 +315,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
       ],
     ],
     caughtBy: MEMORY_QUEUE_TEST,
+    test: "a tenant with a few jobs does not wait for another's backlog",
     breaks: 'Tenants take turns.',
   },
 };

@@ -58,12 +58,14 @@ export const AROUND_MUTATIONS: Mutations = {
     file: 'libs/operate/client/src/follow.ts',
     edits: [['        if (id !== undefined) lastId = id;\n', '']],
     caughtBy: 'libs/operate/client/src/follow.test.ts',
+    test: 'goes on with the newest token where what it read ends',
     breaks: 'A connection that is made again goes on behind the last event that was read.',
   },
   'last-flush-begins-reads': {
     file: 'libs/operate/traces/src/live-traces.ts',
     edits: [['if (this.#isEnding || clock', 'if (clock']],
     caughtBy: 'libs/operate/traces/src/live-traces.test.ts',
+    test: 'reads nothing once it was asked to end, since the store is closed next',
     breaks: 'The export of traces reads nothing from a store that is being closed.',
   },
   'redirect-is-done': {
@@ -77,6 +79,7 @@ export const AROUND_MUTATIONS: Mutations = {
     file: 'libs/author/effects/src/file-writing.ts',
     edits: [["  return found === wanted ? 'same' : 'other';", "  return 'same';"]],
     caughtBy: 'libs/author/effects/src/file-effect.test.ts',
+    test: 'stays, and the error names it',
     failsWith: 'written',
     breaks: 'A file that somebody else wrote is not taken for the own one.',
   },
@@ -119,12 +122,14 @@ export const AROUND_MUTATIONS: Mutations = {
     file: 'libs/author/files/src/import.ts',
     edits: [['    refuseSecrets(key, value, find);\n', '']],
     caughtBy: 'libs/author/files/src/import.test.ts',
+    test: 'with a secret is refused, and nothing is started',
     breaks: 'No secret is taken over from files.',
   },
   'key-of-another-input-counts': {
     file: 'libs/author/sdk/src/pipeline-record.ts',
     edits: [['|| NO_INPUT.has(inputDigest)', "|| inputDigest !== ''"]],
     caughtBy: 'libs/author/sdk/src/pipeline.test.ts',
+    test: 'the same one, and says where a key of its own hides the difference',
     breaks: 'Inputs of one day have the same keys, and records of their own.',
   },
   'lock-of-another-program-is-passed': {
@@ -173,12 +178,14 @@ export const AROUND_MUTATIONS: Mutations = {
     file: 'libs/author/repo-state/src/changes.ts',
     edits: [["HAS_ZONE.test(now.updated_at ?? '')", 'now.updated_at !== undefined']],
     caughtBy: 'libs/author/repo-state/src/other-writers.test.ts',
+    test: 'of 2026-05-20T09:00:00 counts against ours of ten o’clock: true',
     breaks: 'A change of status whose time has no zone counts as later than ours.',
   },
   'only-the-newest-word-is-kept': {
     file: 'libs/author/repo-state/src/changes.ts',
     edits: [['{ ...before, ...Object.fromEntries(differing) }', 'Object.fromEntries(differing)']],
     caughtBy: 'libs/author/repo-state/src/other-writers.test.ts',
+    test: 'each word that another’s stands before is kept in `also`',
     breaks: 'Evidence that another word stands before stays, however often a stage is joined.',
   },
   'mark-of-the-run-before-counts-for-the-next': {
@@ -308,6 +315,7 @@ export const AROUND_MUTATIONS: Mutations = {
     file: 'libs/author/ai/src/hidden.ts',
     edits: [['  for (const word of value.split(/[\\s,;]+/)) known.add(word);\n', '']],
     caughtBy: 'libs/author/ai/src/hidden.test.ts',
+    test: 'the call’s own headers are known, however plain they look',
     breaks: 'The key that a header has is hidden wherever it occurs.',
   },
 };

@@ -127,18 +127,21 @@ export const DISPATCH_MUTATIONS: Mutations = {
     file: 'libs/engine/runtime/src/inbox/placing.ts',
     edits: [['isAhead && waitedMs', 'false && waitedMs']],
     caughtBy: 'libs/engine/runtime/src/inbox/starter.test.ts',
+    test: 'leaves the rows of partitions that another process adds to that one',
     breaks: 'One process makes the rows of partitions that were added, so openings that it has placed are accepted.',
   },
   'grown-partitions-fenced-by-a-sweep': {
     file: 'libs/engine/runtime/src/coordinator/coordinator.ts',
     edits: [['positions.size >= this.#seenCount', 'false']],
     caughtBy: 'libs/engine/runtime/src/coordinator/coordinator.test.ts',
+    test: 'gives rows to partitions that the log has gained',
     breaks: 'A sweep leaves partitions that have just appeared to whoever added them.',
   },
   'taken-ids-are-silent': {
     file: 'libs/engine/runtime/src/inbox/starter.ts',
     edits: [["if (form !== undefined) telemetry.count('workflow_ids_taken_total', 1, { form });", '']],
     caughtBy: 'libs/engine/runtime/src/inbox/starter.test.ts',
+    test: 'id that the system derives and that is taken all the same is counted',
     breaks: 'A derived id that is taken all the same is counted, and an alert follows.',
   },
   'child-of-another-tenant': {
@@ -151,12 +154,14 @@ export const DISPATCH_MUTATIONS: Mutations = {
     file: 'libs/engine/runtime/src/control/schedule-spec.ts',
     edits: [['change === undefined ? null : this.#nextSkipped(change, afterMs)', 'null']],
     caughtBy: 'libs/engine/runtime/src/control/summer-time.test.ts',
+    test: "each slot of '30 2 \\* \\* \\*' comes once",
     breaks: 'Each slot that the beginning of summer time skips comes right after it.',
   },
   'repeated-slots-come-twice': {
     file: 'libs/engine/runtime/src/control/schedule-spec.ts',
     edits: [['wall = Math.max(wall, change.atMs + change.beforeMs - 1);', '']],
     caughtBy: 'libs/engine/runtime/src/control/summer-time.test.ts',
+    test: "each slot of '30 2 \\* \\* \\*' comes once",
     breaks: 'A slot that the end of summer time repeats comes once.',
   },
   'day-of-a-slot-is-utc': {

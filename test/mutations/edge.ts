@@ -67,6 +67,7 @@ export const EDGE_MUTATIONS: Mutations = {
     file: 'libs/model/codec/src/record.ts',
     edits: [['if (text.length > HEADER_UNCOUNTED_CHARS) checkJson', 'if (text.length < 0) checkJson']],
     caughtBy: 'libs/model/codec/src/record.test.ts',
+    test: 'more values than are read',
     breaks: 'Decoding a record never throws, and never takes more than its bound.',
   },
   'star-reaches-all-tenants': {
@@ -78,6 +79,7 @@ export const EDGE_MUTATIONS: Mutations = {
       ],
     ],
     caughtBy: OIDC_AUTHENTICATOR_TEST,
+    test: 'of another tenant is another tenant’s, and of none is refused',
     breaks: 'Only the named claim reaches all tenants.',
   },
   'pages-of-any-origin': {
@@ -132,12 +134,14 @@ export const EDGE_MUTATIONS: Mutations = {
     file: OIDC_AUTHENTICATOR,
     edits: [['      issuer,\n      audience,\n', '      issuer,\n']],
     caughtBy: OIDC_AUTHENTICATOR_TEST,
+    test: 'for another audience is refused, also where several are named',
     breaks: 'A token for another service is refused.',
   },
   'token-without-end': {
     file: OIDC_AUTHENTICATOR,
     edits: [["requiredClaims: ['exp', 'sub']", "requiredClaims: ['sub']"]],
     caughtBy: OIDC_AUTHENTICATOR_TEST,
+    test: 'without an end or a subject is refused',
     breaks: 'A token that never ends is refused.',
   },
   'token-of-another-type': {
@@ -149,6 +153,7 @@ export const EDGE_MUTATIONS: Mutations = {
       ],
     ],
     caughtBy: OIDC_AUTHENTICATOR_TEST,
+    test: 'of the type logout\\+jwt is none',
     breaks: 'An id token is no access token.',
   },
   'floods-are-not-limited': {
@@ -352,6 +357,7 @@ export const EDGE_MUTATIONS: Mutations = {
     file: 'libs/operate/cli/src/place/turn.ts',
     edits: [['if (waits) return true;', 'if (waits) return false;']],
     caughtBy: 'libs/operate/cli/src/place/turn.test.ts',
+    test: 'is the turn of one at a time',
     breaks: 'A command that waits for a folder is not overtaken by later ones.',
   },
   'arguments-of-any-depth': {
@@ -364,6 +370,7 @@ export const EDGE_MUTATIONS: Mutations = {
     file: 'libs/operate/api/src/server.ts',
     edits: [['  addSafeHeaders(app);\n', '']],
     caughtBy: 'test/api/safe-headers.test.ts',
+    test: 'an answer has them',
     breaks: 'Every answer reports browsers to load, run and frame nothing.',
   },
   'content-for-everybody': {
@@ -400,6 +407,7 @@ export const EDGE_MUTATIONS: Mutations = {
     file: 'libs/operate/api/src/routes/workflows.ts',
     edits: [['backend.leaving, ', '']],
     caughtBy: 'test/api/closing.test.ts',
+    test: 'answers long polls at once with what is so, and ends streams in order',
     breaks: 'A server that ends answers who only waits at once.',
   },
   'kafka-token-for-ever': {
@@ -461,6 +469,7 @@ export const EDGE_MUTATIONS: Mutations = {
     file: 'libs/operate/host/src/git-index.ts',
     edits: [['return names.includes(first!);', 'return names.length === 0 && names.includes(first!);']],
     caughtBy: 'libs/operate/host/src/state-folder.test.ts',
+    test: 'is found in an index as it is, and one that does not is none',
     breaks: 'A state folder that a git repository brought is not opened.',
   },
   'failures-in-part-unrecorded': {
@@ -473,6 +482,7 @@ export const EDGE_MUTATIONS: Mutations = {
     file: 'libs/operate/host/src/git-index.ts',
     edits: [['isShared || mayBringWithoutIndex(path.dirname(file)) ? undefined : false', 'false']],
     caughtBy: 'libs/operate/host/src/state-folder.test.ts',
+    test: 'it has objects and no index, as after `clone -n`, until it has one',
     breaks: 'A state folder below a repository that has objects and no index is not opened.',
   },
   'look-alikes-of-state': {
@@ -481,18 +491,21 @@ export const EDGE_MUTATIONS: Mutations = {
       ['  if (/^[\\0-\\x7f]*$/.test(name)) return name.toLowerCase();\n', '  if (name) return name.toLowerCase();\n'],
     ],
     caughtBy: 'libs/operate/host/src/state-folder.test.ts',
+    test: 'counts by what is its name to some file system: rowſ',
     breaks: 'A tracked name that a file system takes for one of the state counts.',
   },
   'deep-state-unjudged': {
     file: 'libs/operate/host/src/state-folder.ts',
     edits: [['      if (entry.isDirectory()) waiting.push(name);\n', '']],
     caughtBy: 'libs/operate/host/src/state-folder.test.ts',
+    test: 'nobody else write what is opened, however deep, nor the folder itself',
     breaks: 'A file of the rows in which others may write is found however deep it lies.',
   },
   'state-that-others-write': {
     file: 'libs/operate/host/src/state-folder.ts',
     edits: [[' || isOpenToOthers(place, own)', '']],
     caughtBy: 'libs/operate/host/src/state-folder.test.ts',
+    test: 'nobody else write what is opened, however deep, nor the folder itself',
     breaks: 'A state folder in which others may write is not opened.',
   },
   'credential-in-clear': {

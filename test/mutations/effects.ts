@@ -88,6 +88,7 @@ export const EFFECTS_MUTATIONS: Mutations = {
     file: ATTEMPT_FAILURE,
     edits: [['patienceMs > 0 || wait !== undefined', 'false']],
     caughtBy: TAKEOVER_TEST,
+    test: 'is away holds all its tasks by one probe, and none is charged with it',
     breaks: 'A fault that passes by itself is waited out, also by a probe at a take-over.',
   },
   'passing-faults-use-up-attempts': {
@@ -351,12 +352,14 @@ export const EFFECTS_MUTATIONS: Mutations = {
     file: 'libs/engine/runtime/src/sagas/children.ts',
     edits: [['if (isReplaying(parent)) return this.#replay(work, parent, drawn, shared);', '']],
     caughtBy: 'libs/testkit/src/fork-acts.test.ts',
+    test: 'where it replays, and starts none; with live effects it has its own',
     breaks: 'A fork that replays starts no other workflow.',
   },
   'child-of-another-question': {
     file: 'libs/engine/runtime/src/sagas/replayed-child.ts',
     edits: [['if (asked === undefined || questionOf(asked) !== questionOf(wanted))', 'if (asked === undefined)']],
     caughtBy: 'libs/testkit/src/fork-acts.test.ts',
+    test: 'is told so where its base had no such child',
     breaks: 'A fork is reported of the child that was asked the same.',
   },
   'call-before-intention': {
@@ -374,6 +377,7 @@ export const EFFECTS_MUTATIONS: Mutations = {
     file: 'libs/engine/runtime/src/run/takeover.ts',
     edits: [['const [first] = unprobed(definition, head.effects);', 'const [first] = unprobed(definition, []);']],
     caughtBy: 'libs/engine/runtime/src/run/takeover.test.ts',
+    test: 'in this build goes to a person, who lets it go on',
     breaks: 'A checkpoint whose irreversible effects nobody can be asked about goes to a person after a crash.',
   },
   'outcome-too-large-is-lost': {
@@ -460,6 +464,7 @@ export const EFFECTS_MUTATIONS: Mutations = {
     file: 'libs/engine/runtime/src/run/ending.ts',
     edits: [[" && !mayStillCall({ effect, left }, 'unknown')", '']],
     caughtBy: 'libs/engine/runtime/src/run/takeover.test.ts',
+    test: 'asks a person after its worker fell silent',
     breaks: 'What a silent holder may still call is not compensated before.',
   },
   'unknown-outcome-is-not-undone': {
@@ -487,12 +492,14 @@ export const EFFECTS_MUTATIONS: Mutations = {
     file: COMPENSATED,
     edits: [['own.every(', 'own.some(']],
     caughtBy: COMPENSATED_TEST,
+    test: 'are compensated when all that there was to undo of each is compensated',
     breaks: 'A checkpoint of which something stays done is not called compensated.',
   },
   'compensated-before-it-is': {
     file: COMPENSATED,
     edits: [['undo.sequence - plan.sequence', 'undo.sequence']],
     caughtBy: COMPENSATED_TEST,
+    test: 'other, newest first, also while the undo waits and once it has failed',
     breaks: 'A checkpoint is called compensated once its effects are undone, and not when that is planned.',
   },
 };

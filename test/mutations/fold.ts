@@ -234,6 +234,7 @@ export const FOLD_MUTATIONS: Mutations = {
     file: FOLD_INBOX,
     edits: [['return beside === 0 ? crashed(suspect, atMs) : suspect;', 'return crashed(suspect, atMs);']],
     caughtBy: COMPANY_TEST,
+    test: 'parked, and no neighbour is, though none gets on between two deaths',
     breaks: 'No workflow is handed to a person because another one killed the worker of both.',
   },
   'waiting-dies-alone': {
@@ -246,6 +247,7 @@ export const FOLD_MUTATIONS: Mutations = {
     file: FOLD_HOLDER,
     edits: [[" || control.outcome !== 'done' ? outcome : unsuspected(outcome);", ' ? outcome : outcome;']],
     caughtBy: COMPANY_TEST,
+    test: 'every few seconds of something else finishes a step of many calls',
     breaks: 'A workflow that gets on between the deaths of its workers goes on.',
   },
   'revoke-trusts-effects': {

@@ -47,12 +47,14 @@ export const FUNCTION_ENDS_MUTATIONS: Mutations = {
       ],
     ],
     caughtBy: 'libs/engine/runtime/src/run/takeover.test.ts',
+    test: 'ready is asked again under the same lease, and the run unwinds then',
     breaks: 'A cancelled run waits for its validator under its lease.',
   },
   'cancel-in-the-drain-ends': {
     file: RUNNER,
     edits: [['this.#nextTask() !== undefined || this.#isWaitingToUnwind()', 'this.#nextTask() !== undefined']],
     caughtBy: 'libs/engine/runtime/src/run/takeover.test.ts',
+    test: 'waits for its retry, cancelled as CheckpointCommitted is appended',
     breaks: 'A cancelled run unwinds whenever its cancellation comes.',
   },
 };

@@ -19,6 +19,7 @@ export const LEASE_MUTATIONS: Mutations = {
     file: 'libs/engine/runtime/src/worker/company.ts',
     edits: [['const besides = this.#running.size;', 'const besides = 0;']],
     caughtBy: 'libs/engine/runtime/src/worker/company.test.ts',
+    test: 'handing over the newest, and takes no more until it has made progress',
     breaks: 'A workflow that may kill its workers runs beside fewer and fewer others.',
   },
   'deaths-are-lonely': {
@@ -158,6 +159,7 @@ export const LEASE_MUTATIONS: Mutations = {
     file: 'libs/engine/runtime/src/client/run.ts',
     edits: [['const summary = await this.current();', 'const summary = await this.summary();']],
     caughtBy: 'libs/testkit/src/continuing.test.ts',
+    test: 'ends as the last of them, each with a history of its own',
     failsWith: 'replays another',
     breaks: 'The result of a workflow is that of its last run.',
   },
@@ -167,6 +169,7 @@ export const LEASE_MUTATIONS: Mutations = {
       ['!state.isUnsettled || state.head.sequence === 0', 'state.head.sequence > 0 || state.head.sequence === 0'],
     ],
     caughtBy: 'libs/engine/runtime/src/run/takeover.test.ts',
+    test: 'whose effect is there goes on',
     breaks: 'After a crash the newest checkpoint is held against the outside (D1).',
   },
   'budget-off-by-one': {
@@ -175,6 +178,7 @@ export const LEASE_MUTATIONS: Mutations = {
       ['state.head.sequence - state.budgetFrom >= stepBudget', 'state.head.sequence - state.budgetFrom > stepBudget'],
     ],
     caughtBy: 'libs/engine/runtime/src/run/takeover.test.ts',
+    test: 'about when the budget is used up, and goes on with as much again',
     breaks: 'A workflow commits as many checkpoints as its budget says.',
   },
 };

@@ -28,6 +28,7 @@ export const ROWS_MUTATIONS: Mutations = {
     file: 'libs/adapters/store-postgres/src/pglite/thread.ts',
     edits: [['          if (this.#worker !== worker) return;\n          if (message', '          if (message']],
     caughtBy: 'libs/adapters/store-postgres/src/pglite/wire.test.ts',
+    test: 'than an answer may take: each query gets its own answer or a time-out',
     breaks: "No row is read from another query's answer.",
   },
   'applied-one-early': {

@@ -53,12 +53,14 @@ export const SEALING_MUTATIONS: Mutations = {
       ],
     ],
     caughtBy: 'libs/model/codec/src/plain-header.test.ts',
+    test: 'with members changed, taken away or added is never taken for another',
     breaks: 'The quick reader accepts what the schema accepts.',
   },
   'unknown-fields-are-dropped': {
     file: 'libs/model/codec/src/plain-header.ts',
     edits: [[' || !holdsAll(control, header.control as Parsed)', '']],
     caughtBy: 'libs/model/codec/src/plain-header.test.ts',
+    test: 'that the short way doesn’t know goes the long way, and loses nothing',
     failsWith: 'toSatisfy',
     breaks: 'The quick reader leaves what it does not know to the schema.',
   },
@@ -183,6 +185,7 @@ export const SEALING_MUTATIONS: Mutations = {
       ["    if (found.length === 0 || this.#onSecret === 'report') return { value };\n", '    return { value };\n'],
     ],
     caughtBy: 'libs/engine/runtime/src/kernel/secret-guard.test.ts',
+    test: 'is masked, the same each time, and once',
     breaks: 'What looks like a secret is masked or refused before it is stored, where the policy says so.',
   },
   'reports-hold-up-steps': {
@@ -317,6 +320,7 @@ export const SEALING_MUTATIONS: Mutations = {
       ],
     ],
     caughtBy: 'libs/engine/runtime/src/archive/retention.test.ts',
+    test: 'a workflow of it is live, which reads there what it goes on from',
     breaks: 'What a live workflow goes on from stays warm.',
   },
   'plain-workflows-begin': {

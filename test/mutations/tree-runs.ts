@@ -8,7 +8,7 @@ import { type Mutation, mutated } from './mutation.ts';
 import type { RunRequest } from './runner.ts';
 
 /** A run that takes longer, in milliseconds, is ended; the slowest of the list take some ten seconds. */
-const RUN_MAX_MS = 180_000;
+const RUN_MAX_MS = 120_000;
 /** How much of what a runner that ended has written is told, in characters. */
 const OUTPUT_REPORTED_CHARS = 2_000;
 

@@ -7,8 +7,8 @@ export interface EventuallyOptions {
   readonly what?: string;
 }
 
-/** A source with a mutation is waited for less (test/mutations/runner.ts). */
-const DEFAULT_TIMEOUT_MS = Number(process.env.TIDEMARK_TEST_WAIT_MS ?? 60_000);
+/** How long a test waits by default. A source with a mutation is waited for less (test/mutations/runner.ts). */
+export const DEFAULT_TIMEOUT_MS = Number(process.env.TIDEMARK_TEST_WAIT_MS ?? 60_000);
 /** Pause between two polls; grows to the greatest, since long waits need no fine grain. */
 const FIRST_PAUSE_MS = 1;
 const PAUSE_MAX_MS = 25;

@@ -44,6 +44,7 @@ import {
 } from '@tidemark/runtime';
 import { tokenizerById } from '@tidemark/tokenizer';
 import { SimulatedStore } from './engine/simulated-store.ts';
+import { DEFAULT_TIMEOUT_MS } from './eventually.ts';
 import { SimulatedLog } from './simulated-log.ts';
 
 const PARTITIONS = 16;
@@ -228,7 +229,8 @@ export class TestWorld {
 
   /**
    * Advances time until the promise settles, a second every few milliseconds: for waits that begin on the way, such as the one before
-   * something irreversible is compensated. A call of 300 ms takes 30 s then: stub slow effects.
+   * something irreversible is compensated. A call of 300 ms takes 30 s then: stub slow effects. Rejects where the promise has not settled
+   * after a minute.
    */
   async fastForward<T>(end: Promise<T>): Promise<T> {
     let isOver = false;
@@ -237,7 +239,9 @@ export class TestWorld {
     });
     // The returned promise reports a failure to the caller.
     over.catch(() => {});
+    const deadlineMs = systemClock.monotonicMs() + DEFAULT_TIMEOUT_MS;
     while (!isOver) {
+      if (systemClock.monotonicMs() > deadlineMs) throw new Error(`did not end within ${DEFAULT_TIMEOUT_MS} ms`);
       this.advance(FAST_FORWARD_MS);
       await Promise.race([over, systemClock.sleep(FAST_FORWARD_PERIOD_MS)]);
     }

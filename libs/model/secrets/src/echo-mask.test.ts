@@ -52,8 +52,8 @@ describe('a secret that comes back', () => {
   });
 
   it('is masked with all around it where finding it would take long', () => {
-    const mask = new EchoMask([`${'a'.repeat(100_000)}b`], '[masked]');
-    expect(mask.text('a'.repeat(300_000))).toBe('[masked]');
+    const mask = new EchoMask([`${'a'.repeat(10_000)}b`], '[masked]');
+    expect(mask.text('a'.repeat(30_000))).toBe('[masked]');
     expect(mask.text('a'.repeat(1_000))).toBe('a'.repeat(1_000));
   });
 
