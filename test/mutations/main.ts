@@ -1,6 +1,6 @@
 /**
  * `npm run mutations [-- NAME …] [--json]`: applies each mutation of the list, or those that are named, to a copy of the tree, and
- * runs the test file that must fail with it. Each file runs once before, without any mutation, and must pass. Exits with 1 when a
+ * runs the test file that must fail with it. All run once before, without any mutation, and must pass. Exits with 1 when a
  * mutation wasn't caught by an assertion, and when a file fails without one. The guards of the simulation run when they are named:
  * their own test takes each out in every `npm test`.
  */
@@ -10,8 +10,10 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { makeTestsFolder } from '@tidemark/testkit/servers';
+import type { TestRun } from './judge.ts';
 import type { Mutation } from './mutation.ts';
 import { areaOf, GUARDS_TEST, MUTATIONS } from './mutations.ts';
+import type { TestsOfFile } from './runner.ts';
 import { copyTree } from './tree.ts';
 import { TreeRuns } from './tree-runs.ts';
 
@@ -20,7 +22,7 @@ const EXIT_INTERRUPTED = 130;
 /** How often removing the copies is tried again, in a run that is interrupted. */
 const REMOVE_RETRIES_MAX = 10;
 /** Copies of the tree, and test files at once: one more than processors, as many tests wait. */
-const TREE_COUNT = Math.min(3, os.availableParallelism() + 1);
+const TREES_MAX = Math.min(3, os.availableParallelism() + 1);
 
 type Named = readonly [name: string, mutation: Mutation];
 
@@ -37,8 +39,32 @@ const isChosen = ([name, { caughtBy }]: Named): boolean =>
   positionals.length === 0 ? caughtBy !== GUARDS_TEST : positionals.includes(name);
 const chosen = Object.entries(MUTATIONS).filter(isChosen);
 
-/** Those that one file must catch, the largest first: they are run in one tree, after the file without any. */
-const groups = [...Map.groupBy(chosen, ([, { caughtBy }]) => caughtBy)].toSorted(([, a], [, b]) => b.length - a.length);
+/** Those that one file must catch. */
+interface Group {
+  readonly tests: TestsOfFile;
+  readonly mutations: readonly Named[];
+}
+
+const patternOf = (tests: readonly string[]): string => `(${tests.join('|')})$`;
+
+function groupOf(file: string, mutations: readonly Named[]): Group {
+  const tests = mutations.flatMap(([, { test }]) => (test === undefined ? [] : [test]));
+  return { tests: { file, test: tests.length < mutations.length ? undefined : patternOf(tests) }, mutations };
+}
+
+/** In the order of their files: neighbours share modules, which a tree transforms once. */
+const groups = [...Map.groupBy(chosen, ([, { caughtBy }]) => caughtBy)]
+  .map(([file, mutations]) => groupOf(file, mutations))
+  .toSorted((a, b) => (a.tests.file < b.tests.file ? -1 : 1));
+
+/** Equal stretches of them, one for each tree. */
+const treeCount = Math.min(TREES_MAX, groups.length);
+const shares: readonly Group[][] = Array.from({ length: treeCount }, () => []);
+let dealtCount = 0;
+for (const group of groups) {
+  shares[Math.floor((dealtCount * treeCount) / chosen.length)]!.push(group);
+  dealtCount += group.mutations.length;
+}
 const widthOf = (texts: readonly string[]): number => Math.max(...texts.map((text) => text.length));
 const nameWidth = widthOf(chosen.map(([name]) => name));
 const areaWidth = widthOf(chosen.map(([, mutation]) => areaOf(mutation)));
@@ -65,57 +91,59 @@ const secondsSince = (fromMs: number): number => Number(((performance.now() - fr
 let caughtCount = 0;
 let controlCount = 0;
 
-const patternOf = (tests: readonly string[]): string => `(${tests.join('|')})$`;
-
-/** Whether the file passes as it is: what a mutation shows is shown against that. */
-async function passesWithout(tree: TreeRuns, caughtBy: string, group: readonly Named[]): Promise<boolean> {
+/** Whether the tests of a group passed as they are: what a mutation shows is shown against that. */
+async function passes(tree: TreeRuns, { tests }: Group, together: TestRun): Promise<boolean> {
   const beganMs = performance.now();
-  const tests = group.flatMap(([, { test }]) => (test === undefined ? [] : [test]));
-  const found = await tree.run(caughtBy, tests.length < group.length ? undefined : patternOf(tests));
-  if (found.kind === 'passed') {
-    controlCount++;
-    return true;
-  }
-  const account = `${caughtBy} FAILS WITHOUT ANY: ${found.kind === 'failed' ? found.test : ''} ${found.why}`;
-  sayRow('(none)', '', secondsSince(beganMs).toFixed(1), account);
+  // A failure ends the run of all: the rest may pass by itself.
+  const [found] = together.kind === 'passed' ? [together] : await tree.run([tests]);
+  if (found?.kind === 'passed') return true;
+  const shown = found?.kind === 'failed' ? `${found.test}: ${found.why}` : found?.why;
+  sayRow('(none)', '', secondsSince(beganMs).toFixed(1), `${tests.file} FAILS WITHOUT ANY: ${shown}`);
   return false;
+}
+
+/** Runs the tests of a tree's share as they are, in one process, and leaves the groups in it whose tests pass. */
+async function control(tree: TreeRuns, share: Group[]): Promise<void> {
+  const groups = share.splice(0);
+  if (groups.length === 0) return;
+  const found = await tree.run(groups.map(({ tests }) => tests));
+  for (const [at, group] of groups.entries()) if (await passes(tree, group, found[at]!)) share.push(group);
+  controlCount += share.length;
 }
 
 /** What the test file says of the mutation, and whether it caught it. */
 async function accountOf(tree: TreeRuns, mutation: Mutation): Promise<{ isCaught: boolean; account: string }> {
   const { caughtBy, test, breaks } = mutation;
-  const found = await tree.runWith(mutation, test === undefined ? undefined : patternOf([test]));
+  const tests = { file: caughtBy, test: test === undefined ? undefined : patternOf([test]) };
+  const found = await tree.runWith(mutation, tests);
   if (found.kind === 'failed') return { isCaught: true, account: `${caughtBy}: ${found.test}: ${found.why}` };
   if (found.kind === 'broken') return { isCaught: false, account: `BADLY WRITTEN: ${caughtBy}: ${found.why}` };
   return { isCaught: false, account: `NOT CAUGHT by ${found.testCount} tests of ${caughtBy}: ${breaks}` };
 }
 
-const left = groups.values();
-
-async function work(tree: TreeRuns): Promise<void> {
-  for (const [caughtBy, group] of left) {
-    if (!(await passesWithout(tree, caughtBy, group))) continue;
-    for (const [name, mutation] of group) {
-      const beganMs = performance.now();
-      const { isCaught, account } = await accountOf(tree, mutation).catch((error: Error) => ({
-        isCaught: false,
-        account: `BADLY WRITTEN: ${error.message}`,
-      }));
-      if (isCaught) caughtCount++;
-      sayRow(name, areaOf(mutation), secondsSince(beganMs).toFixed(1), account);
-    }
+async function tryEach(tree: TreeRuns, { mutations }: Group): Promise<void> {
+  for (const [name, mutation] of mutations) {
+    const beganMs = performance.now();
+    const { isCaught, account } = await accountOf(tree, mutation).catch((error: Error) => ({
+      isCaught: false,
+      account: `BADLY WRITTEN: ${error.message}`,
+    }));
+    if (isCaught) caughtCount++;
+    sayRow(name, areaOf(mutation), secondsSince(beganMs).toFixed(1), account);
   }
+}
+
+/** Tries the groups of the tree's own share, then the last ones of the share that has most left. */
+async function work(tree: TreeRuns, own: Group[]): Promise<void> {
+  const next = (): Group | undefined => own.shift() ?? shares.toSorted((a, b) => b.length - a.length)[0]?.pop();
+  for (let group = next(); group !== undefined; group = next()) await tryEach(tree, group);
 }
 
 const startedMs = performance.now();
 sayRow('mutation', 'area', 'seconds', 'caught by: first test that fails: its message');
-await Promise.all(
-  Array.from({ length: Math.min(TREE_COUNT, groups.length) }, async (_, at) => {
-    const tree = new TreeRuns(await copyTree(path.join(folder, `tree-${at}`)));
-    trees.push(tree);
-    await work(tree);
-  }),
-);
+for (const at of shares.keys()) trees.push(new TreeRuns(await copyTree(path.join(folder, `tree-${at}`))));
+await Promise.all(trees.map((tree, at) => control(tree, shares[at]!)));
+await Promise.all(trees.map((tree, at) => work(tree, shares[at]!)));
 
 const seconds = secondsSince(startedMs);
 const figures = {

@@ -7,11 +7,16 @@ import path from 'node:path';
 import { createVitest, type TestModule } from 'vitest/node';
 import { judge, type TestedRun, type TestRun } from './judge.ts';
 
-export interface RunRequest {
+export interface TestsOfFile {
   /** The test file, from the tree's root. */
   readonly file: string;
   /** A pattern of the names of the tests to run; all by default. */
   readonly test: string | undefined;
+}
+
+export interface RunRequest {
+  /** They are run in one process, one after the other. */
+  readonly files: readonly TestsOfFile[];
   /** Source files that were edited since the last run, from the tree's root. */
   readonly changed: readonly string[];
   /** What a failure's message has that shows the mutation, where no assertion does. */
@@ -40,14 +45,20 @@ const vitest = await createVitest({
   api: false,
 });
 
-async function run({ file, test, changed, failsWith }: RunRequest): Promise<TestRun> {
+/** What each of the files showed, in their order. */
+async function run({ files, changed, failsWith }: RunRequest): Promise<readonly TestRun[]> {
   for (const each of changed) vitest.invalidateFile(path.join(root, each));
-  const options = test === undefined ? undefined : { testNamePattern: new RegExp(test) };
-  const specification = vitest.getRootProject().createSpecification(path.join(root, file), options);
-  const { unhandledErrors } = await vitest.runTestSpecifications([specification]);
-  const found = specification.testModule;
-  if (found === undefined) return { kind: 'broken', why: 'the file was not run' };
-  return judge({ ...showing(found), outside: unhandledErrors.map(messageOf) }, failsWith);
+  const specifications = files.map(({ file, test }) => {
+    const options = test === undefined ? undefined : { testNamePattern: new RegExp(test) };
+    return vitest.getRootProject().createSpecification(path.join(root, file), options);
+  });
+  const { unhandledErrors } = await vitest.runTestSpecifications(specifications);
+  const outside = unhandledErrors.map(messageOf);
+  return specifications.map(({ testModule: found }) =>
+    found === undefined
+      ? { kind: 'broken', why: 'the file was not run' }
+      : judge({ ...showing(found), outside }, failsWith),
+  );
 }
 
 /** Errors of other processes are objects without a prototype. */
@@ -66,7 +77,7 @@ function showing(found: TestModule): Omit<TestedRun, 'outside'> {
 
 process.on('message', (request: RunRequest) => {
   void run(request)
-    .catch((error: unknown): TestRun => ({ kind: 'broken', why: String(error) }))
+    .catch((error: unknown) => request.files.map((): TestRun => ({ kind: 'broken', why: String(error) })))
     .then((found) => process.send!(found));
 });
 // The one who asks is gone.

@@ -5,10 +5,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestRun } from './judge.ts';
 import { type Mutation, mutated } from './mutation.ts';
-import type { RunRequest } from './runner.ts';
+import type { RunRequest, TestsOfFile } from './runner.ts';
 
 /** A run that takes longer, in milliseconds, is ended; the slowest of the list take some ten seconds. */
 const RUN_MAX_MS = 120_000;
+/** The same of many files, without any mutation. */
+const RUN_OF_MANY_MAX_MS = 900_000;
 /** How much of what a runner that ended has written is told, in characters. */
 const OUTPUT_REPORTED_CHARS = 2_000;
 
@@ -22,19 +24,21 @@ export class TreeRuns {
     this.#tree = tree;
   }
 
-  /** `test`: a pattern of the names of the tests to run. */
-  async run(file: string, test?: string): Promise<TestRun> {
-    return this.#ask({ file, test, failsWith: undefined, changed: this.#takeChanged() });
+  /** Runs the files as they are, in one process; resolves with what each showed. */
+  async run(files: readonly TestsOfFile[]): Promise<readonly TestRun[]> {
+    return this.#ask({ files, failsWith: undefined, changed: this.#takeChanged() }, RUN_OF_MANY_MAX_MS);
   }
 
   /** Runs the test of the mutation while the tree has it. Throws when an edit isn't found exactly once. */
-  async runWith(mutation: Mutation, test?: string): Promise<TestRun> {
-    const { file, caughtBy, failsWith } = mutation;
+  async runWith(mutation: Mutation, tests: TestsOfFile): Promise<TestRun> {
+    const { file, failsWith } = mutation;
     const name = path.join(this.#tree, file);
     const text = await readFile(name, 'utf8');
     await writeFile(name, mutated(text, mutation));
     try {
-      return await this.#ask({ file: caughtBy, test, failsWith, changed: [file, ...this.#takeChanged()] });
+      const changed = [file, ...this.#takeChanged()];
+      const [found] = await this.#ask({ files: [tests], failsWith, changed }, RUN_MAX_MS);
+      return found!;
     } finally {
       await writeFile(name, text);
       this.#changed = [file];
@@ -59,17 +63,17 @@ export class TreeRuns {
     return changed;
   }
 
-  async #ask(request: RunRequest): Promise<TestRun> {
+  async #ask(request: RunRequest, maxMs: number): Promise<readonly TestRun[]> {
     this.#runner ??= this.#start();
     const { child } = this.#runner;
-    const { promise, resolve } = Promise.withResolvers<TestRun>();
+    const { promise, resolve } = Promise.withResolvers<readonly TestRun[]>();
     const fail = (why: string): void => {
-      resolve({ kind: 'broken', why });
+      resolve(request.files.map(() => ({ kind: 'broken', why })));
       this.end();
     };
-    const timer = setTimeout(() => fail(`the run did not end within ${RUN_MAX_MS} ms`), RUN_MAX_MS);
+    const timer = setTimeout(() => fail(`the run did not end within ${maxMs} ms`), maxMs);
     const ended = (): void => fail(`the runner of the tests ended: ${this.#runner?.output}`);
-    const answered = (found: unknown): void => resolve(found as TestRun);
+    const answered = (found: unknown): void => resolve(found as readonly TestRun[]);
     child.once('message', answered).once('close', ended);
     child.send(request);
     try {
