@@ -74,10 +74,11 @@ export async function runTests(args: readonly string[], stages: readonly string[
   }
 }
 
-/** Runs all mutations; each counts as a test. Its rows are printed as they come. */
-export async function runMutations(): Promise<Outcome> {
+/** Runs all mutations; each counts as a test. Their rows are printed as they come where nothing else prints, and else together. */
+export async function runMutations({ isAlone }: { readonly isAlone: boolean }): Promise<Outcome> {
   const startedMs = performance.now();
-  const { code, output } = await runNode(['test/mutations/main.ts'], { keep: true });
+  const { code, output } = await runNode(['test/mutations/main.ts'], isAlone ? { keep: true } : { capture: true });
+  if (!isAlone) process.stdout.write(output);
   const seconds = (performance.now() - startedMs) / 1000;
   const closing = [...output.matchAll(/^(\d+) passed, (\d+) failed, 0 skipped$/gm)].at(-1);
   const [passed, failed] = [Number(closing?.[1] ?? 0), Number(closing?.[2] ?? 0)];

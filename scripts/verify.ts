@@ -1,18 +1,21 @@
 /**
  * Owns `npm run verify`: all that must hold before a change lands. Without arguments it runs the audit of dependencies, `npm test`, and the
- * long stages; `npm run verify -- chaos docs` runs the named stages alone, `-- long` all long ones. Prints how long each took; the last
- * line is `N passed, N failed, N skipped`. Exits with 1 when anything failed, and with 64 for an unknown stage.
+ * long stages; `npm run verify -- chaos docs` runs the named stages alone, `-- long` all long ones. Prints how long each took; with
+ * `--record` slow test files are recorded (stages/slow-files.json). The last line is `N passed, N failed, N skipped`. Exits with 1 when
+ * anything failed, and with 64 for an unknown stage.
  */
 
 import { AUDIT, type CheckResult, runCheck, runChecks } from './checks.ts';
 import { type Outcome, runMutations, runTests } from './run-tests.ts';
 import { finish } from './stages/report.ts';
+import { recordSlowFiles } from './stages/slow-files.ts';
 import { isStage, LONG_STAGES, MUTATIONS, QUICK } from './stages/stages.ts';
 
 const LONG = 'long';
 const longStages = [...Object.keys(LONG_STAGES), MUTATIONS];
 
-const named = process.argv.slice(2);
+const RECORD = '--record';
+const named = process.argv.slice(2).filter((word) => word !== RECORD);
 const unknown = named.filter((name) => name !== LONG && !isStage(name));
 if (unknown.length > 0) {
   const known = [QUICK, LONG, ...longStages].join(', ');
@@ -36,7 +39,12 @@ if (stages.includes(QUICK)) {
   outcomes.push(tests);
 }
 const together = stages.filter((name) => name !== QUICK && name !== MUTATIONS);
-if (together.length > 0) outcomes.push(await runTests([], together));
-if (stages.includes(MUTATIONS)) outcomes.push(await runMutations());
+// Side by side, since the long stages wait for servers and processes, and mutations compute.
+const [tests, mutations] = await Promise.all([
+  together.length > 0 ? runTests([], together) : undefined,
+  stages.includes(MUTATIONS) ? runMutations({ isAlone: together.length === 0 }) : undefined,
+]);
+outcomes.push(...[tests, mutations].filter((outcome) => outcome !== undefined));
 
 process.exitCode = finish(checks, outcomes);
+if (process.argv.includes(RECORD)) recordSlowFiles(outcomes.flatMap(({ files }) => files));

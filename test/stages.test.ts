@@ -1,4 +1,4 @@
-/** Stages and the list of slow files name what is there, and `npm test` keeps its budget. */
+/** Stages and the record of slow files name what is there, and `npm test` keeps its budget. */
 
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
@@ -10,8 +10,8 @@ import { ALL_FILES, LONG_STAGES, QUICK, selectionOf, stageOf } from '../scripts/
 const files = globSync(ALL_FILES, { exclude: ['**/node_modules/**', '**/fixtures/**'] }).map((file) =>
   file.replaceAll('\\', '/'),
 );
-/** What the files that are on no list take together, as measured; most take a few hundredths of a second. */
-const UNLISTED_S = 300;
+/** What the files that are not slow take together, as measured; most take a few hundredths of a second. */
+const UNLISTED_S = 400;
 /** Of every test, as vitest.config.ts has it. */
 const TEST_LIMIT_MS = 120_000;
 /** What `npm test` proves beside unit tests: contracts of ports, guards, and the short runs on the embedded default and on a cluster. */
@@ -45,12 +45,9 @@ test('npm test has the contract of each port on each adapter, the guards, and a 
   expect(always.filter((file) => stageOf(file) !== QUICK)).toEqual([]);
 });
 
-test('each slow file is there, is slow, and says why', () => {
-  for (const [file, { seconds, why }] of Object.entries(SLOW_FILES)) {
-    expect([file, files.includes(file)]).toEqual([file, true]);
-    expect(seconds).toBeGreaterThan(SLOW_FILE_S);
-    expect(why.length).toBeGreaterThan(10);
-  }
+test('each file that is recorded as slow is there', () => {
+  expect(Object.keys(SLOW_FILES).filter((file) => !files.includes(file))).toEqual([]);
+  expect(Math.min(...Object.values(SLOW_FILES))).toBeGreaterThan(SLOW_FILE_S);
 });
 
 test('the slow files of npm test leave its budget to the others: move one to a long stage, or make one quicker', () => {
@@ -68,21 +65,20 @@ test('no test has less time than all have: what it waits for would not be named'
 });
 
 describe('a run fails by its time', () => {
-  const [listed = '', { seconds = 0 } = {}] =
-    Object.entries(SLOW_FILES).find(([file]) => stageOf(file) === QUICK) ?? [];
+  const [listed = '', seconds = 0] = Object.entries(SLOW_FILES).find(([file]) => stageOf(file) === QUICK) ?? [];
   const of = (file: string, took: number) => ({ file, seconds: took, testCount: 1 });
   const unlisted = 'libs/model/core/src/fold.test.ts';
 
   it.each<[string, number, readonly TestedFile[]]>([
     ['as measured', 0, [of(listed, seconds), of(unlisted, SLOW_FILE_S)]],
-    ['where a file that is on no list takes many times what it may', 1, [of(listed, seconds), of(unlisted, 21)]],
-    ['not where the files of the list are as slow', 0, [of(listed, seconds * 3), of(unlisted, 60)]],
+    ['where a file that was not slow takes many times what it may', 1, [of(listed, seconds), of(unlisted, 21)]],
+    ['not where those that were are as slow', 0, [of(listed, seconds * 3), of(unlisted, 60)]],
     [
-      'where all others take twice what the list leaves them',
+      'where all others take twice what those leave them',
       1,
-      [of(listed, seconds), ...Array.from({ length: 100 }, (_, at) => of(`libs/model/core/src/a${at}.test.ts`, 8))],
+      [of(listed, seconds), ...Array.from({ length: 200 }, (_, at) => of(`libs/model/core/src/a${at}.test.ts`, 8))],
     ],
-    ['not where nothing of the list ran, as with one file', 0, [of(unlisted, 1_000)]],
+    ['not where none of those ran, as with one file', 0, [of(unlisted, 1_000)]],
   ])('%s', (_, count, tested) => {
     expect(timeProblems(tested)).toHaveLength(count);
   });

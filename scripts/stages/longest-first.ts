@@ -8,7 +8,7 @@ import { SLOW_FILES } from './slow-files.ts';
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const secondsOf = ({ moduleId }: TestSpecification): number =>
-      SLOW_FILES[path.relative(ROOT, moduleId).replaceAll(path.sep, '/')]?.seconds ?? 0;
+      SLOW_FILES[path.relative(ROOT, moduleId).replaceAll(path.sep, '/')] ?? 0;
     const known = await super.sort(files);
     return known.toSorted((a, b) => secondsOf(b) - secondsOf(a));
   }

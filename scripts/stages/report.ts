@@ -11,10 +11,9 @@ const BUDGET_FAILS_TIMES = 2;
 
 /** Prints the table and, as the last line, `N passed, N failed, N skipped`; a check counts as a test. Returns the exit code. */
 export function finish(checks: readonly CheckResult[], outcomes: readonly Outcome[]): number {
-  const files = outcomes.flatMap((outcome) => outcome.files);
   // A run of chosen files says nothing about a stage.
   const problems = outcomes.flatMap((outcome) => (outcome.isWhole ? timeProblems(outcome.files) : []));
-  const lines = [...rowsOf(checks, outcomes), ...notesOf(files)];
+  const lines = [...rowsOf(checks, outcomes)];
   const missing = outcomes.flatMap((outcome) => outcome.missing);
   if (missing.length > 0) lines.push('', 'Suites without their server:', ...missing.map((line) => `  ${line}`));
   if (problems.length > 0) lines.push('', ...problems.map((line) => `FAIL ${line}`));
@@ -38,44 +37,37 @@ function rowsOf(checks: readonly CheckResult[], outcomes: readonly Outcome[]): s
   for (const { name, seconds } of outcomes) rows.push([name, seconds, 'from its begin to its end']);
   const width = Math.max(...rows.map(([name]) => name.length));
   const cells = rows.map(([name, seconds, what]) => `${name.padEnd(width)} ${seconds.toFixed(1).padStart(8)}  ${what}`);
-  return [`${'stage'.padEnd(width)}  seconds  what (of files: the sum of theirs, three at once)`, ...cells];
-}
-
-/** Files that belong on the list of slow files, or no longer do. */
-function notesOf(files: readonly TestedFile[]): readonly string[] {
-  return files.flatMap(({ file, seconds }) => {
-    const isListed = Object.hasOwn(SLOW_FILES, file);
-    if (isListed === seconds > SLOW_FILE_S) return [];
-    const need = isListed ? 'need not be' : 'is not';
-    return [`  ${file} took ${seconds.toFixed(1)} s, and ${need} in scripts/stages/slow-files.ts`];
-  });
+  return [`${'stage'.padEnd(width)}  seconds  what (of files: the sum of theirs, several at once)`, ...cells];
 }
 
 /**
- * What is so slow that it fails the run: a file that is on no list, and all such files of `npm test` together. The files of the list, whose
- * usual times it holds, show how fast this machine is now.
+ * What is so slow that it fails the run: a file that was not slow when times were recorded, and all such files of `npm test` together. Those
+ * that were, whose usual times are known, show how fast this machine is now.
  */
 export function timeProblems(files: readonly TestedFile[]): readonly string[] {
   const listed = files.filter(({ file }) => Object.hasOwn(SLOW_FILES, file));
   if (listed.length === 0) return [];
-  const listedS = sum(listed.map(({ file }) => SLOW_FILES[file]?.seconds ?? 0));
+  const listedS = sum(listed.map(({ file }) => SLOW_FILES[file] ?? 0));
   const slowness = Math.max(1, secondsOf(listed) / listedS);
   const unlisted = files.filter((file) => !listed.includes(file));
   const problems = unlisted
     .filter(({ seconds }) => seconds > SLOW_FILE_S * FILE_FAILS_TIMES * slowness)
-    .map(({ file, seconds }) => `${file} took ${seconds.toFixed(1)} s: make it quicker, or list it and say why`);
+    .map(
+      ({ file, seconds }) =>
+        `${file} took ${seconds.toFixed(1)} s: make it quicker, or record it (npm run verify -- ${stageOf(file)} --record)`,
+    );
   const quick = unlisted.filter(({ file }) => stageOf(file) === QUICK);
   const quickMaxS = (QUICK_BUDGET_S - quickListedS()) * BUDGET_FAILS_TIMES * slowness;
   if (secondsOf(quick) > quickMaxS) {
     const took = `${secondsOf(quick).toFixed(0)} s, and may ${quickMaxS.toFixed(0)} on this machine`;
-    problems.push(`the files of npm test that are on no list took ${took}: its budget is ${QUICK_BUDGET_S} s`);
+    problems.push(`the files of npm test that were not slow before took ${took}: its budget is ${QUICK_BUDGET_S} s`);
   }
   return problems;
 }
 
 /** Seconds of the slow files of `npm test` together. */
 export const quickListedS = (): number =>
-  sum(Object.entries(SLOW_FILES).map(([file, { seconds }]) => (stageOf(file) === QUICK ? seconds : 0)));
+  sum(Object.entries(SLOW_FILES).map(([file, seconds]) => (stageOf(file) === QUICK ? seconds : 0)));
 
 const secondsOf = (files: readonly TestedFile[]): number => sum(files.map(({ seconds }) => seconds));
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
