@@ -1,12 +1,12 @@
 /**
- * Owns how the tests run: which files, in which order, with which servers. Test files share three processes, whose modules are
+ * Owns how the tests run: which files, in which order, with which servers. Test files share a few processes, whose modules are
  * loaded once, and one Kafka, one Redis and one Postgres (see libs/testkit/src/servers/global-setup.ts). So a test puts back what it
  * changes of its process.
  */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './scripts/stages/longest-first.ts';
-import { selectionOf } from './scripts/stages/stages.ts';
+import { QUICK, selectionOf } from './scripts/stages/stages.ts';
 import { runSeed } from './test/run-seed.ts';
 
 /** Set by `npm test` and `npm run verify`; without it every file can be run. */
@@ -38,8 +38,8 @@ export default defineConfig({
     unstubEnvs: true,
     unstubGlobals: true,
     sequence: { sequencer: LongestFirst },
-    // On two cores: many files wait for servers, processes and disks.
-    maxWorkers: 3,
+    // On two cores: many files wait for servers, processes and disks. Beside the long stages there are mutations.
+    maxWorkers: stages.length > 0 && !stages.includes(QUICK) ? 3 : 4,
     // Files that open PGlite many times: V8 may abort when it frees code of a module that is loaded again (nodejs/node#64500).
     execArgv: ['--no-wasm-code-gc'],
     // Commands are started hundreds of times.

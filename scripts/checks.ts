@@ -1,6 +1,6 @@
 /**
- * Owns the static checks of the project: format and lint, types, boundaries, licences. Checks that need the network are in `npm run verify`
- * alone: the audit of dependencies.
+ * Owns the static checks of the project: format and lint, types, licences; boundaries are checked by their own test. Checks that need the
+ * network are in `npm run verify` alone: the audit of dependencies.
  */
 
 import { runNode } from './run-program.ts';
@@ -24,7 +24,6 @@ export const CHECKS: readonly Check[] = [
   { name: 'types', args: ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'] },
   { name: 'types of core', args: ['node_modules/typescript/bin/tsc', '-p', 'libs/model/core/tsconfig.json'] },
   { name: 'types of console', args: ['node_modules/typescript/bin/tsc', '-p', 'libs/operate/console/tsconfig.json'] },
-  { name: 'boundaries', args: ['scripts/boundaries.ts'] },
   { name: 'licences', args: ['scripts/licences.ts'] },
 ];
 

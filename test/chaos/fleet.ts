@@ -111,7 +111,7 @@ export class Fleet {
           TIDEMARK_DRAIN_MS: String(DRAIN_MS),
           TIDEMARK_CHAOS_LEDGER: String(ledger.port),
           // A process that is started for the hundredth time need not be compiled again.
-          NODE_COMPILE_CACHE: this.#compiled,
+          NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? this.#compiled,
         }),
       ),
     );

@@ -21,8 +21,8 @@ const EXIT_USAGE = 64;
 const EXIT_INTERRUPTED = 130;
 /** How often removing the copies is tried again, in a run that is interrupted. */
 const REMOVE_RETRIES_MAX = 10;
-/** Copies of the tree, and test files at once: one more than processors, as many tests wait. */
-const TREES_MAX = Math.min(3, os.availableParallelism() + 1);
+/** Copies of the tree, and test files at once: no more than processors, since CI runs the long stages meanwhile. */
+const TREES_MAX = Math.min(3, os.availableParallelism());
 
 type Named = readonly [name: string, mutation: Mutation];
 

@@ -29,8 +29,10 @@ export class CalledCli {
   #isInterrupted = false;
 
   constructor(args: readonly string[], { cwd, env: given = {}, stdin = '' }: CallOptions) {
-    // Not those of the test runner.
-    const env = { XDG_CONFIG_HOME: path.join(cwd, '.config'), XDG_DATA_HOME: path.join(cwd, '.data'), ...given };
+    // Not those of the test runner, but for the cache of what programs are compiled to, which commands start.
+    const { NODE_COMPILE_CACHE = '' } = process.env;
+    const own = { XDG_CONFIG_HOME: path.join(cwd, '.config'), XDG_DATA_HOME: path.join(cwd, '.data') };
+    const env = { ...own, NODE_COMPILE_CACHE, ...given };
     this.#said = new CommandOutput(`tidemark ${args.join(' ')}`);
     const stream = (name: 'out' | 'err') => ({
       write: (text: string | Uint8Array) => {
