@@ -148,7 +148,7 @@ export const DOOR_MUTATIONS: Mutations = {
     edits: [['...(before === undefined && { [RESUMING]: undefined }),', '']],
     caughtBy: DURABLE_TEST,
     test: 'ends as with the framework: a subgraph of its own memory, twice, and one that keeps nothing',
-    failsWith: 'not within 15000 ms',
+    failsWith: 'not within 8000 ms',
     breaks: 'A subgraph with a memory takes its new input, where it has not stopped before.',
   },
   'recursion-without-a-limit': {
