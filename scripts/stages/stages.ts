@@ -35,10 +35,14 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
     files: [
       'libs/author/files/src/alternating.test.ts',
       'libs/operate/cli/src/archive.test.ts',
+      'libs/operate/cli/src/bundle.test.ts',
+      'libs/operate/cli/src/commands/mcp.test.ts',
+      'libs/operate/cli/src/commands/memory.test.ts',
       'libs/operate/cli/src/dev-compaction.test.ts',
       'libs/operate/cli/src/files.test.ts',
       'libs/operate/cli/src/folder.test.ts',
       'libs/operate/cli/src/fork.test.ts',
+      'libs/operate/cli/src/large-payloads.test.ts',
       'libs/operate/cli/src/lifecycle.test.ts',
       'libs/operate/cli/src/new-build.test.ts',
       'libs/operate/cli/src/rebuild.test.ts',
@@ -60,6 +64,7 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
       'libs/operate/host/src/reopened.test.ts',
       'libs/operate/host/src/secrets.test.ts',
       'test/api/queues.test.ts',
+      'test/api/unread.test.ts',
       'test/bench/tiers/tiers.test.ts',
       'test/integration/large-answers.test.ts',
     ],
@@ -113,8 +118,9 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
     ],
   },
   simulation: {
-    about: 'Five hundred seeds of the simulated fleet, others for each commit.',
-    files: ['test/simulation/search.test.ts'],
+    about:
+      'Seeds of the simulated fleet: each workload, each kind of fault, what once failed, and five hundred others for each commit.',
+    files: ['test/simulation/search.test.ts', 'test/simulation/simulation.test.ts'],
   },
   fuzz: {
     about: 'Every route of the API, asked what its document allows and what it does not; services under attack.',
@@ -126,6 +132,8 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
     files: [
       'test/docs.test.ts',
       'test/docs/**',
+      'examples/guides/src/guides.test.ts',
+      'examples/guides/src/refund.test.ts',
       'libs/operate/cli/src/runbook.test.ts',
       'libs/operate/cli/src/tutorial.test.ts',
     ],
