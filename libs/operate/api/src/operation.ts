@@ -8,12 +8,12 @@ import { takerOf } from '@tidemark/access/json-body';
 import type { Reads } from '@tidemark/access/reads';
 import { AccessError } from '@tidemark/core';
 import { type AuditTrail, mayDo } from '@tidemark/ports';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { audited } from './audited.ts';
 import { invalidRequest, limitWords } from './problem.ts';
 import { checkNumbers, checkQuery } from './query.ts';
 import { hasContent, type Redaction, redactionOf, redactorOf, requestedRedaction } from './redaction.ts';
-import { type AnyRoute, type Call, isRead } from './route.ts';
+import { type AnyRoute, type Call, isRead, takes } from './route.ts';
 
 /** The caller's input, unchecked. */
 export type Given = Pick<
@@ -98,7 +98,6 @@ export class Operation {
   get #remedy(): string {
     if (!isRead(this.route)) return 'Do it where less has to be read, such as at an earlier checkpoint.';
     const { query, params } = this.route;
-    const takes = (part: unknown, name: string): boolean => part instanceof z.ZodObject && name in part.shape;
     const ways = [
       ...(takes(query, 'limit') ? ['with fewer at once (limit)'] : []),
       ...(takes(query, 'content') ? ['without content (content=false)'] : []),

@@ -7,7 +7,7 @@
 
 import type { TenantId } from '@tidemark/core';
 import type { Principal, Right } from '@tidemark/ports';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Backend } from './backend.ts';
 import type { Edges } from './edges.ts';
 import type { Fleet } from './fleet.ts';
@@ -71,7 +71,7 @@ export interface RouteFacts {
   readonly right: Right;
   /** Checked before anything is done. */
   readonly needs?: readonly Need[] | undefined;
-  /** Codes of problems, beside those of every route. */
+  /** Codes of problems, beside those of every route and those that follow from what it takes. */
   readonly problems?: readonly string[] | undefined;
   /** Its targets, where the address doesn't name the only one: each has an entry in the audit. */
   readonly reports?: ((asked: RequestParts) => readonly Reported[]) | undefined;
@@ -116,7 +116,31 @@ export function route<
   B extends Shape | undefined = undefined,
 >(declared: Declared<P, Q, B, A, M, L>): Route<P, Q, B, A> & { readonly method: M; readonly path: L } {
   const { params, query, body, edges } = declared;
-  return { ...declared, params: params as P, query: query as Q, body: body as B, edges: edges as Edges | undefined };
+  const parts = { params: params as P, query: query as Q, body: body as B };
+  return { ...declared, ...parts, problems: problemsOf({ ...declared, ...parts }), edges: edges as Edges | undefined };
+}
+
+/** Whether a part of the request has a field of this name. */
+export const takes = (part: Shape | undefined, name: string): boolean =>
+  part instanceof z.ZodObject && name in part.shape;
+
+/** The codes that follow from what it takes, and its own. */
+export function problemsOf(of: Parts & Pick<RouteFacts, 'needs' | 'problems'>): readonly string[] | undefined {
+  const { params, query, body, needs, problems = [] } = of;
+  const codes = [
+    ...(takes(params, 'workflow') ? ['workflow-unknown'] : []),
+    ...([params, query, body].some((part) => takes(part, 'tenant')) ? ['tenant-unknown'] : []),
+    ...(takes(query, 'cursor') ? ['cursor-invalid'] : []),
+    ...(needs === undefined ? [] : ['right-missing']),
+    ...problems,
+  ];
+  return codes.length === 0 ? undefined : codes;
+}
+
+interface Parts {
+  readonly params: Shape | undefined;
+  readonly query: Shape | undefined;
+  readonly body?: Shape | undefined;
 }
 
 /** Whether an operation changes nothing: one that a right to read allows, whatever its method. */

@@ -6,7 +6,7 @@ import type { Backend } from './backend.ts';
 import type { EventSink, SinkForm } from './events/sink.ts';
 import type { Streams } from './events/streams.ts';
 import type { Redaction } from './redaction.ts';
-import type { Listed, ParsedBy, RouteFacts } from './route.ts';
+import { type Listed, type ParsedBy, problemsOf, type RouteFacts } from './route.ts';
 
 export interface Follow<P, Q> {
   readonly params: P;
@@ -60,6 +60,6 @@ export function streamRoute<
     readonly events: { readonly [K in keyof N]: { readonly schema: N[K]; readonly about: string } };
   },
 ): Omit<StreamRoute<P, Q>, 'path' | 'events'> & { readonly path: L; readonly events: typeof declared.events } {
-  const { params, query } = declared;
-  return { ...declared, params: params as P, query: query as Q };
+  const parts = { params: declared.params as P, query: declared.query as Q };
+  return { ...declared, ...parts, problems: problemsOf({ ...declared, ...parts }) };
 }

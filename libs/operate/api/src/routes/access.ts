@@ -14,11 +14,10 @@ import { BY_ID, BY_TENANT } from '../cursor.ts';
 import { type Call, ok, route } from '../route.ts';
 import {
   askSchema,
-  cursorSchema,
   flagSchema,
-  limitSchema,
   nameSchema,
   nextCursorSchema,
+  paged,
   tenantSchema,
   timeSchema,
 } from '../schemas/common.ts';
@@ -68,7 +67,7 @@ export const createKey = route({
       why: 'all_tenants: only an administrator of all tenants may do this.',
     },
   ],
-  problems: ['tenant-unknown', 'tenant-invalid', 'expires-invalid', 'right-missing'],
+  problems: ['tenant-invalid', 'expires-invalid'],
   body: z
     .strictObject({
       name: nameSchema.max(NAME_MAX_CHARS).meta({ description: 'What it is for.' }),
@@ -110,12 +109,10 @@ export const listKeys = route({
   summary: 'List API keys, without their secrets',
   description: 'In the order of their ids, page by page.',
   right: 'administer',
-  problems: ['tenant-unknown', 'cursor-invalid'],
   query: z.object({
     tenant: tenantSchema.optional(),
     revoked: flagSchema.meta({ description: '`true`: revoked ones as well.' }),
-    limit: limitSchema,
-    cursor: cursorSchema.optional(),
+    ...paged,
   }),
   answers: { 200: z.object({ keys: z.array(keySchema), next_cursor: nextCursorSchema }) },
   async handle({ query, principal, backend }) {
@@ -195,8 +192,7 @@ export const listTenants = route({
   summary: 'List the tenants that were created or suspended',
   description: 'A tenant can be used without being created. Callers of one tenant see that one.',
   right: 'administer',
-  problems: ['cursor-invalid'],
-  query: z.object({ limit: limitSchema, cursor: cursorSchema.optional() }),
+  query: z.object({ ...paged }),
   answers: { 200: z.object({ tenants: z.array(tenantView), next_cursor: nextCursorSchema }) },
   edges: {
     commands: [
@@ -235,7 +231,7 @@ export const listTenants = route({
 const tenantParams = z.object({ tenant: tenantSchema });
 const ofTenant = {
   right: 'administer',
-  problems: ['tenant-unknown', 'tenant-invalid', 'right-missing'],
+  problems: ['tenant-invalid', 'right-missing'],
   params: tenantParams,
   answers: { 200: tenantView },
 } as const;

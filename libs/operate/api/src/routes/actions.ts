@@ -18,10 +18,7 @@ export const signalWorkflow = route({
   description:
     'Answered once the workflow has it. With a `key` it counts once, however often it is sent, as long as it is among the last 256 inbox events of the workflow. Where the definition is loaded here, the name and the value are checked against its `signals`. Without a `value` it is null.',
   right: 'operate',
-  problems: [
-    ...['workflow-unknown', 'workflow-closed', 'signals-full'],
-    ...['signal-unknown', 'signal-unfit', 'signal-reserved'],
-  ],
+  problems: ['workflow-closed', 'signals-full', 'signal-unknown', 'signal-unfit', 'signal-reserved'],
   params: workflowParams,
   body: z
     .strictObject({ name: nameSchema, value: givenJson.optional(), key: nameSchema.optional() })
@@ -42,14 +39,7 @@ export const decide = route({
   description:
     'The same person may repeat the same answer; a different one is refused once one was accepted. Without `question` it answers what this very workflow asks, not one that continues it.',
   right: 'decide',
-  problems: [
-    'workflow-unknown',
-    'not-asked',
-    'already-decided',
-    'question-differs',
-    'resolution-unfit',
-    'workflow-closed',
-  ],
+  problems: ['not-asked', 'already-decided', 'question-differs', 'resolution-unfit', 'workflow-closed'],
   params: workflowParams,
   body: z
     .strictObject({
@@ -79,7 +69,7 @@ export const confirm = route({
   description:
     'It is named by the token that its receiver gave for it; may be repeated. Give `response`, or `error` when it was not done.',
   right: 'report',
-  problems: ['workflow-unknown', 'token-unknown', 'already-confirmed', 'workflow-closed'],
+  problems: ['token-unknown', 'already-confirmed', 'workflow-closed'],
   params: workflowParams,
   body: z
     .union([
@@ -102,7 +92,7 @@ export const pinWorkflow = route({
   path: '/v1/workflows/{workflow}/pin',
   summary: 'Keep a workflow to its version, or let it use newer ones',
   right: 'operate',
-  problems: ['workflow-unknown', 'workflow-closed'],
+  problems: ['workflow-closed'],
   params: workflowParams,
   body: z.strictObject({ pinned: z.boolean(), ...byWhy }).meta({ id: 'Pin' }),
   answers: {
@@ -160,7 +150,7 @@ export const judgeRecord = route({
   description:
     'For a workflow that such a record stops: `skip` continues without it; `take` reads it again, once what was missing is back, or accepts what was written before encryption was turned on.',
   right: 'administer',
-  problems: [...['workflow-unknown', 'workflow-closed', 'record-readable', 'record-unreadable', 'opening-not-skipped']],
+  problems: ['workflow-closed', 'record-readable', 'record-unreadable', 'opening-not-skipped'],
   params: workflowParams,
   body: z.strictObject({ judgement: z.enum(['skip', 'take']), ...byWhy }).meta({ id: 'Judgement' }),
   answers: {
@@ -182,7 +172,7 @@ export const revokeLease = route({
   description:
     'Another worker resumes the workflow; whatever the former holder still writes is rejected. Null: nobody held it.',
   right: 'operate',
-  problems: ['workflow-unknown', 'workflow-closed'],
+  problems: ['workflow-closed'],
   params: workflowParams,
   answers: {
     200: z.object({

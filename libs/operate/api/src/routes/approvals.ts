@@ -55,7 +55,6 @@ export const listApprovals = route({
   summary: 'List approvals: what tasks ask people, and wait for',
   description: 'The oldest first, page by page. Those of workflows that are paused or being cancelled are left out.',
   right: 'read',
-  problems: ['tenant-unknown', 'cursor-invalid'],
   query: z.object({
     tenant: tenantSchema.optional(),
     assignee: z
@@ -98,14 +97,7 @@ export const answerApproval = route({
   description:
     'Where it names an assignee, only that person (a subject such as `token:ana` or `key:…`, or one with that `user:…`, `group:…`, `team:…` or `role:…`) or an admin may answer. The same person may repeat the same answer; a different one is refused once one was accepted.',
   right: 'decide',
-  problems: [
-    'workflow-unknown',
-    'assignee-differs',
-    'not-asked',
-    'approval-unfit',
-    'already-answered',
-    'workflow-closed',
-  ],
+  problems: ['assignee-differs', 'not-asked', 'approval-unfit', 'already-answered', 'workflow-closed'],
   params: workflowParams.extend({ task: taskIdSchema }),
   body: z
     .strictObject({

@@ -9,11 +9,10 @@ import { BY_ENTRY } from '../cursor.ts';
 import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import {
-  cursorSchema,
   jsonSchema,
-  limitSchema,
   nameSchema,
   nextCursorSchema,
+  paged,
   tenantSchema,
   timeSchema,
   workflowParams,
@@ -46,7 +45,7 @@ export const listAudit = route({
   description:
     "Of one tenant: the caller's own, or the named one (by default `default`; `~tidemark` has what is no tenant's). All given filters must match. Where few entries match, a page may hold few or none and still have a `next_cursor`: read on until that is null. Reading the audit is recorded, too. The newest entries may follow a second later.",
   right: 'administer',
-  problems: ['tenant-unknown', 'cursor-invalid', 'history-recalled'],
+  problems: ['history-recalled'],
   query: z.object({
     tenant: tenantSchema.optional(),
     subject: nameSchema.optional().meta({ description: '`key:ID`, `token:SUBJECT`.' }),
@@ -55,8 +54,7 @@ export const listAudit = route({
     outcome: z.enum(['done', 'refused', 'failed']).optional(),
     from: instant.optional().meta({ description: 'From then on.' }),
     to: instant.optional().meta({ description: 'Before then.' }),
-    limit: limitSchema,
-    cursor: cursorSchema.optional(),
+    ...paged,
   }),
   answers: { 200: z.object({ entries: z.array(entrySchema), next_cursor: nextCursorSchema }) },
   async handle({ query, principal, backend }) {
@@ -85,7 +83,6 @@ export const getSecrets = route({
   description:
     'Input, belief and output, with the fields that their schemas mark as secret, which are a mask in every other answer. Where this process has no key to secrets, they are a mask here too.',
   right: 'secrets',
-  problems: ['workflow-unknown'],
   params: workflowParams,
   answers: {
     200: z

@@ -38,7 +38,6 @@ export const listErrors = route({
   description:
     'The commonest first: of workflows that have not got past them, those that are tried again included. Errors are alike in definition, step, code and message without numbers, ids, times and quoted values; where histories are encrypted, in definition, step and code. A workflow that failed counts until its history is archived.',
   right: 'read',
-  problems: ['tenant-unknown'],
   query: z.object({
     tenant: tenantSchema.optional(),
     definition: nameSchema.optional(),

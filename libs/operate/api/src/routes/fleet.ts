@@ -12,6 +12,7 @@ import {
   digestSchema,
   limitSchema,
   nextCursorSchema,
+  paged,
   spendShape,
   timeSchema,
   workflowParams,
@@ -34,7 +35,6 @@ export const getFleet = route({
   summary: 'State of the fleet',
   description: 'Counts, lag, workers and what they hold, queues, throughput, cost. Counted every two seconds at most.',
   right: 'read',
-  problems: ['tenant-unknown'],
   query: whose,
   answers: {
     200: z
@@ -85,7 +85,6 @@ export const listQuestions = route({
   summary: 'List workflows that wait for a person',
   description: 'Parked workflows with what each asks, newest first.',
   right: 'read',
-  problems: ['tenant-unknown', 'cursor-invalid'],
   query: whose.extend({
     content: contentQuerySchema,
     limit: z.coerce.number().int().min(1).max(100).default(50),
@@ -149,8 +148,7 @@ export const listRejected = route({
   description:
     'The newest, kept for audit: what a holder wrote that had lost its lease, second copies, foreign records. Most follow from take-overs, and are expected.',
   right: 'read',
-  problems: ['cursor-invalid'],
-  query: z.object({ content: contentQuerySchema, limit: limitSchema, cursor: cursorSchema.optional() }),
+  query: z.object({ content: contentQuerySchema, ...paged }),
   reports: ({ body }) =>
     (
       (body as { readonly rejected: readonly { readonly workflow: string | null }[] } | undefined)?.rejected ?? []
@@ -222,9 +220,8 @@ export const listSegments = route({
   summary: "Where a workflow's archived history is",
   description: 'Its segments in order; none: all of it is in the log and in rows.',
   right: 'read',
-  problems: ['workflow-unknown', 'cursor-invalid'],
   params: workflowParams,
-  query: z.object({ limit: limitSchema, cursor: cursorSchema.optional() }),
+  query: z.object({ ...paged }),
   answers: {
     200: z.object({ segments: z.array(segmentSchema), has_rows: z.boolean(), next_cursor: nextCursorSchema }),
   },

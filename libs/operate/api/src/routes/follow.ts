@@ -87,7 +87,7 @@ export const followWorkflow = streamRoute({
   description:
     "All accepted events from position `from` on, each once and in order; an event's id is its position. A client that reconnects with `Last-Event-ID` (or `from`) continues after that event, whatever has happened meanwhile to the connection or to the server. An event is sent once every other answer shows what it changed. A client that reads too slowly is disconnected, and may reconnect. Ends with `end` when the workflow has ended or continues as a new run (its last event, `WorkflowCompleted` or `WorkflowReset`, then has `continued` or `as` in its control, the workflow to follow next); 204 then says that nothing more will come.",
   right: 'read',
-  problems: ['workflow-unknown', 'streams-too-many', 'object-archived', 'store-rebuilding'],
+  problems: ['streams-too-many', 'object-archived', 'store-rebuilding'],
   params: workflowParams,
   query: z.object({
     from: positionSchema.default(1).meta({ description: 'The first position that is wanted.', type: 'integer' }),
@@ -116,7 +116,7 @@ export const followAnswers = streamRoute({
   description:
     "The answers of the run's streamed model calls (`stream: true`): of calls that are recorded the answer, whole and once, and of open ones each piece as it comes. A client that reconnects with `Last-Event-ID` (or `from`), to this server or another, continues after that id. Pieces are kept for minutes: where those before are gone, the call is silent until its answer is recorded. With `format=ui-message` it is the UI message stream of the AI SDK, one message for the run, from its beginning for each connection; there `reset-step` takes back what a lost attempt has said. A reader that is too slow is told from where to resume (`reader-slow`). Ends with `end` when the workflow has ended or continues as a new run.",
   right: 'content',
-  problems: ['workflow-unknown', 'streams-too-many', 'object-archived', 'store-rebuilding', 'reader-slow'],
+  problems: ['streams-too-many', 'object-archived', 'store-rebuilding', 'reader-slow'],
   params: workflowParams,
   query: z.object({
     from: placeSchema
@@ -160,7 +160,7 @@ export const followFleet = streamRoute({
   description:
     'What lists show, as it changes: the newest state of each workflow that moved, also of one that has begun and ended within it, gathered for a quarter of a second. Nothing from before, and not each step in between: read the list once the stream is open, and again when the connection was lost or `many` came.',
   right: 'read',
-  problems: ['streams-too-many', 'tenant-unknown'],
+  problems: ['streams-too-many'],
   query: z.object({ tenant: tenantSchema.optional() }),
   events: {
     workflow: { schema: workflowSchema, about: 'a workflow that changed (Workflow)' },

@@ -39,7 +39,7 @@ export const listPhaseHandovers = route({
   description:
     'The newest first. The carried keys of each are compared with those of the hand-over before it, or of the one that `against` names. Those that a fork shares are its base’s.',
   right: 'read',
-  problems: ['workflow-unknown', 'handover-unknown', 'store-rebuilding'],
+  problems: ['handover-unknown', 'store-rebuilding'],
   params: workflowParams,
   query: z.object({
     before: sequenceSchema.optional().meta({ description: 'Those before this sequence.' }),

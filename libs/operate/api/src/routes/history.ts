@@ -12,6 +12,7 @@ import {
   cursorSchema,
   limitSchema,
   nextCursorSchema,
+  paged,
   positionSchema,
   sequenceSchema,
   taskIdSchema,
@@ -38,7 +39,7 @@ export const listCheckpoints = route({
   description:
     'By sequence, each with the effects of its task. `next_from` is where the next page begins. The last page has those that do not count yet: `reserved` (before an effect, until its task commits; so while a confirmation is outstanding; of the 1,000 oldest pending tasks) and `pending` (staged by a worker of the answering process, and not in the log yet).',
   right: 'read',
-  problems: ['workflow-unknown', 'store-rebuilding'],
+  problems: ['store-rebuilding'],
   params: workflowParams,
   query: z.object({ from: sequenceSchema.default(1), limit: limitSchema }),
   answers: {
@@ -67,7 +68,7 @@ export const listEffects = route({
   summary: "A workflow's effects",
   description: 'In the order of their tasks, and then of their keys, whatever becomes of them between two pages.',
   right: 'read',
-  problems: ['workflow-unknown', 'store-rebuilding'],
+  problems: ['store-rebuilding'],
   params: workflowParams,
   query: z.object({
     after: effectKeySchema.optional().meta({ description: 'Those after the effect with this key.' }),
@@ -101,9 +102,8 @@ export const listTasks = route({
   summary: 'The frontier: pending tasks',
   description: 'By order of creation, and what each is blocked on.',
   right: 'read',
-  problems: ['workflow-unknown', 'cursor-invalid'],
   params: workflowParams,
-  query: z.object({ limit: limitSchema, cursor: cursorSchema.optional() }),
+  query: z.object({ ...paged }),
   answers: {
     200: z.object({ tasks: z.array(taskSchema), pending_task_count: z.int(), next_cursor: nextCursorSchema }),
   },
@@ -127,7 +127,6 @@ export const listNotes = route({
   description:
     'The newest of the events that rows hold beside checkpoints and effects, by position; the next page has those before them. All events of the stream are followed with `/events`.',
   right: 'read',
-  problems: ['workflow-unknown', 'cursor-invalid'],
   params: workflowParams,
   query: z.object({
     limit: z.coerce.number().int().min(1).max(PAGE_MAX_COUNT).default(100),

@@ -12,11 +12,10 @@ import { ok, route } from '../route.ts';
 import {
   byWhy,
   contentQuerySchema,
-  cursorSchema,
   givenJson,
-  limitSchema,
   nameSchema,
   nextCursorSchema,
+  paged,
   tenantSchema,
   textSchema,
   timeSchema,
@@ -76,7 +75,7 @@ export const countJob = route({
   description:
     'As of now, and nothing is changed: schedules and undos that the filter does not name are left out, as by the job.',
   right: 'read',
-  problems: ['tenant-unknown', 'definition-unknown', 'right-missing'],
+  problems: ['tenant-unknown', 'definition-unknown'],
   needs: [
     {
       of: 'operate',
@@ -158,15 +157,14 @@ export const startJob = route({
     'Answered once the job is durable; workers do it, page by page, newest first. With an `id` it may be sent again. Workflows that are opened meanwhile are not included. At least one filter beside `tenant` must be given, or `everything`; an empty list of tags, and a text without a letter or digit, are no filters. `retry`, `answer` and `reset` need the right to decide; the first two answer only what was asked when the job began. `reset` leaves out what another run supersedes or continues.',
   right: 'operate',
   problems: [
+    'tenant-unknown',
     'filter-missing',
     'signal-invalid',
     'signal-reserved',
     'answer-invalid',
     'reset-invalid',
     'workflow-differs',
-    'tenant-unknown',
     'tenant-invalid',
-    'right-missing',
   ],
   needs: [
     {
@@ -224,7 +222,7 @@ export const getJob = route({
   path: '/v1/jobs/{job}',
   summary: 'Progress of a job',
   right: 'read',
-  problems: ['job-unknown', 'job-ambiguous', 'tenant-unknown'],
+  problems: ['job-unknown', 'job-ambiguous'],
   params: z.object({ job: nameSchema }),
   query: ofTenant.extend({ content: contentQuerySchema }),
   answers: { 200: jobSchema },
@@ -258,7 +256,7 @@ export const cancelJob = route({
   summary: 'Stop a job',
   description: 'What it has done stays done; it ends as `failed` with the reason `cancelled`.',
   right: 'operate',
-  problems: ['job-unknown', 'job-ambiguous', 'tenant-unknown', 'workflow-closed'],
+  problems: ['job-unknown', 'job-ambiguous', 'workflow-closed'],
   params: z.object({ job: nameSchema }),
   query: ofTenant,
   body: z.strictObject({ ...byWhy }).meta({ id: 'CancelJob' }),
@@ -301,12 +299,10 @@ export const listJobs = route({
   path: '/v1/jobs',
   summary: 'List jobs, newest first',
   right: 'read',
-  problems: ['tenant-unknown', 'cursor-invalid'],
   query: z.object({
     tenant: tenantSchema.optional(),
     content: contentQuerySchema,
-    limit: limitSchema,
-    cursor: cursorSchema.optional(),
+    ...paged,
   }),
   answers: { 200: z.object({ jobs: z.array(jobSchema), next_cursor: nextCursorSchema }).meta({ id: 'Jobs' }) },
   edges: {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { tenantFor } from '../backend.ts';
 import { BY_WORKFLOW } from '../cursor.ts';
 import { ok, route } from '../route.ts';
-import { cursorSchema, limitSchema, nameSchema, nextCursorSchema } from '../schemas/common.ts';
+import { nameSchema, nextCursorSchema, paged } from '../schemas/common.ts';
 import { whose } from '../whose.ts';
 
 const held = { workflow: z.string(), tenant: z.string(), definition: z.string(), holder: z.string(), epoch: z.int() };
@@ -17,11 +17,9 @@ export const listLeases = route({
   summary: 'List what workers hold',
   description: 'In order of ids. What a dead worker holds, another one takes over within seconds.',
   right: 'read',
-  problems: ['tenant-unknown', 'cursor-invalid'],
   query: whose.extend({
     worker: nameSchema.optional().meta({ description: 'Of this worker: a `holder` in the state of the fleet.' }),
-    limit: limitSchema,
-    cursor: cursorSchema.optional(),
+    ...paged,
   }),
   answers: { 200: z.object({ leases: z.array(z.object({ ...held, alive })), next_cursor: nextCursorSchema }) },
   edges: {

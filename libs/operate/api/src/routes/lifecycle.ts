@@ -24,7 +24,7 @@ async function asked(call: ChangeCall, act: 'cancel' | 'terminate' | 'pause' | '
   return ok({ workflow: done.workflow, changed: done.changed });
 }
 
-const problems = ['workflow-unknown', 'workflow-closed', 'workflow-compensating', 'workflow-cancelling'];
+const problems = ['workflow-closed', 'workflow-compensating', 'workflow-cancelling'];
 const shared = {
   right: 'operate',
   problems,
@@ -190,7 +190,7 @@ export const retryWorkflow = route({
   summary: 'Let a parked workflow try again',
   description: 'Answers its question with `retry`: it resumes as if nothing had failed.',
   right: 'decide',
-  problems: ['workflow-unknown', 'not-asked', 'workflow-closed'],
+  problems: ['not-asked', 'workflow-closed'],
   params: workflowParams,
   body: ask,
   answers: { 200: z.object({ workflow: z.string(), question: z.string(), resolution: z.string() }) },

@@ -65,7 +65,6 @@ export const recall = route({
   summary: 'Recall memories by a query',
   description:
     'The best first: summaries of sessions, or the kinds that are named, by words and, where an embedder is set up, by meaning.',
-  problems: ['tenant-unknown'],
   body: z
     .strictObject({
       query: z.string().min(1).max(2_000),
@@ -119,7 +118,6 @@ export const listFacts = route({
   right: 'content',
   path: '/v1/memory/{about}/facts',
   summary: 'The facts about a user, a domain or the tenant, the newest first',
-  problems: ['tenant-unknown'],
   query: whose.extend({
     limit: z.coerce.number().int().min(1).max(MEMORIES_MAX_COUNT).default(MEMORIES_DEFAULT_COUNT),
   }),
@@ -169,7 +167,7 @@ export const rememberFact = route({
   path: '/v1/memory/{about}/facts',
   summary: 'Remember a fact about a user, a domain or the tenant',
   description: 'The same text is the same fact: it may be repeated. Answered once it can be found.',
-  problems: ['tenant-unknown', 'tenant-invalid', 'fact-text', 'memory-secret'],
+  problems: ['tenant-invalid', 'fact-text', 'memory-secret'],
   body: z.strictObject({ text: z.string().min(1).max(4_000), source }).meta({ id: 'NewFact' }),
   answers: FACT_CHANGED,
   edges: {
@@ -214,7 +212,7 @@ export const forgetFact = route({
   method: 'DELETE',
   path: '/v1/memory/{about}/facts/{key}',
   summary: 'Forget a fact',
-  problems: ['tenant-unknown', 'tenant-invalid', 'fact-unknown'],
+  problems: ['tenant-invalid', 'fact-unknown'],
   params: aboutParams.extend({ key: nameSchema }),
   answers: FACT_CHANGED,
   edges: {
@@ -256,7 +254,6 @@ export const listPreferences = route({
   path: '/v1/users/{user}/preferences',
   summary: 'The standing preferences of a user, by key',
   description: `At most ${MEMORIES_MAX_COUNT}.`,
-  problems: ['tenant-unknown'],
   query: whose.extend({ prefix: nameSchema.optional().meta({ description: 'Those whose keys begin so.' }) }),
   answers: { 200: z.object({ preferences: z.array(preferenceSchema) }) },
   edges: {
@@ -305,7 +302,7 @@ export const getPreference = route({
   ...reading,
   path: '/v1/users/{user}/preferences/{key}',
   summary: 'A standing preference of a user',
-  problems: ['tenant-unknown', 'state-key-unknown'],
+  problems: ['state-key-unknown'],
   params: entryParams,
   answers: { 200: preferenceSchema },
   async handle(call) {
@@ -322,7 +319,7 @@ export const setPreference = route({
   path: '/v1/users/{user}/preferences/{key}',
   summary: 'Set a standing preference of a user',
   description: 'A small JSON value, in force until it is changed or forgotten. Answered once it can be found.',
-  problems: ['tenant-unknown', 'tenant-invalid', 'state-value', 'memory-secret'],
+  problems: ['tenant-invalid', 'state-value', 'memory-secret'],
   params: entryParams,
   body: z.strictObject({ value: givenJson, source }).meta({ id: 'NewPreference' }),
   answers: ENTRY_CHANGED,
@@ -374,7 +371,7 @@ export const forgetPreference = route({
       },
     ],
   },
-  problems: ['tenant-unknown', 'tenant-invalid', 'state-key-unknown'],
+  problems: ['tenant-invalid', 'state-key-unknown'],
   params: entryParams,
   answers: ENTRY_CHANGED,
   async handle(call) {

@@ -15,7 +15,6 @@ export const getWorkflowSpend = route({
   path: '/v1/workflows/{workflow}/budget',
   summary: 'What a workflow has spent, and what was added to its budgets',
   right: 'read',
-  problems: ['workflow-unknown'],
   params: workflowParams,
   answers: {
     200: z.object({
@@ -43,7 +42,7 @@ export const raiseBudget = route({
   summary: 'Let a workflow spend more',
   description: 'Added to its budgets; one that is paused for lack of budget resumes.',
   right: 'administer',
-  problems: ['workflow-unknown', 'workflow-closed', 'budget-invalid'],
+  problems: ['workflow-closed', 'budget-invalid'],
   params: workflowParams,
   body: z
     .strictObject({ tokens: amount.optional(), cost_micros: amount.optional(), ...byWhy })
@@ -71,7 +70,6 @@ export const listBudgets = route({
   description:
     'Those that are set. `reserved` is what calls under way may cost at most; what is `unknown` is held as well.',
   right: 'read',
-  problems: ['tenant-unknown'],
   query: whose,
   answers: {
     200: z.object({
@@ -109,7 +107,7 @@ export const setBudget = route({
   description:
     'Of the tenant, or of one of its users. Without `tokens` and `cost_micros` it is removed. Workflows that are paused for lack of it check it again.',
   right: 'administer',
-  problems: ['tenant-unknown', 'tenant-invalid', 'budget-invalid'],
+  problems: ['tenant-invalid', 'budget-invalid'],
   query: whose,
   reports: ({ query }) => {
     const tenant = (query.tenant ?? DEFAULT_TENANT) as TenantId;

@@ -17,12 +17,11 @@ import { BY_EFFECT } from '../cursor.ts';
 import { content, words } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import {
-  cursorSchema,
   digestSchema,
   givenJson,
   jsonSchema,
-  limitSchema,
   nextCursorSchema,
+  paged,
   sequenceSchema,
   spendShape,
   timeSchema,
@@ -72,7 +71,7 @@ export const getWorkflowAt = route({
   description:
     'Belief, frontier and what models received, folded from its history, whichever tier has it. All of it stays the same for ever, except the status of its checkpoint, which is the present one. 0 is its opening.',
   right: 'read',
-  problems: ['workflow-unknown', 'sequence-unknown', 'history-forgotten', 'object-archived'],
+  problems: ['sequence-unknown', 'history-forgotten', 'object-archived'],
   params: pastParams,
   answers: {
     200: z
@@ -137,7 +136,7 @@ export const listModelCalls = route({
   description:
     'Of the step that the checkpoint committed, in the order of their keys, rebuilt byte for byte with their manifests, some at a time. The sequence after the newest means steps under way.',
   right: 'content',
-  problems: ['workflow-unknown', 'checkpoint-unknown', 'no-model-call', 'tokenizer-unknown'],
+  problems: ['checkpoint-unknown', 'no-model-call', 'tokenizer-unknown'],
   params: pastParams,
   query: z.object({
     from: callNumber.default(1).meta({ description: 'The first of them, counted from 1.' }),
@@ -176,9 +175,9 @@ export const listCallPlaces = route({
   description:
     'In the order of their tasks. `at` is the sequence under which the calls are returned with what they saw; the one after the newest means steps under way.',
   right: 'read',
-  problems: ['workflow-unknown', 'cursor-invalid', 'store-rebuilding'],
+  problems: ['store-rebuilding'],
   params: workflowParams,
-  query: z.object({ limit: limitSchema, cursor: cursorSchema.optional() }),
+  query: z.object({ ...paged }),
   answers: {
     200: z.object({
       calls: z.array(
@@ -242,7 +241,7 @@ export const compareWorkflows = route({
   description:
     'Mostly a fork with its base: how each ended, what it took, and the first checkpoint at which they differ, counted on through what they share.',
   right: 'content',
-  problems: ['workflow-unknown', 'history-forgotten'],
+  problems: ['history-forgotten'],
   params: workflowParams.extend({ other: workflowIdSchema }),
   reports: ({ params }) => [{ target: String(params.workflow) }, { target: String(params.other) }],
   answers: {
@@ -272,7 +271,7 @@ export const compareCalls = route({
   description:
     'Which pieces came, went or changed, by lane; the second call is that of `to`, in the same workflow unless `other` names one.',
   right: 'content',
-  problems: ['workflow-unknown', 'checkpoint-unknown', 'no-model-call', 'call-unknown', 'no-bundle'],
+  problems: ['checkpoint-unknown', 'no-model-call', 'call-unknown', 'no-bundle'],
   params: pastParams.extend({ call: callNumber.meta({ description: 'Of the checkpoint, from 1.', type: 'integer' }) }),
   query: z.object({
     to: sequenceSchema,
@@ -318,14 +317,13 @@ export const forkWorkflow = route({
     'It shares the history up to there. With `replay` what was recorded answers its effects and nothing is called; with `live` they are called, under keys of its own; where people have answered something in what is shared (also in a fork before it or in an ended child), or with another belief, that also needs the right to decide. The same `id` is the same fork.',
   right: 'operate',
   problems: [
-    'workflow-unknown',
+    'right-missing',
     'sequence-unknown',
     'fork-nothing-left',
     'workflow-differs',
     'workflow-claimed',
     'version-unknown',
     'fork-too-deep',
-    'right-missing',
   ],
   params: workflowParams,
   body: z

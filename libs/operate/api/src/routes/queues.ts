@@ -33,7 +33,6 @@ export const listQueues = route({
   description:
     'Those with workflows that are ready or running, and those that are paused. A workflow that waits for a timer, a signal or a person is in none.',
   right: 'read',
-  problems: ['tenant-unknown'],
   query: z.object({ tenant: tenantSchema.optional(), content: contentQuerySchema }),
   answers: { 200: z.object({ queues: z.array(queueSchema) }).meta({ id: 'Queues' }) },
   edges: {
@@ -111,14 +110,7 @@ const changedJson = ({ definition, tenant, changed, held }: QueueChanged) =>
 const shared = {
   method: 'POST',
   right: 'operate',
-  problems: [
-    'tenant-unknown',
-    'tenant-invalid',
-    'definition-invalid',
-    'queue-system',
-    'queue-derived',
-    'queues-held-too-many',
-  ],
+  problems: ['tenant-invalid', 'definition-invalid', 'queue-system', 'queue-derived', 'queues-held-too-many'],
   params,
   answers: { 200: changedSchema },
 } as const;

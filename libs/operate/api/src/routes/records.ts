@@ -8,15 +8,7 @@ import { tenantFor, tenantToChange } from '../backend.ts';
 import { BY_KEY } from '../cursor.ts';
 import { content } from '../redaction.ts';
 import { ok, type RequestParts, route } from '../route.ts';
-import {
-  cursorSchema,
-  givenJson,
-  jsonSchema,
-  limitSchema,
-  nameSchema,
-  nextCursorSchema,
-  timeSchema,
-} from '../schemas/common.ts';
+import { givenJson, jsonSchema, nameSchema, nextCursorSchema, paged, timeSchema } from '../schemas/common.ts';
 import { reported, whose } from '../whose.ts';
 
 const keySchema = nameSchema.max(256);
@@ -38,11 +30,9 @@ export const listRecords = route({
   summary: 'Records of a pipeline',
   description: 'In the order of their keys.',
   right: 'content',
-  problems: ['tenant-unknown', 'cursor-invalid'],
   query: whose.extend({
     prefix: nameSchema.optional().meta({ description: 'Of which keys begin so.' }),
-    limit: limitSchema,
-    cursor: cursorSchema.optional(),
+    ...paged,
   }),
   answers: {
     200: z.object({
@@ -75,7 +65,7 @@ export const writeRecords = route({
   description:
     'In one event, answered once readers see them; the former value of a key is replaced, so it may be repeated. What looks like a secret is refused.',
   right: 'operate',
-  problems: ['tenant-unknown', 'tenant-invalid', 'memory-invalid', 'memory-secret'],
+  problems: ['tenant-invalid', 'memory-invalid', 'memory-secret'],
   query: whose,
   body: z
     .strictObject({

@@ -106,7 +106,7 @@ export const getRecovery = route({
   description:
     'Predicted from the folded state, its effects and the definition, where this process has it; nothing is changed. With `probe` the probes of its effects are called now, which needs the right to operate; one that bars late calls is not called, since that would change something.',
   right: 'content',
-  problems: ['workflow-unknown', 'right-missing', 'store-rebuilding'],
+  problems: ['store-rebuilding'],
   needs: [
     {
       of: 'operate',

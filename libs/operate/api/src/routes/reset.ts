@@ -17,7 +17,6 @@ export const resetWorkflow = route({
     'Also one that has ended. Its history ends and stays, superseded by a run that begins at the checkpoint and answers for the id from then on; the holder of a live one is fenced. Signals that came later are delivered again, approvals are asked again. Where people answered something in what is shared, or with another belief, input or discarded outcome, it needs the right to decide. The same `id` resets once.',
   right: 'operate',
   problems: [
-    'workflow-unknown',
     'sequence-unknown',
     'step-unknown',
     'effect-unknown',
@@ -33,7 +32,6 @@ export const resetWorkflow = route({
     'effect-open',
     'session-busy',
     'fork-too-deep',
-    'right-missing',
     'reset-invalid',
     'reset-too-large',
     'signals-full',

@@ -36,7 +36,7 @@ export const getRetention = route({
   method: 'GET',
   path: '/v1/retention',
   summary: "How long a tenant's archived history is kept, and what is held",
-  problems: ['tenant-unknown', 'holds-too-many'],
+  problems: ['holds-too-many'],
   reports: ofTenant,
   answers: { 200: z.object({ tenant: z.string(), policy: policyOfTenant, holds: z.array(holdSchema) }) },
   async handle({ query, principal, backend }) {
@@ -53,7 +53,7 @@ export const setRetention = route({
   path: '/v1/retention',
   summary: "Say how long a tenant's archived history is kept",
   description: 'Compactors keep to it from their next pass on.',
-  problems: ['tenant-unknown', 'tenant-invalid', 'retention-invalid'],
+  problems: ['tenant-invalid', 'retention-invalid'],
   reports: ofTenant,
   body: z.strictObject({ policy: policyOfTenant }).meta({ id: 'NewRetention' }),
   answers: { 200: z.object({ tenant: z.string(), policy: policyOfTenant }) },
@@ -71,7 +71,7 @@ export const holdHistory = route({
   path: '/v1/retention/holds',
   summary: "Keep a workflow's history, or all of the tenant's, whatever its policy says",
   description: 'The same hold again changes nothing; another one by that name is refused while it stands.',
-  problems: ['workflow-unknown', 'hold-elsewhere', 'hold-taken', 'tenant-unknown', 'tenant-invalid'],
+  problems: ['workflow-unknown', 'hold-elsewhere', 'hold-taken', 'tenant-invalid'],
   reports: (request) => reported((request.body as { readonly hold: string } | undefined)?.hold ?? 'retention', request),
   body: z
     .strictObject({
@@ -116,7 +116,7 @@ export const releaseHold = route({
   method: 'DELETE',
   path: '/v1/retention/holds/{hold}',
   summary: 'Release a hold',
-  problems: ['hold-unknown', 'tenant-unknown', 'tenant-invalid'],
+  problems: ['hold-unknown', 'tenant-invalid'],
   params: z.object({ hold: nameSchema }),
   reports: (request) => reported(request.params.hold, request),
   answers: { 200: z.object({ hold: z.string() }) },

@@ -46,7 +46,7 @@ const shared = {
     },
   ],
 } as const;
-const problems = ['right-missing', 'demand-unknown'];
+const problems = ['demand-unknown'];
 
 export const listPools = route({
   ...shared,

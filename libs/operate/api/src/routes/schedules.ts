@@ -9,12 +9,11 @@ import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import {
   contentQuerySchema,
-  cursorSchema,
   inputSchema,
   jsonSchema,
-  limitSchema,
   nameSchema,
   nextCursorSchema,
+  paged,
   tenantSchema,
   timeSchema,
   workflowIdSchema,
@@ -102,7 +101,6 @@ export const setSchedule = route({
     'definition-unknown',
     'workflow-differs',
     'workflow-closed',
-    'tenant-unknown',
     'tenant-invalid',
   ],
   params,
@@ -167,12 +165,10 @@ export const listSchedules = route({
   summary: 'List schedules, newest first',
   description: 'Those that have ended are among them.',
   right: 'read',
-  problems: ['tenant-unknown', 'cursor-invalid'],
   query: z.object({
     tenant: tenantSchema.optional(),
     content: contentQuerySchema,
-    limit: limitSchema,
-    cursor: cursorSchema.optional(),
+    ...paged,
   }),
   answers: {
     200: z.object({ schedules: z.array(scheduleSchema), next_cursor: nextCursorSchema }).meta({ id: 'Schedules' }),

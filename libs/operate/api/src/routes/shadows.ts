@@ -9,7 +9,7 @@ import { flagSchema, nameSchema, timeSchema } from '../schemas/common.ts';
 
 const shared = {
   params: z.object({ definition: nameSchema.meta({ description: 'Name of the agent, as it reports.' }) }),
-  problems: ['right-missing', 'rows-behind'],
+  problems: ['rows-behind'],
   reports: ({ params }: RequestParts) => [{ target: String(params.definition), tenant: null }],
 } as const;
 

@@ -31,7 +31,7 @@ export const getTimeline = route({
   description:
     'Every accepted event from position `from` on, without content: who held the workflow when, its checkpoints, effects, failures, signals and decisions. `next_from` is where the next page begins.',
   right: 'read',
-  problems: ['workflow-unknown', 'history-forgotten', 'object-archived', 'store-rebuilding'],
+  problems: ['history-forgotten', 'object-archived', 'store-rebuilding'],
   params: workflowParams,
   query: z.object({ from: positionSchema.default(1) }),
   answers: { 200: z.object({ moments: z.array(momentSchema), next_from: z.int().nullable() }) },

@@ -40,7 +40,7 @@ export const getTrace = route({
   description:
     'The same spans and ids as the live export, those that have ended first. `next_from` is where the next page begins. With `content` attributes have the requests and responses of models, tools and effects, which needs the right to content.',
   right: 'read',
-  problems: ['workflow-unknown', 'object-archived', 'right-missing'],
+  problems: ['right-missing', 'object-archived'],
   params: workflowParams,
   query: z.object({ from: z.coerce.number().int().min(0).default(0), content: flagSchema }),
   answers: { 200: z.object({ spans: z.array(spanSchema), next_from: z.int().nullable() }) },

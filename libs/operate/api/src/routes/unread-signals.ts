@@ -13,7 +13,7 @@ export const listUnreadSignals = route({
   description:
     'In the order in which tasks would receive them, each with the id of its event; one may come while the last step runs, or wait for a task that never comes. After the end: those that no task awaited.',
   right: 'read',
-  problems: ['workflow-unknown', 'store-rebuilding'],
+  problems: ['store-rebuilding'],
   params: workflowParams,
   answers: {
     200: z
@@ -51,7 +51,7 @@ const signalParams = workflowParams.extend({ event: nameSchema.meta({ descriptio
 const changed = z
   .object({ workflow: z.string(), signal: z.string(), changed: z.boolean() })
   .meta({ id: 'ChangedSignal', description: '`changed` is false where the same change was made before.' });
-const problems = ['workflow-unknown', 'workflow-closed', 'signal-read'];
+const problems = ['workflow-closed', 'signal-read'];
 const takes = {
   workflow: ['<id>', 'id of the run'],
   event: ['<event>', 'its event, as tidemark signals has it'],

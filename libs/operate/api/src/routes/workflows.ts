@@ -29,13 +29,12 @@ import { BY_OPENING, BY_WORKFLOW } from '../cursor.ts';
 import { ok, route } from '../route.ts';
 import {
   contentQuerySchema,
-  cursorSchema,
   flagSchema,
   inputSchema,
   jsonSchema,
-  limitSchema,
   nameSchema,
   nextCursorSchema,
+  paged,
   tagSchema,
   tenantSchema,
   workflowIdSchema,
@@ -101,14 +100,13 @@ export const startWorkflow = route({
     'Answered once its opening is durable. With an `id` it may be sent again: the same id answers the same run (200), and starts nothing. Without one the server makes one, so a repetition is another run. Its trace links to the `traceparent` of the request.',
   right: 'operate',
   problems: [
-    'definition-unknown',
     'right-missing',
+    'definition-unknown',
     'duration-invalid',
     'tags-invalid',
     'workflow-differs',
     'session-busy',
     'workflow-claimed',
-    'tenant-unknown',
     'tenant-invalid',
     'pool-full',
     'tenant-full',
@@ -148,8 +146,7 @@ const listQuery = z.object({
   ...filterFields,
   tag: z.union([tagSchema, tagsSchema]).optional().meta({ description: 'It has this tag; several: all of them.' }),
   roots: flagSchema.meta({ description: 'Without children and undos of others.' }),
-  limit: limitSchema,
-  cursor: cursorSchema.optional(),
+  ...paged,
 });
 
 export const listWorkflows = route({
@@ -159,7 +156,6 @@ export const listWorkflows = route({
   description:
     "Newest first, page by page; without the system's own. All given filters must match. A workflow that was just started appears a moment later.",
   right: 'read',
-  problems: ['cursor-invalid', 'tenant-unknown'],
   query: listQuery,
   answers: { 200: z.object({ workflows: z.array(workflowSchema), next_cursor: nextCursorSchema }) },
   async handle({ query, principal, backend, redaction }) {
@@ -184,9 +180,8 @@ export const listChildren = route({
   summary: 'Workflows that its tasks have started',
   description: 'In order of their ids, which are `{workflow}~{task}`; without children of theirs.',
   right: 'read',
-  problems: ['workflow-unknown', 'cursor-invalid'],
   params: workflowParams,
-  query: z.object({ limit: limitSchema, cursor: cursorSchema.optional() }),
+  query: z.object({ ...paged }),
   answers: { 200: z.object({ children: z.array(workflowSchema), next_cursor: nextCursorSchema }) },
   async handle({ params, query, principal, backend, redaction }) {
     const { workflow: parent, tenant } = await backend.find(principal, params.workflow);
@@ -206,7 +201,6 @@ export const getWorkflow = route({
   summary: 'State of a workflow',
   description: 'Its belief and frontier, what it waits for or asks, and how it ended.',
   right: 'read',
-  problems: ['workflow-unknown'],
   params: workflowParams,
   query: z.object({ content: contentQuerySchema }),
   answers: { 200: workflowViewSchema },
@@ -309,7 +303,6 @@ export const getResult = route({
   description:
     'Answered as soon as it has ended, waits for a person, `wait_ms` have passed, or the server is about to end, whichever is first: `status` says which. To wait longer, repeat the request. For a workflow that continued as a new run the answer is the state of its newest run, which `workflow` names.',
   right: 'read',
-  problems: ['workflow-unknown'],
   params: workflowParams,
   query: z.object({
     wait_ms: z.coerce.number().int().min(0).max(RESULT_WAIT_MAX_MS).default(0).meta({ description: 'Milliseconds.' }),

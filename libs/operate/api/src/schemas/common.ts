@@ -66,6 +66,8 @@ export const cursorSchema = z
   .max(5_000)
   .regex(/^[\w-]+$/, 'give the next_cursor of a page, or leave it out')
   .meta({ description: 'What the page before gave as `next_cursor`, with the same filters; opaque.' });
+/** What a list takes that is read page by page. */
+export const paged = { limit: limitSchema, cursor: cursorSchema.optional() } as const;
 export const nextCursorSchema = z.string().nullable().meta({ description: 'Null: this is the last page.' });
 
 export const tenantSchema = nameSchema.meta({
