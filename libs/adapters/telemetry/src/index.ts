@@ -3,8 +3,6 @@
 export {
   exposedName,
   INSTRUMENTS,
-  type InstrumentDescription,
-  type InstrumentKind,
   SECONDS_BOUNDARIES,
 } from './instruments.ts';
 export type { MetricPoint, MetricSnapshot } from './metric-snapshot.ts';

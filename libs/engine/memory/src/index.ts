@@ -4,9 +4,9 @@ export { type AiSdkEmbeddingModel, aiSdkEmbedder } from './ai-sdk-embedder.ts';
 export { buildContinuationContext } from './continuation-context.ts';
 export type { Embedder } from './embedder.ts';
 export { type Facts, factOf, factsAbout } from './facts.ts';
-export { type IndexerOptions, memoryIndexer } from './indexer.ts';
-export { type InstallOptions, installEmbedder, installedModel } from './install-embedder.ts';
-export { type LocalEmbedderOptions, localEmbedder } from './local-embedder.ts';
+export { memoryIndexer } from './indexer.ts';
+export { installEmbedder, installedModel } from './install-embedder.ts';
+export { localEmbedder } from './local-embedder.ts';
 export { type MemoryWriter, refuseSecrets } from './memory-writer.ts';
 export { parseSummary, summaryInstruction } from './model-summary.ts';
 export {

@@ -30,7 +30,6 @@ export type { Registration } from './client/registrations.ts';
 export { Run } from './client/run.ts';
 export { type ScheduleState, scheduleHost } from './client/schedules.ts';
 export type { BulkAnswer } from './control/bulk-definition.ts';
-export { bulkDefinition } from './control/bulk-definition.ts';
 export { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS } from './control/limits.ts';
 export { type PausedQueue, PausedQueues, QueuePauses } from './control/paused-queues.ts';
 export { type PreflightGroup, PreflightReport, preflight } from './control/versions-preflight.ts';
@@ -38,7 +37,7 @@ export { Coordinator } from './coordinator/coordinator.ts';
 export { Demand, type Pool, type PoolDemand } from './coordinator/demand.ts';
 export { staffOf } from './coordinator/stuck.ts';
 export { BEGIN_STEP } from './definition/begin-step.ts';
-export { type CallLimit, type CallRateOption, callLimitProblems, callScopes } from './definition/call-limits.ts';
+export { type CallLimit, callLimitProblems, callScopes } from './definition/call-limits.ts';
 export type {
   ApprovalOptions,
   Beginning,
@@ -102,8 +101,8 @@ export { maskedStore } from './encryption/secrets.ts';
 export { WorkflowKeys } from './encryption/workflow-keys.ts';
 export type { Forked, ForkOptions } from './forks/fork.ts';
 export { DISCARDED_MAX_COUNT } from './forks/limits.ts';
-export type { ResetDone, ResetOptions } from './forks/reset.ts';
-export type { Becomes, ResetChild, ResetEffects } from './forks/reset-plan.ts';
+export type { ResetOptions } from './forks/reset.ts';
+export type { Becomes } from './forks/reset-plan.ts';
 export { continuedAs, continuesFrom, lastOf, supersedes } from './history/chain.ts';
 export { readsOf } from './history/lineage.ts';
 export { type PastScope, type PhaseHandover, phaseHandovers, scopesAfter } from './history/memory-scopes.ts';
@@ -128,7 +127,7 @@ export { check, type Health, type HealthCheck, recentCheck } from './kernel/heal
 export { ACCESS_SUBJECT, BULK_ACTS, OVERLAPS, workflowStarting } from './kernel/names.ts';
 export { overridden } from './kernel/overridden.ts';
 export { Pace } from './kernel/pace.ts';
-export { type PlainJsonOptions, plainJson } from './kernel/plain-json.ts';
+export { plainJson } from './kernel/plain-json.ts';
 export { type ColdHistory, LamportClock, type Ports } from './kernel/ports.ts';
 export { DEFAULT_RETRY, type RetryOptions, type RetryPolicy, retryPolicy } from './kernel/retry.ts';
 export type { Guarded, OnSecret, SecretPolicy, StoredSecret } from './kernel/secret-guard.ts';
@@ -165,13 +164,10 @@ export {
   checkedStreamName,
   type RecordedHost,
   RecordedNames,
-  type RecordedNamesOptions,
 } from './shadow/recorded-names.ts';
 export {
   type NewEntry,
-  type PastEntry,
   RecordedStream,
-  type RecordedStreamListing,
   type RecordedStreamName,
   RecordedStreams,
   type StreamEntry,
@@ -180,7 +176,6 @@ export {
   callsInOrder,
   type NamedStream,
   RecordedWriter,
-  type RecordedWriterOptions,
   type WriterEntry,
   withinEntry,
 } from './shadow/recorded-writer.ts';
@@ -194,5 +189,5 @@ export { BlobEncoding } from './views/blob-log.ts';
 export { Blobs } from './views/blobs.ts';
 export { EncodedLog } from './views/encoded-log.ts';
 export { contentsThrough } from './views/row-contents.ts';
-export { type ContentTransform, transformedStore, wordlessStore } from './views/transformed-store.ts';
+export { transformedStore, wordlessStore } from './views/transformed-store.ts';
 export { type Uncheckpointed, Worker, type WorkerOptions } from './worker/worker.ts';

@@ -32,7 +32,7 @@ export type {
 export { portablePattern } from './portable-pattern.ts';
 export { type PortableSchema, portableSchema } from './portable-schema.ts';
 export { publishedSchema, wholeSchema } from './published-schema.ts';
-export { foldFor, keepJson, keepValue, parsedBytes, type Reading, readFor, readingNow } from './reading.ts';
+export { foldFor, keepJson, keepValue, type Reading, readFor, readingNow } from './reading.ts';
 export {
   checkHeader,
   decodePayload,

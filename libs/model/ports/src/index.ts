@@ -13,7 +13,6 @@ export {
 } from './access.ts';
 export type { ApprovalPlace, ApprovalQuery, ApprovalRow } from './approval-store.ts';
 export {
-  BLOB_REFERENCE_HEAD,
   BLOB_REFERENCE_MAX_BYTES,
   type BlobReference,
   type BlobStore,

@@ -5,7 +5,6 @@ export {
   type FoundSecret,
   findSecrets,
   holdsMark,
-  type IsExempt,
   isGuess,
   isUnsearched,
   maskedValue,

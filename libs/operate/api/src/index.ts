@@ -1,10 +1,10 @@
 /** Entry point of the library. */
 
 export { LOOPBACK_HOSTS } from '@tidemark/access/http-guard';
-export type { DefinitionSource, ServingProcess } from './backend.ts';
+export type { DefinitionSource } from './backend.ts';
 export { builtConsole } from './console.ts';
 export type { ApiOperation, ApiParameter, ApiSchema, ApiSchemas, OpenApiDocument } from './document.ts';
-export { DEFAULT_PORT, type Listening, type ListenOptions, listenApi, listenSocket } from './listen.ts';
+export { DEFAULT_PORT, type Listening, listenApi, listenSocket } from './listen.ts';
 export { LOCAL_PRINCIPAL, localAuthenticator, ownerAuthenticator } from './local.ts';
 export type { Problem } from './problem.ts';
 export type { Route } from './route.ts';

@@ -2,12 +2,11 @@ export type { KafkaSecurity } from '@tidemark/cluster';
 export { rotateFileKeys } from '@tidemark/keys-file';
 export type { MigrationReport, NamedMigration } from '@tidemark/store-postgres';
 export { type Access, accessRecords, auditTrail, openAccess } from './access.ts';
-export { type AccessConfig, type ApiConfig, apiConfigFromEnv } from './access-config.ts';
+export { type ApiConfig, apiConfigFromEnv } from './access-config.ts';
 export {
   checkPostgresSession,
   kafkaSecurity,
   migrateCluster,
-  type OpenOptions,
   openCluster,
   openClusterRebuild,
   PasswordClient,
@@ -19,22 +18,20 @@ export {
   hotMsFromEnv,
   onSecretFromEnv,
   type PoolConfig,
-  type TierConfig,
 } from './config.ts';
-export { type EmbeddedOptions, openEmbedded, openEmbeddedRebuild } from './embedded.ts';
+export { openEmbedded, openEmbeddedRebuild } from './embedded.ts';
 export { EXIT, exitCodeOf } from './exit-codes.ts';
 export { giveWay, stopGivingWay } from './give-way.ts';
-export { COMPACTOR_BYTES_PER_S, type CompactorRole, Host, type HostOptions, type WorkerRole } from './host.ts';
-export { type FolderKeys, folderKeysFromEnv, type Keys, keysMissing } from './keys.ts';
+export { COMPACTOR_BYTES_PER_S, Host } from './host.ts';
+export { folderKeysFromEnv, type Keys, keysMissing } from './keys.ts';
 export { leaveWhenIdle } from './leave-idle.ts';
-export { type HostRole, liveTraces } from './live-traces.ts';
 export { loadDefinitions, loadPools, warnOfUnprobed } from './load-definitions.ts';
-export { failureReporter, type LogLevel, logLine, warningLine } from './log.ts';
+export { failureReporter, logLine, warningLine } from './log.ts';
 export { embedderIn, installedEmbedder, ownEmbedderFolder } from './memory-index.ts';
 export { inClusterApi, keepDeletionCost } from './pod-deletion-cost.ts';
 export { type Rebuild, type RebuildRole, unfinishedClusterRebuild } from './rebuild.ts';
-export { runService, SERVICE_NODE_FLAGS, type Service, type ServiceLife, STOP_MARGIN_MS } from './service.ts';
+export { runService, SERVICE_NODE_FLAGS, type Service, STOP_MARGIN_MS } from './service.ts';
 export { watchSource } from './source-build.ts';
-export { noSpotNotice, type SpotNoticeOptions, watchSpotNotice } from './spot-notice.ts';
+export { noSpotNotice, watchSpotNotice } from './spot-notice.ts';
 export type { Tiers } from './tiers.ts';
-export { TLS_SERVICES, type TlsConfig, type TlsFiles, type TlsService, tlsFromEnv } from './tls.ts';
+export { TLS_SERVICES, type TlsFiles, tlsFromEnv } from './tls.ts';

@@ -1,5 +1,5 @@
 /** Entry point of @tidemark/mcp. */
 
-export { type HttpOptions, type HttpServer, serveHttp } from './http.ts';
+export { serveHttp } from './http.ts';
 export type { McpOptions } from './server.ts';
-export { type StdioOptions, serveStdio } from './stdio.ts';
+export { serveStdio } from './stdio.ts';

@@ -5,7 +5,6 @@ export {
   type BulkHost,
   type BulkInput,
   type BulkProgress,
-  type BulkReset,
   bulkDefinition,
   isMeant,
 } from './bulk-definition.ts';
