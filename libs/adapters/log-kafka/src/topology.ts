@@ -46,10 +46,6 @@ export class Topology {
     return this.#missingSinceMs === undefined ? 0 : performance.now() - this.#missingSinceMs;
   }
 
-  get brokers(): readonly BrokerNode[] {
-    return [...this.#brokers.values()];
-  }
-
   /** Undefined while the partition has no leader, or is not known. */
   leaderOf(partition: number): BrokerNode | undefined {
     const nodeId = this.#leaders[partition];

@@ -25,7 +25,7 @@ import {
   type UserState,
   userState,
 } from '@tidemark/memory';
-import type { SessionWorkflow, Spends } from '@tidemark/ports';
+import type { Spends } from '@tidemark/ports';
 import {
   anyWrite,
   checkedMemories,
@@ -69,8 +69,6 @@ import {
 } from '../kernel/index.ts';
 import { checkName } from '../lease/index.ts';
 
-/** Workflows of a session that are listed, newest first. */
-const SESSIONS_LIST_MAX_COUNT = 100;
 /** Parked workflows of a tenant that check their budget again when one is set, newest first. */
 const PAUSED_RESUMED_MAX_COUNT = 10_000;
 
@@ -200,11 +198,6 @@ export class ClientMemory {
         }
       },
     };
-  }
-
-  /** Workflows of a session, newest first; the first that isn't closed is live. */
-  session(tenant: TenantId, session: string): Promise<readonly SessionWorkflow[]> {
-    return this.#options.ports.store.session(tenant, session, SESSIONS_LIST_MAX_COUNT);
   }
 
   /** Records who takes over the session and what they need to know, for the session's next workflow. */

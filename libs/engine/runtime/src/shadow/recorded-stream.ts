@@ -205,10 +205,6 @@ export class RecordedStream {
     return this.#stream.content.belief;
   }
 
-  get input(): Json {
-    return this.#stream.content.input;
-  }
-
   /**
    * Resolves once the log has accepted the entries (R2), of which each is written whole. Throws `FencedError` (R1), `LimitError` (too large together),
    * `UnavailableError` (`stream-leased`: another process died while it wrote).

@@ -68,10 +68,6 @@ export class RunPieces {
     return { epoch: this.#last.epoch, number: this.#floor };
   }
 
-  get last(): MessagePlace {
-    return this.#last;
-  }
-
   take({ task, delta }: ModelChunk): void {
     if (!('call' in delta)) {
       const { kind, ...note } = delta;
