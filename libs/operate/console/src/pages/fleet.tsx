@@ -1,14 +1,15 @@
 /** Owns the fleet at a glance: what runs, waits and is stuck, living and lost workers, the lag of rows, and the cost. */
 
-import { useQuery } from '@tanstack/react-query';
 import { sumOfSpent } from '@tidemark/core';
 import '../styles/fleet.css';
+import type { Workflow } from '@tidemark/client';
 import { Answer } from '../parts/answers.tsx';
 import { Card } from '../parts/card.tsx';
 import { DeclaredForms } from '../parts/declared-forms.tsx';
 import { type Column, DataTable } from '../parts/table.tsx';
 import { Ago, Chip, Fact, State, Worker } from '../parts/words.tsx';
-import { api, LIST_PERIOD_MS } from '../shell/client.ts';
+import { useAsk } from '../shell/ask.ts';
+import { LIST_PERIOD_MS } from '../shell/client.ts';
 import { INBOX_COUNTED_MAX, useInboxCount } from '../shell/inbox-count.ts';
 import { Link, WorkflowLink } from '../shell/link.tsx';
 import { addressOf } from '../shell/router.ts';
@@ -22,12 +23,7 @@ const WORKERS_SHOWN_COUNT = 12;
 const QUEUES_SHOWN_COUNT = 8;
 const ERRORS_SHOWN_COUNT = 8;
 
-const useFleet = () =>
-  useQuery({
-    queryKey: ['fleet'],
-    queryFn: ({ signal }) => api.ask('GET /v1/fleet', {}, { signal }),
-    refetchInterval: LIST_PERIOD_MS,
-  });
+const useFleet = () => useAsk(['fleet'], 'GET /v1/fleet', {}, { refetchInterval: LIST_PERIOD_MS });
 
 type Fleet = NonNullable<ReturnType<typeof useFleet>['data']>;
 
@@ -58,12 +54,12 @@ export function FleetPage() {
 
 /** Errors that are alike; the list of their workflows tries all of them again. */
 function Errors() {
-  const errors = useQuery({
-    queryKey: ['errors'],
-    queryFn: ({ signal }) =>
-      api.ask('GET /v1/errors', { query: { content: 'false', limit: ERRORS_SHOWN_COUNT } }, { signal }),
-    refetchInterval: LIST_PERIOD_MS,
-  });
+  const errors = useAsk(
+    ['errors'],
+    'GET /v1/errors',
+    { query: { content: 'false', limit: ERRORS_SHOWN_COUNT } },
+    { refetchInterval: LIST_PERIOD_MS },
+  );
   if (errors.data === undefined || errors.data.errors.length === 0) return null;
   return (
     <Card title="Errors">
@@ -200,11 +196,12 @@ function Pace({ fleet }: { readonly fleet: Fleet }) {
 }
 
 function Queues() {
-  const queues = useQuery({
-    queryKey: ['queues'],
-    queryFn: ({ signal }) => api.ask('GET /v1/queues', { query: { content: 'false' } }, { signal }),
-    refetchInterval: LIST_PERIOD_MS,
-  });
+  const queues = useAsk(
+    ['queues'],
+    'GET /v1/queues',
+    { query: { content: 'false' } },
+    { refetchInterval: LIST_PERIOD_MS },
+  );
   const found = queues.data?.queues ?? [];
   if (found.length === 0) return null;
   return (
@@ -235,9 +232,7 @@ function Queues() {
   );
 }
 
-const askRecent = (signal: AbortSignal) => api.ask('GET /v1/workflows', { query: { limit: RECENT_COUNT } }, { signal });
-
-const COLUMNS: readonly Column<Awaited<ReturnType<typeof askRecent>>['workflows'][number]>[] = [
+const COLUMNS: readonly Column<Workflow>[] = [
   { name: 'State', of: ({ activity, reason }) => <State of={activity} reason={reason} /> },
   {
     name: 'Workflow',
@@ -254,11 +249,12 @@ const COLUMNS: readonly Column<Awaited<ReturnType<typeof askRecent>>['workflows'
 ];
 
 function Recent() {
-  const recent = useQuery({
-    queryKey: ['workflows', 'recent'],
-    queryFn: ({ signal }) => askRecent(signal),
-    refetchInterval: LIST_PERIOD_MS * 3,
-  });
+  const recent = useAsk(
+    ['workflows', 'recent'],
+    'GET /v1/workflows',
+    { query: { limit: RECENT_COUNT } },
+    { refetchInterval: LIST_PERIOD_MS * 3 },
+  );
   return (
     <Card
       title="Newest workflows"

@@ -1,11 +1,12 @@
 /** Owns bulk jobs: the action, its author and reason, the progress, and which workflows refused. */
 
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Answer, Empty } from '../parts/answers.tsx';
 import { Ask } from '../parts/dialog.tsx';
 import { type Column, DataTable, More, useWalk } from '../parts/table.tsx';
 import { Ago, Chip, Fact, Name, State } from '../parts/words.tsx';
+import { useAsk } from '../shell/ask.ts';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { useContent } from '../shell/content.ts';
 import { Link, WorkflowLink } from '../shell/link.tsx';
@@ -115,12 +116,15 @@ export function JobsPage({ job, tenant }: Picked) {
 
 function One({ job: id, tenant }: Picked & { readonly job: string }) {
   const params = { job: id };
-  const found = useQuery({
-    queryKey: ['job', id, tenant],
-    queryFn: ({ signal }) => api.ask('GET /v1/jobs/{job}', { params, query: { tenant, content: 'false' } }, { signal }),
-    refetchInterval: ({ state }) =>
-      state.data === undefined || isWorking(state.data) ? WORKING_PERIOD_MS : LIST_PERIOD_MS * 3,
-  });
+  const found = useAsk(
+    ['job', id, tenant],
+    'GET /v1/jobs/{job}',
+    { params, query: { tenant, content: 'false' } },
+    {
+      refetchInterval: ({ state }) =>
+        state.data === undefined || isWorking(state.data) ? WORKING_PERIOD_MS : LIST_PERIOD_MS * 3,
+    },
+  );
   const why = useContent('job', `${id} ${tenant}`, (signal) =>
     api.ask('GET /v1/jobs/{job}', { params, query: { tenant } }, { signal }),
   ).data?.why;

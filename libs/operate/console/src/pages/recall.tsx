@@ -1,6 +1,5 @@
 /** Owns searching the memory of a user for words, with how well each entry fits; and what recall is worth, by workflows with and without it. */
 
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Json } from '../belief/changes.ts';
 import { Answer } from '../parts/answers.tsx';
@@ -9,32 +8,25 @@ import { Field } from '../parts/dialog.tsx';
 import { JsonTree } from '../parts/json-tree.tsx';
 import { DataTable } from '../parts/table.tsx';
 import { Ago, Chip } from '../parts/words.tsx';
-import { api } from '../shell/client.ts';
+import { useAsk } from '../shell/ask.ts';
 import { count, duration, plain } from '../text/format.ts';
 import { byArm } from './recall-use.ts';
 
 /** Workflows among which sessions are searched for. */
 const READ_COUNT = 500;
 
-export const recentWorkflows = {
-  queryKey: ['workflows', 'sessions'],
-  queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
-    api.ask('GET /v1/workflows', { query: { limit: READ_COUNT } }, { signal }),
-};
+export const useRecentWorkflows = () =>
+  useAsk(['workflows', 'sessions'], 'GET /v1/workflows', { query: { limit: READ_COUNT } });
 
 export function Recall({ user }: { readonly user: string }) {
   const [words, setWords] = useState('');
   const [asked, setAsked] = useState('');
-  const found = useQuery({
-    queryKey: ['recall', user, asked],
-    queryFn: ({ signal }) =>
-      api.ask(
-        'POST /v1/memory/{about}/recall',
-        { params: { about: `user:${user}` }, body: { query: asked, limit: 10 } },
-        { signal, isRepeatable: true },
-      ),
-    enabled: asked !== '',
-  });
+  const found = useAsk(
+    ['recall', user, asked],
+    'POST /v1/memory/{about}/recall',
+    { params: { about: `user:${user}` }, body: { query: asked, limit: 10 } },
+    { enabled: asked !== '' },
+  );
   return (
     <Card title="Recall" note={`what is remembered of ${plain(user)}`}>
       <form
@@ -77,7 +69,7 @@ export function Recall({ user }: { readonly user: string }) {
 
 /** Nothing where no definition compares its sessions. */
 export function RecallUse() {
-  const arms = byArm(useQuery(recentWorkflows).data?.workflows ?? []);
+  const arms = byArm(useRecentWorkflows().data?.workflows ?? []);
   if (arms.length === 0) return null;
   return (
     <Card title="What recall is worth, by recent workflows that ended">

@@ -1,6 +1,6 @@
 /** Owns one schedule: its next times, its runs, and its actions for readers who may use them. */
 
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Json } from '../belief/changes.ts';
 import { Answer } from '../parts/answers.tsx';
@@ -8,6 +8,7 @@ import { Ask } from '../parts/dialog.tsx';
 import { JsonTree } from '../parts/json-tree.tsx';
 import { DataTable } from '../parts/table.tsx';
 import { Ago, Fact, Name, State } from '../parts/words.tsx';
+import { useAsk } from '../shell/ask.ts';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
 import { useMay } from '../shell/rights.ts';
@@ -111,12 +112,12 @@ export function ScheduleCard({ schedule }: { readonly schedule: Schedule }) {
 
 /** Their ids consist of its own and the time. */
 function Runs({ schedule: { schedule, definition } }: { readonly schedule: Schedule }) {
-  const runs = useQuery({
-    queryKey: ['workflows', 'of-schedule', schedule],
-    queryFn: ({ signal }) =>
-      api.ask('GET /v1/workflows', { query: { definition, text: schedule, limit: RUNS_COUNT } }, { signal }),
-    refetchInterval: LIST_PERIOD_MS,
-  });
+  const runs = useAsk(
+    ['workflows', 'of-schedule', schedule],
+    'GET /v1/workflows',
+    { query: { definition, text: schedule, limit: RUNS_COUNT } },
+    { refetchInterval: LIST_PERIOD_MS },
+  );
   return (
     <Answer query={runs}>
       {({ workflows }) => {

@@ -1,6 +1,5 @@
 /** Owns sessions: the state of one, its hand-overs, the words of earlier workflows, and what is remembered of its user. */
 
-import { useQuery } from '@tanstack/react-query';
 import type { Answer as AnswerOf } from '@tidemark/client';
 import { useEffect, useState } from 'react';
 import type { Json } from '../belief/changes.ts';
@@ -10,11 +9,11 @@ import { Field } from '../parts/dialog.tsx';
 import { JsonTree, Lines } from '../parts/json-tree.tsx';
 import { DataTable } from '../parts/table.tsx';
 import { Ago, Fact, Name, State } from '../parts/words.tsx';
-import { api } from '../shell/client.ts';
+import { useAsk } from '../shell/ask.ts';
 import { Link, WorkflowLink } from '../shell/link.tsx';
 import { addressOf, go } from '../shell/router.ts';
 import { plain, words } from '../text/format.ts';
-import { Recall, RecallUse, recentWorkflows } from './recall.tsx';
+import { Recall, RecallUse, useRecentWorkflows } from './recall.tsx';
 
 export function SessionsPage({ session }: { readonly session: string | undefined }) {
   const [named, setNamed] = useState(session ?? '');
@@ -40,7 +39,7 @@ export function SessionsPage({ session }: { readonly session: string | undefined
 }
 
 function Newest() {
-  const found = useQuery(recentWorkflows);
+  const found = useRecentWorkflows();
   return (
     <Answer query={found}>
       {({ workflows }) => {
@@ -86,10 +85,7 @@ function Newest() {
 }
 
 function Session({ session }: { readonly session: string }) {
-  const found = useQuery({
-    queryKey: ['session', session],
-    queryFn: ({ signal }) => api.ask('GET /v1/sessions/{session}', { params: { session } }, { signal }),
-  });
+  const found = useAsk(['session', session], 'GET /v1/sessions/{session}', { params: { session } });
   return (
     <Answer query={found}>
       {(data) => {

@@ -1,16 +1,13 @@
 /** Owns starting a workflow by hand: which definition, its input, its id. The server checks the input. */
 
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Ask, Field, isJson } from '../parts/dialog.tsx';
+import { useAsk } from '../shell/ask.ts';
 import { api } from '../shell/client.ts';
 import { go, workflowAddress } from '../shell/router.ts';
 
 export function StartDialog({ onClose }: { readonly onClose: () => void }) {
-  const known = useQuery({
-    queryKey: ['definitions'],
-    queryFn: ({ signal }) => api.ask('GET /v1/definitions', {}, { signal }),
-  });
+  const known = useAsk(['definitions'], 'GET /v1/definitions', {});
   const names = [...new Set(known.data?.definitions.map(({ name }) => name))].sort();
   const [chosen, setChosen] = useState('');
   const [input, setInput] = useState('{}');

@@ -1,11 +1,11 @@
 /** Owns the size and place of history: rows, log and archive, by tenant and by workflow. */
 
-import { useQuery } from '@tanstack/react-query';
+import type { Answer as Wire } from '@tidemark/client';
 import { useState } from 'react';
 import { Answer, Empty } from '../parts/answers.tsx';
 import { type Column, DataTable } from '../parts/table.tsx';
 import { Fact, Name } from '../parts/words.tsx';
-import { api } from '../shell/client.ts';
+import { useAsk } from '../shell/ask.ts';
 import { WorkflowLink } from '../shell/link.tsx';
 import { bytes, count } from '../text/format.ts';
 
@@ -13,9 +13,7 @@ const SHOWN_COUNT = 100;
 
 type By = 'tenant' | 'workflow';
 
-const askStorage = (by: By, signal: AbortSignal) =>
-  api.ask('GET /v1/storage', { query: { by, limit: SHOWN_COUNT } }, { signal });
-type Use = Awaited<ReturnType<typeof askStorage>>['storage'][number];
+type Use = Wire<'GET /v1/storage'>['storage'][number];
 
 const columnsOf = (by: By, most: number): readonly Column<Use>[] => [
   {
@@ -49,13 +47,13 @@ const Share = ({
 
 export function StoragePage() {
   const [by, setBy] = useState<By>('workflow');
-  const storage = useQuery({
-    queryKey: ['storage', by],
-    queryFn: ({ signal }) => askStorage(by, signal),
+  const storage = useAsk(
+    ['storage', by],
+    'GET /v1/storage',
+    { query: { by, limit: SHOWN_COUNT } },
     // It reads all rows, so it is not polled.
-    staleTime: 60_000,
-    refetchOnWindowFocus: false,
-  });
+    { staleTime: 60_000, refetchOnWindowFocus: false },
+  );
   return (
     <div className="page">
       <header>

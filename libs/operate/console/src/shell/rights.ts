@@ -1,17 +1,12 @@
 /** Owns what the reader may do, as the server reports it: refused actions are not offered. */
 
-import { useQuery } from '@tanstack/react-query';
-import { api } from './client.ts';
+import { useAsk } from './ask.ts';
 
 export type Right = 'read' | 'content' | 'operate' | 'decide' | 'administer';
 
 const useMe = () =>
-  useQuery({
-    queryKey: ['me'],
-    queryFn: ({ signal }) => api.ask('GET /v1/me', {}, { signal }),
-    // Roles of keys may change.
-    staleTime: 60_000,
-  });
+  // Roles of keys may change.
+  useAsk(['me'], 'GET /v1/me', {}, { staleTime: 60_000 });
 
 /** No rights, until they are known. */
 export function useMay(): (right: Right) => boolean {

@@ -1,13 +1,12 @@
 /** Owns the timeline as a list, drawn only where it is visible: what happened, on which worker, how long it took, what it cost. */
 
-import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { spendJson } from '@tidemark/core';
 import type { EffectEntry, Entry, NoteEntry } from '@tidemark/core/timeline';
 import { memo, useEffect, useRef } from 'react';
 import '../styles/timeline.css';
 import { Chip } from '../parts/words.tsx';
-import { api } from '../shell/client.ts';
+import { useAsk } from '../shell/ask.ts';
 import { Link } from '../shell/link.tsx';
 import { workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
@@ -187,17 +186,12 @@ const NAMES_STALE_MS = 10_000;
 /** Definition of a child. Read once for all children of a parent: their ids begin with its own. */
 function ChildName({ child }: { readonly child: string }) {
   const parent = child.slice(0, Math.max(0, child.lastIndexOf('~')));
-  const { data } = useQuery({
-    queryKey: ['child-names', parent],
-    queryFn: ({ signal }) =>
-      api.ask(
-        'GET /v1/workflows/{workflow}/children',
-        { params: { workflow: parent }, query: { limit: NAMED_CHILDREN_COUNT } },
-        { signal },
-      ),
-    enabled: parent !== '',
-    staleTime: NAMES_STALE_MS,
-  });
+  const { data } = useAsk(
+    ['child-names', parent],
+    'GET /v1/workflows/{workflow}/children',
+    { params: { workflow: parent }, query: { limit: NAMED_CHILDREN_COUNT } },
+    { enabled: parent !== '', staleTime: NAMES_STALE_MS },
+  );
   const known = data?.children.find(({ workflow }) => workflow === child);
   return known === undefined ? null : <bdi className="said">{plain(known.definition)}</bdi>;
 }

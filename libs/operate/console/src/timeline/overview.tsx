@@ -104,15 +104,8 @@ function saying({ checkpointCount, holders, crashCount }: Timeline): string {
   return `${checkpointCount} checkpoints by ${holders.length} workers${lost}`;
 }
 
-interface Marks {
-  readonly checkpoints: ReadonlyMap<number, string>;
-  readonly models: string;
-  readonly crashes: readonly { readonly x: number; readonly lane: number }[];
-  readonly inbox: readonly number[];
-}
-
 /** At most one mark of a kind per pixel: more would not be visible. */
-function marksOf(rows: readonly Entry[], scale: Scale): Marks {
+function marksOf(rows: readonly Entry[], scale: Scale) {
   const seen = new Set<number>();
   const checkpoints = new Map<number, string>();
   const crashes: { readonly x: number; readonly lane: number }[] = [];

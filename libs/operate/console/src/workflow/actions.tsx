@@ -1,9 +1,10 @@
 /** Owns the actions on a workflow from its page, each after a confirmation that says what follows. */
 
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { DeclaredForms } from '../parts/declared-forms.tsx';
 import { Ask, Field, isJson } from '../parts/dialog.tsx';
+import { useAsk } from '../shell/ask.ts';
 import { api } from '../shell/client.ts';
 import { useMay } from '../shell/rights.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
@@ -91,10 +92,7 @@ function SignalDialog({ view, onClose }: Props) {
 
 /** Signals that it takes, where the server knows its definition; null otherwise. */
 function useSignals({ definition, definition_version }: WorkflowView) {
-  const known = useQuery({
-    queryKey: ['definitions'],
-    queryFn: ({ signal }) => api.ask('GET /v1/definitions', {}, { signal }),
-  });
+  const known = useAsk(['definitions'], 'GET /v1/definitions', {});
   const own = known.data?.definitions.find(
     ({ name, version }) => name === definition && version === definition_version,
   );

@@ -5,13 +5,14 @@
 
 import { useQuery } from '@tanstack/react-query';
 import type { Answer } from '@tidemark/client';
+import type { Manifest } from '@tidemark/core';
 import { useState } from 'react';
 import { Failure, Loading } from '../parts/answers.tsx';
 import { Lines } from '../parts/json-tree.tsx';
 import { Chip, Fact } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { count, duration, money, plain, words } from '../text/format.ts';
-import { type Manifest, ManifestView } from './manifest.tsx';
+import { ManifestView } from './manifest.tsx';
 import { type Message, Messages } from './messages.tsx';
 
 interface Answered {

@@ -1,12 +1,11 @@
 /** Owns a checkpoint for readers: what its step changed in belief and frontier, compared with any other checkpoint, and what it left behind. */
 
-import { useQuery } from '@tanstack/react-query';
 import type { CheckpointEntry } from '@tidemark/core/timeline';
 import { useState } from 'react';
 import type { Json } from '../belief/changes.ts';
 import { Answer } from '../parts/answers.tsx';
 import { ChangesTree, JsonTree } from '../parts/json-tree.tsx';
-import { api } from '../shell/client.ts';
+import { useAsk } from '../shell/ask.ts';
 import { Link } from '../shell/link.tsx';
 import { useMay } from '../shell/rights.ts';
 import { workflowAddress } from '../shell/router.ts';
@@ -99,17 +98,13 @@ const clamp = (value: number, max: number): number => (Number.isNaN(value) ? 0 :
 /** What its step left for later ones, its log, and its standing, which a later checkpoint or an undo may change. */
 function Left({ view, sequence }: { readonly view: WorkflowView; readonly sequence: number }) {
   const { workflow, status, sequence_number: newest } = view;
-  const checkpoint = useQuery({
-    queryKey: ['workflow', workflow, 'checkpoint', sequence, status, newest],
-    queryFn: ({ signal }) =>
-      api.ask(
-        'GET /v1/workflows/{workflow}/checkpoints',
-        { params: { workflow }, query: { from: sequence, limit: 1 } },
-        { signal },
-      ),
+  const checkpoint = useAsk(
+    ['workflow', workflow, 'checkpoint', sequence, status, newest],
+    'GET /v1/workflows/{workflow}/checkpoints',
+    { params: { workflow }, query: { from: sequence, limit: 1 } },
     // An undo progresses without any change of the workflow that it compensates.
-    staleTime: status === 'compensating' ? 0 : Number.POSITIVE_INFINITY,
-  });
+    { staleTime: status === 'compensating' ? 0 : Number.POSITIVE_INFINITY },
+  );
   return (
     <Answer query={checkpoint}>
       {({ checkpoints: [found] }) =>
@@ -164,9 +159,9 @@ function Left({ view, sequence }: { readonly view: WorkflowView; readonly sequen
 
 /** The state after a checkpoint never changes, so it is read once. */
 const usePast = (workflow: string, sequence: number) =>
-  useQuery({
-    queryKey: ['past', workflow, sequence],
-    queryFn: ({ signal }) =>
-      api.ask('GET /v1/workflows/{workflow}/at/{sequence}', { params: { workflow, sequence } }, { signal }),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  useAsk(
+    ['past', workflow, sequence],
+    'GET /v1/workflows/{workflow}/at/{sequence}',
+    { params: { workflow, sequence } },
+    { staleTime: Number.POSITIVE_INFINITY },
+  );

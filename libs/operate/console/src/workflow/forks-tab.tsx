@@ -1,6 +1,5 @@
 /** Owns forking a run from any of its checkpoints, and comparing it with another one, side by side. */
 
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Json } from '../belief/changes.ts';
 import { Answer } from '../parts/answers.tsx';
@@ -8,7 +7,7 @@ import { Card } from '../parts/card.tsx';
 import { Field } from '../parts/dialog.tsx';
 import { ChangesTree } from '../parts/json-tree.tsx';
 import { Chip, State } from '../parts/words.tsx';
-import { api } from '../shell/client.ts';
+import { useAsk } from '../shell/ask.ts';
 import { WorkflowLink } from '../shell/link.tsx';
 import { useMay } from '../shell/rights.ts';
 import { go, workflowAddress } from '../shell/router.ts';
@@ -63,10 +62,8 @@ export function ForksTab({ view, query }: { readonly view: WorkflowView; readonl
 }
 
 function Comparison({ workflow, other }: { readonly workflow: string; readonly other: string }) {
-  const comparison = useQuery({
-    queryKey: ['comparison', workflow, other],
-    queryFn: ({ signal }) =>
-      api.ask('GET /v1/workflows/{workflow}/comparison/{other}', { params: { workflow, other } }, { signal }),
+  const comparison = useAsk(['comparison', workflow, other], 'GET /v1/workflows/{workflow}/comparison/{other}', {
+    params: { workflow, other },
   });
   return (
     <Answer query={comparison}>

@@ -1,13 +1,12 @@
 /** Owns the panel beside the timeline for the selected thing: a checkpoint, an effect, or another event. */
 
-import { useQuery } from '@tanstack/react-query';
 import { type SpendJson, spendJson } from '@tidemark/core';
 import type { EffectEntry, Entry, NoteEntry } from '@tidemark/core/timeline';
 import { lazy, Suspense } from 'react';
 import type { Json } from '../belief/changes.ts';
 import { Answer, Loading } from '../parts/answers.tsx';
 import { Fact, Worker } from '../parts/words.tsx';
-import { api } from '../shell/client.ts';
+import { useAsk } from '../shell/ask.ts';
 import { Link } from '../shell/link.tsx';
 import { workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
@@ -88,15 +87,11 @@ function Where({ row, timeline }: { readonly row: Entry; readonly timeline: Time
 
 function EffectPanel(props: { readonly workflow: string; readonly row: EffectEntry; readonly sequence: number }) {
   const { workflow, row, sequence } = props;
-  const effect = useQuery({
-    queryKey: ['workflow', workflow, 'effects', row.key, row.status],
-    queryFn: ({ signal }) =>
-      api.ask(
-        'GET /v1/workflows/{workflow}/effects',
-        { params: { workflow }, query: { key: row.key, limit: 1 } },
-        { signal },
-      ),
-  });
+  const effect = useAsk(
+    ['workflow', workflow, 'effects', row.key, row.status],
+    'GET /v1/workflows/{workflow}/effects',
+    { params: { workflow }, query: { key: row.key, limit: 1 } },
+  );
   return (
     <>
       <dl className="facts">
@@ -143,14 +138,9 @@ const STATUS_WORDS: Readonly<Record<EffectEntry['status'], string>> = {
 
 function NotePanel({ workflow, row }: { readonly workflow: string; readonly row: NoteEntry }) {
   const { detail, about } = row.description;
-  const notes = useQuery({
-    queryKey: ['workflow', workflow, 'notes', row.position],
-    queryFn: ({ signal }) =>
-      api.ask(
-        'GET /v1/workflows/{workflow}/notes',
-        { params: { workflow }, query: { position: row.position, limit: 1 } },
-        { signal },
-      ),
+  const notes = useAsk(['workflow', workflow, 'notes', row.position], 'GET /v1/workflows/{workflow}/notes', {
+    params: { workflow },
+    query: { position: row.position, limit: 1 },
   });
   return (
     <>

@@ -1,34 +1,8 @@
 /** Owns the account of a bundle: how lanes shared its budget, and every piece with why it was kept or left out. */
 
+import type { Manifest } from '@tidemark/core';
 import { Chip } from '../parts/words.tsx';
 import { count, plain, words } from '../text/format.ts';
-
-interface Lane {
-  readonly share: number;
-  readonly kept: number;
-  readonly trimmed: number;
-  readonly tokens: number;
-}
-
-export interface Manifest {
-  readonly bundle_type: string;
-  readonly tokenizer: string;
-  readonly directives: { readonly kept: number; readonly tokens: number };
-  readonly lanes: Readonly<Record<string, Lane>>;
-  readonly items: readonly {
-    readonly place: string;
-    readonly type: string;
-    readonly tokens: number | null;
-    readonly state: string;
-    readonly cut?: { readonly chars: number; readonly of_chars: number; readonly missing_tokens: number };
-  }[];
-  readonly totals: {
-    readonly items: number;
-    readonly kept: number;
-    readonly token_estimate: number;
-    readonly token_budget: number;
-  };
-}
 
 const LANES = 6;
 

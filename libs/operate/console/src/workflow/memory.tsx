@@ -1,12 +1,11 @@
 /** Owns the view of memory scopes: the content of working memory, and how the keys of two hand-overs between phases differ. */
 
-import { useQuery } from '@tanstack/react-query';
 import type { Answer as AnswerOf } from '@tidemark/client';
 import { useState } from 'react';
 import { Answer } from '../parts/answers.tsx';
 import { JsonTree } from '../parts/json-tree.tsx';
 import { Fact } from '../parts/words.tsx';
-import { api } from '../shell/client.ts';
+import { useAsk } from '../shell/ask.ts';
 import { count, plain } from '../text/format.ts';
 
 type Past = AnswerOf<'GET /v1/workflows/{workflow}/at/{sequence}'>;
@@ -46,15 +45,11 @@ const Keys = ({ of }: { readonly of: readonly string[] }) => (
 /** `sequence`: of the newest checkpoint; a newer one may bring another hand-over. */
 export function PhaseHandovers({ workflow, sequence }: { readonly workflow: string; readonly sequence: number }) {
   const [against, setAgainst] = useState<number | undefined>(undefined);
-  const found = useQuery({
-    queryKey: ['workflow', workflow, 'handovers', sequence, against],
-    queryFn: ({ signal }) =>
-      api.ask(
-        'GET /v1/workflows/{workflow}/handovers',
-        { params: { workflow }, query: against === undefined ? {} : { against } },
-        { signal },
-      ),
-  });
+  const found = useAsk(
+    ['workflow', workflow, 'handovers', sequence, against],
+    'GET /v1/workflows/{workflow}/handovers',
+    { params: { workflow }, query: against === undefined ? {} : { against } },
+  );
   return (
     <Answer query={found}>
       {({ handovers }) =>
