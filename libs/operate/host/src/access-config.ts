@@ -57,23 +57,10 @@ const settings = {
   TIDEMARK_AUTH_OIDC_TEAMS_CLAIM: z.string().default(''),
 } as const;
 
-export interface ApiConfig {
-  readonly host: string;
-  /** Null: the default. 0: any free port. */
-  readonly port: number | null;
-  readonly hosts: readonly string[];
-  readonly trustedProxies: readonly string[];
-  /** Null: every caller is let in, as an administrator. */
-  readonly access: AccessConfig | null;
-}
-
-export interface AccessConfig {
-  readonly keys: boolean;
-  readonly oidc: OidcOptions | null;
-}
+export type ApiConfig = Readonly<ReturnType<typeof apiConfigFromEnv>>;
 
 /** Throws `ConfigError` (`setting-invalid`, `auth-missing`) that names the setting, never its value. */
-export function apiConfigFromEnv(env: Readonly<Record<string, string | undefined>>): ApiConfig {
+export function apiConfigFromEnv(env: Readonly<Record<string, string | undefined>>) {
   const parsed = z.object(settings).safeParse(env);
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message }) => `${String(path[0])}: ${message}`);
@@ -96,9 +83,11 @@ export function apiConfigFromEnv(env: Readonly<Record<string, string | undefined
   }
   return {
     host,
+    /** Null: the default. 0: any free port. */
     port: port === '' ? null : port,
     hosts: data.TIDEMARK_API_HOSTS,
     trustedProxies: data.TIDEMARK_API_TRUSTED_PROXIES,
+    /** Null: every caller is let in, as an administrator. */
     access,
   };
 }

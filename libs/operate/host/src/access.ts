@@ -10,7 +10,7 @@ import {
   WrittenTrail,
 } from '@tidemark/access';
 import type { AuditTrail, Authenticator } from '@tidemark/ports';
-import type { AccessConfig } from './access-config.ts';
+import type { ApiConfig } from './access-config.ts';
 import type { Host } from './host.ts';
 import type { HostRole } from './live-traces.ts';
 
@@ -32,7 +32,7 @@ export interface Access {
 }
 
 /** Throws `ConfigError` (`issuer-invalid`). An unreachable issuer does not prevent the start. */
-export function openAccess(host: Host, config: AccessConfig, role: HostRole = {}): Access {
+export function openAccess(host: Host, config: NonNullable<ApiConfig['access']>, role: HostRole = {}): Access {
   const { clock } = host.ports;
   const records = accessRecords(host);
   const tenants = new ActiveTenants({ records, clock });

@@ -1,15 +1,14 @@
 /** Owns the settings of cluster processes: their names in the environment, their defaults and their checks. Holds secrets; must not print them. */
 
 import { networkInterfaces } from 'node:os';
-import type { KafkaSasl, PresenceOptions, PresenceTls } from '@tidemark/cluster';
+import type { PresenceTls } from '@tidemark/cluster';
 import { ConfigError, DURATION_MAX_COUNT, parseDuration, type RecoveryPolicy } from '@tidemark/core';
-import type { Admission, OnSecret, RetentionPolicy } from '@tidemark/runtime';
-import type { PostgresAccess } from '@tidemark/store-postgres';
-import { type MetricsSettings, metricsSettings, type TraceSettings, traceSettings } from '@tidemark/traces';
+import type { OnSecret } from '@tidemark/runtime';
+import { metricsSettings, traceSettings } from '@tidemark/traces';
 import { z } from 'zod';
 import { saslFromEnv } from './kafka-sasl.ts';
 import { postgresPassword } from './postgres-password.ts';
-import { type TlsConfig, tlsFromEnv } from './tls.ts';
+import { tlsFromEnv } from './tls.ts';
 
 const list = z
   .string()
@@ -183,62 +182,10 @@ export interface PoolConfig {
   readonly modules: readonly string[];
 }
 
-export interface ClusterConfig {
-  readonly brokers: readonly string[];
-  readonly redisUrl: string;
-  readonly postgres: PostgresAccess;
-  readonly topic: string;
-  readonly partitions: number;
-  readonly partitionsMax: number;
-  readonly admission: Admission;
-  readonly replication: number;
-  readonly concurrency: number;
-  readonly drainMs: number;
-  /** 0: never. */
-  readonly exitIdleMs: number;
-  readonly presence: PresenceOptions;
-  /** Empty: none is looked for. */
-  readonly spotNoticeUrl: string;
-  /** Empty: none. */
-  readonly podName: string;
-  /** Undefined: none is named. */
-  readonly build: string | undefined;
-  readonly workflowModules: readonly string[];
-  /** None: one of all workers. */
-  readonly pools: readonly PoolConfig[];
-  /** Empty: nowhere. */
-  readonly metricsListen: string;
-  /** Empty: nowhere. */
-  readonly healthListen: string;
-  /** By OpenTelemetry's own names in the environment; undefined: no traces are exported. */
-  readonly traces: TraceSettings | undefined;
-  /** The same for metrics. */
-  readonly metrics: MetricsSettings | undefined;
-  /** Empty: none. */
-  readonly embedderFolder: string;
-  readonly memoryWords: 'on' | 'off';
-  readonly tiers: TierConfig;
-  /** Empty: nothing is encrypted. */
-  readonly keysUrl: string;
-  readonly secretsUrl: string;
-  readonly onSecret: OnSecret;
-  readonly recovery: RecoveryPolicy;
-  /** How connections are secured. */
-  readonly tls: TlsConfig;
-  /** How processes prove themselves to Kafka; undefined: by a certificate of TLS, or not at all. */
-  readonly sasl: KafkaSasl | undefined;
-}
-
-export interface TierConfig {
-  /** Empty: nothing is archived; nothing becomes cold. */
-  readonly archiveUrl: string;
-  readonly coldUrl: string;
-  readonly hotMs: number;
-  readonly retention: RetentionPolicy;
-}
+export type ClusterConfig = Readonly<ReturnType<typeof configFromEnv>>;
 
 /** Reads the settings. Throws `ConfigError` (`setting-invalid`) that names each wrong setting, never its value. */
-export function configFromEnv(env: Readonly<Record<string, string | undefined>>): ClusterConfig {
+export function configFromEnv(env: Readonly<Record<string, string | undefined>>) {
   const data = checked(z.object(settings), env);
   if (data.TIDEMARK_ENCRYPTION === 'on' && data.TIDEMARK_KEYS_URL === '') {
     throw new ConfigError(

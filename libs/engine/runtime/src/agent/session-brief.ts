@@ -1,7 +1,7 @@
 /**
  * Owns the brief of a session: everything that somebody needs to continue it. It has the live workflow (or the newest), what it waits for
- * and why, its question, its belief, and the summaries and hand-overs of earlier workflows. It only reads rows. Its field names are those
- * that all entry points show (commands, MCP): plain data, which crosses a socket unchanged.
+ * and why, its question, its belief, and the summaries and hand-overs of earlier workflows. It only reads rows. Its fields have the names
+ * that all entry points show (commands, MCP), and the API's schema says what each means: plain data, which crosses a socket unchanged.
  */
 
 import { decodePayload, keepJson, parseContent } from '@tidemark/codec';
@@ -12,9 +12,7 @@ import {
   isoTime,
   isUnblocked,
   type Json,
-  type RecallArm,
   recallArmOf,
-  type SpendJson,
   type StreamState,
   spendJson,
   streamFromJson,
@@ -40,99 +38,8 @@ export type BriefReads = Pick<
   'session' | 'workflow' | 'loadStreams' | 'events' | 'fragments' | 'memories'
 >;
 
-export interface TaskBrief {
-  readonly task: string;
-  readonly step: string;
-  readonly state: 'ready' | 'blocked';
-  /** Why it does not run, in words; null when it may run. */
-  readonly why: string | null;
-  readonly input: Json;
-  readonly failure_count: number;
-  /** Effects that were begun. */
-  readonly effects: readonly {
-    readonly operation: string;
-    readonly idempotency_key: string;
-    readonly status: string;
-  }[];
-}
-
-export interface QuestionBrief {
-  readonly question_id: string;
-  readonly code: string;
-  readonly message: string;
-  readonly evidence: Json;
-  readonly task: string | null;
-  readonly idempotency_key: string | null;
-  /** What a person may decide. */
-  readonly resolutions: readonly string[];
-}
-
-export interface WorkflowBrief extends SpendJson {
-  readonly workflow: string;
-  readonly definition: string;
-  readonly definition_version: number;
-  readonly status: string;
-  readonly reason: string | null;
-  readonly sequence_number: number;
-  readonly checkpoint_id: string | null;
-  readonly opened_at: string;
-  readonly updated_at: string;
-  /** The worker that leases it; null: none. */
-  readonly holder: string | null;
-  /** Whether what memory recalls is in its bundles (control: nothing, for comparison); null: sessions are not compared. */
-  readonly recall: RecallArm | null;
-  readonly goal: readonly string[];
-  readonly constraints: readonly string[];
-  /** Summary of earlier messages; null: all of them are still there as they were. */
-  readonly summary: string | null;
-  readonly checkpoint_note: string | null;
-  readonly last_action: string;
-  readonly input: Json;
-  readonly belief: Json;
-  /** Pending tasks in order of creation, at most 200. */
-  readonly frontier: readonly TaskBrief[];
-  readonly pending_task_count: number;
-  /** The task that runs next when the workflow resumes; null: none can run now. */
-  readonly next_task: string | null;
-  /** Set while it needs a person. */
-  readonly question: QuestionBrief | null;
-  /** The workflow that compensates it. */
-  readonly undo: string | null;
-  readonly output: Json;
-  readonly error: string | null;
-}
-
-export interface HandOverBrief extends SessionHandOver {
-  readonly at: string;
-}
-
-export interface SessionBrief {
-  readonly session: string;
-  readonly tenant: string;
-  readonly user: string | null;
-  /** Whether `workflow` is live; false: all have ended, or there was none yet. */
-  readonly is_live: boolean;
-  /** The live one, or else the newest; null: none was started. */
-  readonly workflow: WorkflowBrief | null;
-  /** The others, newest first. */
-  readonly earlier: readonly {
-    readonly workflow: string;
-    readonly definition: string;
-    readonly status: string;
-    readonly opened_at: string;
-  }[];
-  /** Newest first. */
-  readonly handovers: readonly HandOverBrief[];
-  /** Summaries of its ended workflows, newest first. */
-  readonly summaries: readonly SessionSummary[];
-}
-
 /** Undefined: nothing is known of such a session of this tenant (I9). */
-export async function sessionBrief(
-  reads: BriefReads,
-  tenant: TenantId,
-  session: string,
-): Promise<SessionBrief | undefined> {
+export async function sessionBrief(reads: BriefReads, tenant: TenantId, session: string) {
   const [workflows, handovers] = await Promise.all([
     reads.session(tenant, session, BRIEF_WORKFLOWS_MAX_COUNT),
     handOversOf(reads, tenant, session),
@@ -172,7 +79,7 @@ async function workflowBrief(reads: BriefReads, { workflow }: SessionWorkflow) {
   const textsOf = (type: FragmentType): readonly string[] => textsIn(fragments, type);
   const tasks = [...state.frontier.tasks];
   const steps = new Map(tasks.map(({ id, step }) => [id, step]));
-  const brief: WorkflowBrief = {
+  const brief = {
     ...factsOf(state, row),
     goal: textsOf('task_goal'),
     constraints: textsOf('constraint'),
@@ -211,7 +118,7 @@ const factsOf = (state: StreamState, row: WorkflowSummary) => ({
   undo: state.undo,
 });
 
-function endOf({ status, result }: WorkflowSummary): Pick<WorkflowBrief, 'output' | 'error'> {
+function endOf({ status, result }: WorkflowSummary): { readonly output: Json; readonly error: string | null } {
   if (result === null) return { output: null, error: null };
   keepJson(result);
   if (status === 'completed') return { output: decodePayload('WorkflowCompleted', result).output, error: null };
@@ -219,12 +126,12 @@ function endOf({ status, result }: WorkflowSummary): Pick<WorkflowBrief, 'output
   return { output: null, error: decodePayload('CompensationFinished', result).error?.message ?? null };
 }
 
-function taskBrief(task: TaskState, content: StreamContent, steps: StepNames): TaskBrief {
+function taskBrief(task: TaskState, content: StreamContent, steps: StepNames) {
   const ready = isUnblocked(task);
   return {
     task: task.id,
     step: task.step,
-    state: ready ? 'ready' : 'blocked',
+    state: ready ? ('ready' as const) : ('blocked' as const),
     why: ready ? null : blockedWords(task, steps),
     input: content.inputOf(task.id),
     failure_count: task.failureCount,
@@ -232,7 +139,7 @@ function taskBrief(task: TaskState, content: StreamContent, steps: StepNames): T
   };
 }
 
-async function questionBrief(reads: Pick<BriefReads, 'events'>, state: StreamState): Promise<QuestionBrief | null> {
+async function questionBrief(reads: Pick<BriefReads, 'events'>, state: StreamState) {
   const { question, workflow } = state;
   if (question === null) return null;
   const events = await reads.events(workflow, BRIEF_EVENTS_READ_MAX);
@@ -249,11 +156,7 @@ async function questionBrief(reads: Pick<BriefReads, 'events'>, state: StreamSta
   };
 }
 
-async function handOversOf(
-  reads: Pick<BriefReads, 'memories'>,
-  tenant: TenantId,
-  session: string,
-): Promise<readonly HandOverBrief[]> {
+async function handOversOf(reads: Pick<BriefReads, 'memories'>, tenant: TenantId, session: string) {
   const subject = sessionSubject(session);
   const rows = await reads.memories({
     ...{ tenant, subject, kind: 'record' as const, prefix: HAND_OVER_PREFIX },

@@ -138,31 +138,18 @@ async function usesIn(host: Host): Promise<readonly KeyUse[]> {
   return [...counts.values()];
 }
 
-/** A key file with a new key, which wraps data keys from now on. */
-interface Rotated {
-  readonly file: string;
-  readonly wrappedBy: string;
-}
-
 /** Adds a key to each key file. Throws `ConfigError` (`keys-rotate-elsewhere`) where there is none, and as `rotateFileKeys` does. */
-async function rotateIn(host: Host): Promise<readonly Rotated[]> {
+async function rotateIn(host: Host) {
   const all = keysOf(host);
   // Both kinds may have one file.
   const files = new Set(all.flatMap(({ file }) => file ?? []));
   if (files.size === 0) throw rotatesElsewhere(all.map(({ provider }) => provider.name));
-  const rotated: Rotated[] = [];
+  const rotated: { readonly file: string; readonly wrappedBy: string }[] = [];
   for (const file of files) rotated.push({ file, wrappedBy: await rotateFileKeys({ file }) });
   return rotated;
 }
 
-interface RewrapAnswer {
-  readonly seenCount: number;
-  readonly rewrappedCount: number;
-  readonly wrongCount: number;
-  readonly wrongIds: readonly string[];
-}
-
-async function rewrapIn(host: Host): Promise<RewrapAnswer> {
+async function rewrapIn(host: Host) {
   const answer = { seenCount: 0, rewrappedCount: 0, wrongCount: 0, wrongIds: [] as string[] };
   for (const { data } of keysOf(host)) {
     const done = await data.rewrapAll({});

@@ -24,28 +24,18 @@ const COLUMNS: Columns<Judged> = [
 
 const figure = (value: number): string => (value === 0 ? '-' : String(value));
 
-export interface Summary {
-  readonly kills: number;
-  /** Calls that came twice under another key or none, and those that the calm run doesn't make. */
-  readonly doubled_calls: number;
-  readonly deduplicable_calls: number;
-  readonly model_calls_again: number;
-  readonly lost: number;
-  /** Median, and the longest; null where no call came after any kill. */
-  readonly resume_ms: number | null;
-  readonly resume_max_ms: number | null;
-}
-
-export function summaryOf({ judged }: CrashTestResult): Summary {
+export function summaryOf({ judged }: CrashTestResult) {
   const sum = (of: (each: Judged) => number): number => judged.reduce((total, each) => total + of(each), 0);
   const times = judged.flatMap(({ trial }) => (trial.resumeMs === null ? [] : [Math.round(trial.resumeMs)]));
   times.sort((one, other) => one - other);
   return {
     kills: judged.filter(({ trial }) => trial.isKilled).length,
+    /** Calls that came twice under another key or none, and those that the calm run doesn't make. */
     doubled_calls: sum(({ doubled, other }) => doubled.length + other.length),
     deduplicable_calls: sum(({ deduplicable }) => deduplicable.length),
     model_calls_again: sum(({ modelAgainCount }) => modelAgainCount),
     lost: sum(({ lost }) => lost.length),
+    /** Median, and the longest; null where no call came after any kill. */
     resume_ms: times[times.length >> 1] ?? null,
     resume_max_ms: times.at(-1) ?? null,
   };

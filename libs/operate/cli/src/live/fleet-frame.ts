@@ -6,15 +6,6 @@ import type { Painter } from '../terminal.ts';
 import { costWords, count, counted, tokenWords, unknownWords } from '../text/units.ts';
 import { cut, printable } from '../text/width.ts';
 
-export interface FleetNumbers {
-  readonly live: number;
-  readonly ready: number;
-  readonly running: number;
-  readonly waiting: number;
-  readonly stuck: number;
-  readonly recovering: number;
-}
-
 export type Fleet = Answer<'GET /v1/fleet'>;
 type Queue = Answer<'GET /v1/queues'>['queues'][number];
 
@@ -43,7 +34,7 @@ export interface FrameOptions {
 /** Workers and queues that are listed, at most. */
 const ROWS_MAX_COUNT = 8;
 
-export function numbersOf({ fleet: { workflows, workers }, queues }: FleetView): FleetNumbers {
+export function numbersOf({ fleet: { workflows, workers }, queues }: FleetView) {
   const of = (status: string): number => workflows.find((each) => each.status === status)?.count ?? 0;
   const ready = queues.reduce((sum, { ready_count: count }) => sum + count, 0);
   const held = (isAlive: boolean): number =>
