@@ -17,56 +17,41 @@ const FORM = 'pipeline-step/1';
 /** Hexadecimal digits of the input's digest in a key. */
 const INPUT_DIGEST_CHARS = 12;
 
+// These are read-only by their types alone: `readonly()` would be part of the published schema, and of a definition's digest.
+const json = z.json() as z.ZodType<Json, Json>;
+const texts = z.array(z.string()) as z.ZodType<readonly string[], readonly string[]>;
+
 export const handoffSchema = z.object({
   from: z.string(),
   to: z.string(),
   message: z.string(),
-  artifacts: z.array(z.string()),
+  /** Paths, ids or addresses that go along. */
+  artifacts: texts,
+  /** When it was written down, in UTC; of one from a file, when that was read. */
   at: z.string().optional(),
+  /** Version of the definition whose system context its writer worked under; absent for a writer outside of Tidemark. */
   system_context_version: z.number().optional(),
 });
 /** A hand-over from one step or agent to another. */
-export interface NamedHandoff {
-  readonly from: string;
-  readonly to: string;
-  readonly message: string;
-  /** Paths, ids or addresses that go along. */
-  readonly artifacts: readonly string[];
-  /** When it was written down, in UTC; of one from a file, when that was read. */
-  readonly at?: string | undefined;
-  /** Version of the definition whose system context its writer worked under; absent for a writer outside of Tidemark. */
-  readonly system_context_version?: number | undefined;
-}
+export type NamedHandoff = Readonly<z.infer<typeof handoffSchema>>;
 
-/** A step's record: its output under its key, and how it was made. */
-export interface StepRecord {
-  readonly form: typeof FORM;
-  readonly key: string;
-  readonly output: Json;
-  readonly checksum: string;
-  /** Digest of the run's input. */
-  readonly input: string;
-  readonly tokens: number;
-  readonly handoffs: readonly NamedHandoff[];
-  readonly gate: { readonly name: string; readonly evidence: Json } | null;
-  /** The run that did it, where this one found it done and skipped it. */
-  readonly skipped: { readonly workflow: string; readonly atMs: number } | null;
-  /** Reason of a permanent failure, set by the failed step where the pipeline ends with its last success instead. */
-  readonly failure: string | null;
-}
-
-export const stepRecordSchema: z.ZodType<StepRecord> = z.object({
+export const stepRecordSchema = z.object({
   form: z.literal(FORM),
   key: z.string(),
-  output: z.json(),
+  output: json,
   checksum: z.string(),
+  /** Digest of the run's input. */
   input: z.string(),
   tokens: z.number(),
-  handoffs: z.array(handoffSchema),
-  gate: z.object({ name: z.string(), evidence: z.json() }).nullable(),
+  handoffs: z.array(handoffSchema) as z.ZodType<readonly NamedHandoff[]>,
+  gate: z.object({ name: z.string(), evidence: json }).nullable(),
+  /** The run that did it, where this one found it done and skipped it. */
   skipped: z.object({ workflow: z.string(), atMs: z.number() }).nullable(),
+  /** Reason of a permanent failure, set by the failed step where the pipeline ends with its last success instead. */
   failure: z.string().nullable(),
-}) as z.ZodType<StepRecord>;
+});
+/** A step's record: its output under its key, and how it was made. */
+export type StepRecord = Readonly<z.infer<typeof stepRecordSchema>>;
 
 /** A record of the dedupe index, under the key of a done step. */
 export const doneSchema = z.object({
@@ -94,23 +79,16 @@ export type DoneRecord = z.infer<typeof doneSchema>;
 /** What others say they spent on a run before it was imported. */
 export const spentSchema = z.object({ tokens: z.number() });
 
-/** The outputs of the newest run that succeeded. */
-export interface LastSuccess {
-  readonly workflow: string;
-  readonly totalTokens: number;
-  readonly output: Json;
-  readonly outputs: Readonly<Record<string, Json>>;
-  /** Steps whose outputs look like secrets, and aren't in `outputs`; `output` is null where the last step is one. */
-  readonly withheld?: readonly string[] | undefined;
-}
-
-export const lastSuccessSchema: z.ZodType<LastSuccess> = z.object({
+export const lastSuccessSchema = z.object({
   workflow: z.string(),
   totalTokens: z.number(),
-  output: z.json(),
-  outputs: z.record(z.string(), z.json()),
-  withheld: z.array(z.string()).optional(),
-}) as z.ZodType<LastSuccess>;
+  output: json,
+  outputs: z.record(z.string(), json),
+  /** Steps whose outputs look like secrets, and aren't in `outputs`; `output` is null where the last step is one. */
+  withheld: texts.optional(),
+});
+/** The outputs of the newest run that succeeded. */
+export type LastSuccess = Readonly<z.infer<typeof lastSuccessSchema>>;
 
 /** Subject of the records: `pipeline:content`. */
 export const pipelineSubject = (pipeline: string): string => `pipeline:${pipeline}`;

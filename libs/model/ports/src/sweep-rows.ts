@@ -1,28 +1,14 @@
 /** Owns what coordinators read when they sweep: runnable workflows, leases, due timers, counts; and the ranges that they share. */
 
-import type {
-  Dispatch,
-  Epoch,
-  Generation,
-  HolderId,
-  Lamport,
-  Offset,
-  Partition,
-  TenantId,
-  WorkflowId,
-} from '@tidemark/core';
-import type { TimerRow } from './rows.ts';
+import type { Dispatch, Generation, HolderId, Offset, TenantId, WorkflowId } from '@tidemark/core';
+import type { StreamRow, TimerRow } from './rows.ts';
 
-export interface RunnableStream {
-  readonly workflow: WorkflowId;
-  readonly tenant: TenantId;
-  readonly definition: string;
-  readonly version: number;
-  readonly pinned: boolean;
-  readonly partition: Partition;
+export interface RunnableStream
+  extends Pick<
+    StreamRow,
+    'workflow' | 'tenant' | 'definition' | 'version' | 'pinned' | 'partition' | 'lamport' | 'epoch'
+  > {
   readonly next: Offset;
-  readonly lamport: Lamport;
-  readonly epoch: Epoch;
   /** Never changes. */
   readonly dispatch?: Dispatch | undefined;
 }
@@ -30,13 +16,8 @@ export interface RunnableStream {
 /** The dispatches of runnable streams that a caller already has. */
 export type KnownDispatches = ReadonlyMap<WorkflowId, Pick<RunnableStream, 'dispatch'>>;
 
-export interface LeaseRow {
-  readonly workflow: WorkflowId;
-  readonly tenant: TenantId;
-  readonly definition: string;
-  readonly partition: Partition;
-  readonly generation: Generation;
-  readonly epoch: Epoch;
+export interface LeaseRow
+  extends Pick<StreamRow, 'workflow' | 'tenant' | 'definition' | 'partition' | 'generation' | 'epoch'> {
   readonly holder: HolderId;
 }
 

@@ -8,22 +8,17 @@
  */
 
 import { SYSTEM_TENANT, type TenantId, type TidemarkError, UnavailableError, uuidv7, workflowId } from '@tidemark/core';
-import type { AuditEntry, AuditTrail, Clock, Digest, Prng, ProjectionStore } from '@tidemark/ports';
-import type { RecordedStreams } from '@tidemark/runtime';
+import type { AuditEntry, AuditTrail, ProjectionStore } from '@tidemark/ports';
 import { AuditBacklog, type WaitingPlace } from './audit-backlog.ts';
-import { AuditLane, type Waiting } from './audit-lane.ts';
+import { AuditLane, type AuditLaneOptions, type Waiting } from './audit-lane.ts';
 import { AUDIT_DEFINITION, recordOf } from './audit-record.ts';
 import { AUDIT_BEHIND_MAX_MS, AUDIT_POLL_MS, AUDIT_RETRY_MS, AUDIT_STREAM_MAX_MS } from './limits.ts';
 
 /** Abandoned streams that one poll lists. */
 const AUDIT_STREAMS_READ_MAX = 10_000;
 
-export interface WrittenTrailOptions {
-  readonly streams: Pick<RecordedStreams, 'open'>;
+export interface WrittenTrailOptions extends Pick<AuditLaneOptions, 'streams' | 'clock' | 'prng' | 'digest'> {
   readonly store: Pick<ProjectionStore, 'workflow' | 'workflows' | 'placed'>;
-  readonly clock: Clock;
-  readonly prng: Prng;
-  readonly digest: Digest;
   /** Called for every write that failed and is retried, and for every entry that will never be written. */
   readonly onError?: ((where: string, error: unknown) => void) | undefined;
 }

@@ -23,9 +23,9 @@ export interface MetricsSettings {
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** Undefined: no metrics are sent. Throws `ConfigError` (`setting-invalid`) that names the setting. */
-export function metricsSettings(env: Env, endpoint?: string): MetricsSettings | undefined {
+export function metricsSettings(env: Env): MetricsSettings | undefined {
   if (!sendsOtlp(env.OTEL_METRICS_EXPORTER)) return undefined;
-  const collector = collectorOf(env, endpoint, 'metrics');
+  const collector = collectorOf(env, undefined, 'metrics');
   if (collector === undefined) return undefined;
   const preference = env.OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE?.toLowerCase() ?? '';
   if (preference !== '' && preference !== 'cumulative') {

@@ -1,20 +1,14 @@
 /** Owns the events of an effect's call: intended, resolved as done, and resolved as not done. It does not append them. */
 
 import type { ErrorNote } from '@tidemark/codec';
-import type { EffectKey, EffectKind, Json, Sha256, Spend, TaskId } from '@tidemark/core';
-import type { Digest } from '@tidemark/ports';
+import type { EffectKey, Json, Spend } from '@tidemark/core';
+import type { Digest, EffectRow } from '@tidemark/ports';
 import type { EffectDefinition, PreparedCall } from '../definition/index.ts';
 import { digestOf } from '../kernel/index.ts';
 import type { Draft } from '../lease/index.ts';
 
 /** One call of a task, as its events name it. */
-export interface EffectCall {
-  readonly task: TaskId;
-  readonly key: EffectKey;
-  readonly operation: string;
-  readonly kind: EffectKind;
-  readonly requestDigest: Sha256;
-}
+export type EffectCall = Pick<EffectRow, 'task' | 'key' | 'operation' | 'kind' | 'requestDigest'>;
 
 /** The same with what is asked, and of whom. */
 export interface AskedCall {
