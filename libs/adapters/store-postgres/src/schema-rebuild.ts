@@ -27,7 +27,7 @@ import pg from 'pg';
 import { int4s, texts } from './binary-array.ts';
 import { faultOf } from './faults.ts';
 import type { RebuildLock } from './rebuild-lock.ts';
-import { dependedOn, RebuildSchema, unfinishedIn } from './rebuild-schema.ts';
+import { dependedOn, RebuildSchema, type RebuildSchemaOptions, unfinishedIn } from './rebuild-schema.ts';
 import { positionOf, readPositions } from './sql/coordinate.ts';
 import { commitDurably, lockPlacing } from './sql/place.ts';
 import { type Comparing, closedOf, comparisons, countsOf, differenceOf } from './sql/rebuild/compare-tables.ts';
@@ -39,7 +39,6 @@ import {
   LOCK_ALL,
   LOCK_WRITERS,
   quoted,
-  type Schemas,
   SWITCH_TABLES,
   WHOLE_TABLES,
 } from './sql/rebuild/switch-tables.ts';
@@ -69,14 +68,8 @@ const DIFFERENCES_PAGE_ROWS = 1_000;
 /** Rows with their texts that one round trip reads when differing rows are shown; each may be as long as an event. */
 const CONTENTS_PAGE_ROWS = 50;
 
-export interface SchemaRebuildOptions {
+export interface SchemaRebuildOptions extends RebuildSchemaOptions {
   readonly kind: RowStore['kind'];
-  /** Client of the rows in use. */
-  readonly live: SqlClient;
-  /** Client of the new rows: it resolves names in their schema alone, so that it can't reach the rows in use. */
-  readonly fresh: SqlClient;
-  readonly schemas: Schemas;
-  readonly address: string;
   /** Undefined: nobody else uses the database, and one transaction has its only connection. */
   readonly lock: RebuildLock | undefined;
   readonly closed: () => Promise<void>;

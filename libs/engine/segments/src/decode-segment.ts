@@ -5,13 +5,14 @@
  * S3 A file with one byte changed or missing is `segment-damaged`; no bytes make it throw anything else.
  */
 
-import { CorruptError, type Offset, type Partition, type Position, type Sha256 } from '@tidemark/core';
+import { CorruptError, type Offset, type Partition, type Position } from '@tidemark/core';
 import type { FileMetaData, RowGroup } from 'hyparquet';
 import { chainOver } from './chain.ts';
 import { damaged, sound } from './damage.ts';
 import type { SegmentRecord } from './encode-segment.ts';
 import { footerOf, readFooter } from './footer.ts';
 import { SEGMENT_RAW_MAX_BYTES, SEGMENT_RECORDS_MAX } from './limits.ts';
+import type { SegmentManifest } from './manifest.ts';
 import { RecordValues } from './record-values.ts';
 import { RowGroupReader } from './row-group-reader.ts';
 import { CREATED_BY, SEGMENT_VERSION, textKeys } from './schema.ts';
@@ -20,13 +21,8 @@ import { checkSeal } from './seal.ts';
 /** Bytes for each record to which columns may unpack besides the records' own bytes: lengths, levels and numbers. */
 const UNPACKED_EXTRA_BYTES_PER_RECORD = 256;
 
-export interface DecodedSegment {
-  readonly partition: Partition;
-  /** The stretch `[from, to)` of the partition's offsets. */
-  readonly from: Offset;
-  readonly to: Offset;
-  readonly chainBefore: Sha256;
-  readonly chainAfter: Sha256;
+export interface DecodedSegment
+  extends Pick<SegmentManifest, 'partition' | 'from' | 'to' | 'chainBefore' | 'chainAfter'> {
   /** The records' bytes are views of buffers of about a megabyte, which live as long as any of them is referenced. */
   readonly records: readonly SegmentRecord[];
 }

@@ -6,8 +6,8 @@
  */
 
 import { hash } from 'node:crypto';
-import { CorruptError, type Generation, type Offset, type Partition, type Sha256 } from '@tidemark/core';
-import type { FoldedStream, SegmentWorkflow, StreamRow } from '@tidemark/ports';
+import { CorruptError, type Generation, type Sha256 } from '@tidemark/core';
+import type { FoldedStream, SegmentRow, SegmentWorkflow, StreamRow } from '@tidemark/ports';
 import { z } from 'zod';
 
 /** Version of manifests that this code writes and reads. */
@@ -25,19 +25,7 @@ export interface ArchivedWorkflow extends SegmentWorkflow {
   readonly ended: EndedWorkflow | null;
 }
 
-export interface SegmentManifest {
-  readonly partition: Partition;
-  /** The stretch `[from, to)` of the partition's offsets. */
-  readonly from: Offset;
-  readonly to: Offset;
-  readonly object: string;
-  readonly digest: Sha256;
-  readonly bytes: number;
-  /** Bytes of the records as the log had them. */
-  readonly rawBytes: number;
-  readonly firstAtMs: number;
-  readonly lastAtMs: number;
-  readonly writtenAtMs: number;
+export interface SegmentManifest extends Omit<SegmentRow, 'eventCount' | 'tier' | 'rowsDropped' | 'workflows'> {
   /** SHA-256 of the bytes of the manifest before this one; null for the first. */
   readonly previous: Sha256 | null;
   /** The chain over all events of the partition, before the segment's first and after its last. */

@@ -72,18 +72,12 @@ export interface Placement {
   readonly opening: JsonText;
   /** False: this id was placed before, by this or another caller. */
   readonly created: boolean;
-  /** True once the fold accepted its opening. */
+  /** True once the fold accepted its opening: `ProjectionStore.workflow` has it. */
   readonly appended: boolean;
 }
 
 /** A placed workflow. Placing is the first thing that a start does, so the workflow exists whether it has rows or not. */
-export interface PlacedWorkflow {
-  readonly tenant: TenantId;
-  readonly partition: Partition;
-  readonly generation: Generation;
-  /** Its opening is folded: `ProjectionStore.workflow` has it. */
-  readonly appended: boolean;
-}
+export type PlacedWorkflow = Pick<Placement, 'tenant' | 'partition' | 'generation' | 'appended'>;
 
 /** Where new workflows go. */
 export interface PlacementStore {

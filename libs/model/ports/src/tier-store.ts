@@ -49,6 +49,7 @@ export interface SegmentRow {
   readonly object: string;
   readonly digest: Sha256;
   readonly bytes: number;
+  /** Bytes of the records as the log had them. */
   readonly rawBytes: number;
   readonly eventCount: number;
   readonly firstAtMs: number;

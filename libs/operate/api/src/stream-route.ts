@@ -1,19 +1,12 @@
 /** Owns the declaration of routes that answer with server-sent events. Must not know Fastify. */
 
-import type { Principal } from '@tidemark/ports';
 import type { z } from 'zod';
-import type { Backend } from './backend.ts';
 import type { EventSink, SinkForm } from './events/sink.ts';
 import type { Streams } from './events/streams.ts';
-import type { Redaction } from './redaction.ts';
-import { type Listed, type ParsedBy, problemsOf, type RouteFacts } from './route.ts';
+import { type Call, type Listed, type ParsedBy, problemsOf, type RouteFacts } from './route.ts';
 
-export interface Follow<P, Q> {
-  readonly params: P;
-  readonly query: Q;
-  readonly principal: Principal;
-  readonly redaction: Redaction;
-  readonly backend: Backend;
+export interface Follow<P, Q>
+  extends Pick<Call<P, Q, undefined>, 'params' | 'query' | 'principal' | 'redaction' | 'backend'> {
   readonly streams: Streams;
   /** The follower's `Last-Event-ID`; undefined if it sent none. */
   readonly lastId: string | undefined;

@@ -12,7 +12,6 @@ import {
   ListToolsRequestSchema,
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
-import type { Client } from '@tidemark/client';
 import { LimitError } from '@tidemark/core';
 import { BUNDLE_TOOLS } from './bundle-tools.ts';
 import { MEMORY_TOOLS } from './memory-tools.ts';
@@ -26,24 +25,15 @@ const CALLS_MAX_COUNT = 32;
 /** Longest wait for calls under way once their client is gone, or the server is ended, in milliseconds. */
 const CLOSE_GRACE_MS = 10_000;
 
-export interface McpOptions {
+export interface McpOptions
+  extends Partial<Pick<ToolContext, 'tenant' | 'user'>>,
+    Pick<ToolContext, 'folder' | 'withMemory'> {
   /** Of Tidemark. */
   readonly version: string;
-  /** Tenant of sessions and memory; undefined: the caller's own. */
-  readonly tenant?: string | undefined;
-  /** The one user that is served; undefined: calls name users. */
-  readonly user?: string | undefined;
   /** Author of entries, where a call doesn't say; default: the client's name. */
   readonly agent?: string | undefined;
-  /** The folder of states; undefined: in no repository. */
-  readonly folder: () => string | undefined;
   /** Digests (`checkDigest`) of the checks of stages, which are commands, that may be set and run. */
   readonly allowedChecks: readonly string[];
-  /**
-   * Lends an API client: of a server, or of a folder for the time of the work. Where the folder holds nothing yet, `read` throws
-   * `ConfigError` (`state-missing`), and `write` creates it. Throws refusals as errors of Tidemark's own.
-   */
-  readonly withMemory: <T>(how: 'read' | 'write', work: (client: Client) => Promise<T>) => Promise<T>;
   /** Called for faults; for logs. */
   readonly onError: (where: string, error: unknown) => void;
 }

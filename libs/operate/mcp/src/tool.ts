@@ -12,7 +12,7 @@ import { badInput, toolError } from './tool-error.ts';
 
 /** What tools may use, of one client. */
 export interface ToolContext {
-  /** Undefined: the caller's own. */
+  /** Of sessions and memory; undefined: the caller's own. */
   readonly tenant: string | undefined;
   /** The user of all calls; undefined: each names one. */
   readonly user: string | undefined;
@@ -24,7 +24,7 @@ export interface ToolContext {
   readonly allowedChecks: ReadonlySet<string>;
   /**
    * Lends an API client: of a server, or of a folder for the time of the work. Where the folder holds nothing yet, `read` throws
-   * `ConfigError` (`state-missing`), and `write` creates it.
+   * `ConfigError` (`state-missing`), and `write` creates it. Throws refusals as errors of Tidemark's own.
    */
   withMemory<T>(how: 'read' | 'write', work: (client: Client) => Promise<T>): Promise<T>;
   /** Called for faults of which a client learns only that there was one. */

@@ -11,7 +11,7 @@
  */
 
 import { ConfigError, type Offset, type Partition, TidemarkError, UnavailableError } from '@tidemark/core';
-import { type BlobStore, type EventLog, type PartitionFloor, RANGE_COUNT, type SegmentRow } from '@tidemark/ports';
+import { type EventLog, type PartitionFloor, RANGE_COUNT, type SegmentRow } from '@tidemark/ports';
 import { MEMORY_DEFINITION } from '../agent/index.ts';
 import { RANGE_RENEW_PERIOD_MS, RANGE_TTL_MS } from '../coordinator/index.ts';
 import {
@@ -23,11 +23,11 @@ import {
   progressCheck,
   startLoop,
 } from '../kernel/index.ts';
-import type { Archive, KnownManifest } from './archive.ts';
+import type { KnownManifest } from './archive.ts';
 import { ArchiveWriter, type SegmentEncoder } from './archive-writer.ts';
 import { dropArchived, settleArchived } from './archived-rows.ts';
 import { SEGMENTS_PAGE_COUNT } from './limits.ts';
-import { type DeletionWriter, Retention, type RetentionReport } from './retention.ts';
+import { Retention, type RetentionOptions, type RetentionReport } from './retention.ts';
 import { checkRetention, DEFAULT_RETENTION, type RetentionPolicy } from './retention-policy.ts';
 import { SegmentOrphans } from './segment-orphans.ts';
 import { segmentRow } from './segment-rows.ts';
@@ -67,20 +67,15 @@ export interface CompactorPolicy {
   readonly retention?: RetentionPolicy;
 }
 
-export interface CompactorOptions {
+export interface CompactorOptions extends Pick<RetentionOptions, 'archive' | 'deletions' | 'blobs' | 'onError'> {
   /** `log`: the log itself, not a view that also reads segments. */
   readonly ports: Pick<Ports, 'store' | 'clock' | 'telemetry'> & { readonly log: EventLog };
-  readonly archive: Archive;
-  readonly deletions: DeletionWriter;
-  /** Absent: there are no large payloads. */
-  readonly blobs?: Pick<BlobStore, 'removeAll'> | undefined;
   readonly policy: CompactorPolicy;
   readonly pace: Pace;
   /** See `ArchiveWriterOptions`. */
   readonly encode?: SegmentEncoder;
   /** This incarnation's name among compactors; never reused. */
   readonly name: string;
-  readonly onError: (where: string, error: unknown) => void;
   readonly onSegment?: (segment: SegmentRow) => void;
 }
 

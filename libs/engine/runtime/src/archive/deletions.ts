@@ -9,15 +9,7 @@
 
 import { hash } from 'node:crypto';
 import { canonicalJson, decodePayload, type MemoryWrite } from '@tidemark/codec';
-import {
-  CorruptError,
-  type Json,
-  type Offset,
-  type Partition,
-  type Sha256,
-  type TenantId,
-  UnavailableError,
-} from '@tidemark/core';
+import { CorruptError, type Json, type Offset, type Sha256, type TenantId, UnavailableError } from '@tidemark/core';
 import type { Digest, EventLog, ProjectionStore } from '@tidemark/ports';
 import { anyWrite, memoryWorkflow } from '../agent/index.ts';
 import { eventsThrough, openingOffset } from '../history/index.ts';
@@ -25,13 +17,7 @@ import type { Archive, KnownManifest } from './archive.ts';
 import { retentionSubject } from './retention-policy.ts';
 
 /** Identifies a segment and its manifest. */
-export interface Deletion {
-  readonly partition: Partition;
-  readonly from: Offset;
-  readonly to: Offset;
-  readonly object: string;
-  /** SHA-256 of the object. */
-  readonly digest: Sha256;
+export interface Deletion extends Pick<KnownManifest, 'partition' | 'from' | 'to' | 'object' | 'digest'> {
   /** SHA-256 of the manifest, by which the next one names it. */
   readonly manifest: Sha256;
 }
