@@ -14,7 +14,7 @@ import type {
   TenantId,
   WorkflowId,
 } from '@tidemark/core';
-import type { JsonText } from './rows.ts';
+import type { JsonText, StreamRow } from './rows.ts';
 
 export interface FragmentRow {
   readonly workflow: WorkflowId;
@@ -81,14 +81,10 @@ export interface TraceEntry {
   readonly action: string;
 }
 
-export interface SessionWorkflow {
-  readonly workflow: WorkflowId;
-  readonly user: string | null;
-  readonly definition: string;
+export interface SessionWorkflow
+  extends Pick<StreamRow, 'workflow' | 'definition' | 'sequence' | 'openedAtMs' | 'lamport'> {
   readonly status: string;
-  readonly sequence: Sequence;
-  readonly openedAtMs: number;
-  readonly lamport: Lamport;
+  readonly user: string | null;
 }
 
 /** One of a user's workflows. */

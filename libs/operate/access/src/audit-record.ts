@@ -9,37 +9,22 @@ const AUDIT_TEXT_MAX_CHARS = 256;
 
 export const AUDIT_DEFINITION = 'tidemark.audit';
 
-export interface AuditRecord {
+const stored = z.object({
   /** The same entry may stand in the log twice, and counts once. */
-  readonly id: string;
-  readonly atMs: number;
-  readonly subject: string;
-  readonly kind: string;
-  readonly roles: readonly Role[];
+  id: z.string(),
+  atMs: z.number(),
+  subject: z.string(),
+  kind: z.string(),
+  roles: z.array(z.string() as z.ZodType<Role>).readonly(),
   /** Tenant of the principal; null: every tenant's. */
-  readonly of: TenantId | null;
-  readonly action: string;
-  readonly right: Right;
-  readonly target: string | null;
-  readonly outcome: AuditEntry['outcome'];
-  readonly code: string | null;
-}
-
-const stored = z.array(
-  z.object({
-    id: z.string(),
-    atMs: z.number(),
-    subject: z.string(),
-    kind: z.string(),
-    roles: z.array(z.string()),
-    of: z.string().nullable(),
-    action: z.string(),
-    right: z.string(),
-    target: z.string().nullable(),
-    outcome: z.enum(['done', 'refused', 'failed']),
-    code: z.string().nullable(),
-  }),
-);
+  of: (z.string() as unknown as z.ZodType<TenantId>).nullable(),
+  action: z.string(),
+  right: z.string() as z.ZodType<Right>,
+  target: z.string().nullable(),
+  outcome: z.enum(['done', 'refused', 'failed']),
+  code: z.string().nullable(),
+});
+export type AuditRecord = Readonly<z.infer<typeof stored>>;
 
 /** Texts of unauthenticated callers are cut short. */
 const cut = (text: string): string => text.toWellFormed().replaceAll('\0', '').slice(0, AUDIT_TEXT_MAX_CHARS);
@@ -65,6 +50,5 @@ export const recordsAsJson = (records: readonly AuditRecord[]): Json => records 
 
 /** Undefined: this library did not write it. */
 export function recordsIn(output: unknown): readonly AuditRecord[] | undefined {
-  const parsed = stored.safeParse(output);
-  return parsed.success ? (parsed.data as unknown as readonly AuditRecord[]) : undefined;
+  return stored.array().safeParse(output).data;
 }

@@ -12,15 +12,7 @@
  */
 
 import { decodePayload, type ForkOrigin, type Payloads } from '@tidemark/codec';
-import {
-  CorruptError,
-  type EffectKey,
-  type Fork,
-  type Json,
-  type Sha256,
-  type TaskId,
-  type WorkflowId,
-} from '@tidemark/core';
+import { CorruptError, type EffectKey, type Fork, type Json, type TaskId, type WorkflowId } from '@tidemark/core';
 import type { EffectRow } from '@tidemark/ports';
 import { type JournalEntry, journalEntry } from './content.ts';
 import { ForkTaskMap, type PlaceReads } from './fork-task-map.ts';
@@ -39,12 +31,7 @@ export interface ReplayReads extends PlaceReads {
 }
 
 /** An effect of the fork that needs an outcome. */
-export interface ReplayedCall {
-  readonly task: TaskId;
-  readonly key: EffectKey;
-  readonly operation: string;
-  readonly requestDigest: Sha256;
-}
+export type ReplayedCall = Pick<EffectRow, 'task' | 'key' | 'operation' | 'requestDigest'>;
 
 export interface Recorded {
   /** The effect's key in the base. */
