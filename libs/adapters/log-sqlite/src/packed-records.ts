@@ -8,6 +8,7 @@
  */
 
 import { PACKING_BASE_MAX_BYTES, type Packing, pack, unpack } from '@tidemark/codec';
+import { keepLast } from '@tidemark/core';
 import type { LogRecord } from '@tidemark/ports';
 import { BASE_REACH_RECORDS } from './limits.ts';
 
@@ -79,12 +80,12 @@ export class RecordPacker {
     if (isFitting) {
       forming.values.push(value);
       forming.bytes += value.byteLength;
-      putBounded(this.#forming, partition, forming);
+      keepLast(this.#forming, partition, forming, BASES_MAX);
       if (forming.values.length < BASE_MAX_RECORDS) return true;
     }
     this.#forming.delete(partition);
     const { from, values } = forming;
-    putBounded(this.#bases, partition, { from, records: values.length, bytes: Buffer.concat(values) });
+    keepLast(this.#bases, partition, { from, records: values.length, bytes: Buffer.concat(values) }, BASES_MAX);
     return isFitting;
   }
 }
@@ -109,14 +110,7 @@ export class RecordUnpacker {
     const known = this.#bases.get(partition);
     if (known?.from === from && known.records === records) return known.bytes;
     const bytes = Buffer.concat(this.#readBase(partition, from, records));
-    putBounded(this.#bases, partition, { from, records, bytes });
+    keepLast(this.#bases, partition, { from, records, bytes }, BASES_MAX);
     return bytes;
   }
-}
-
-/** Keeps the newest `BASES_MAX`. */
-function putBounded<T>(map: Map<number, T>, partition: number, value: T): void {
-  map.delete(partition);
-  map.set(partition, value);
-  if (map.size > BASES_MAX) map.delete(map.keys().next().value!);
 }

@@ -6,7 +6,7 @@
  * one comes, and when a lost connection is back.
  */
 
-import type { WorkflowId } from '@tidemark/core';
+import { keepLast, type WorkflowId } from '@tidemark/core';
 import { type Keeping, WATCH_KEPT_MAX_BYTES, WATCH_KEPT_MS, type WatchBus } from '@tidemark/ports';
 import { RedisBus } from './redis-bus.ts';
 import type { RedisHintsOptions } from './redis-hints.ts';
@@ -106,9 +106,7 @@ class RedisWatch implements WatchBus {
   #countKept(workflow: WorkflowId, bytes: number, replaces: boolean): number {
     const known = this.#sizes.get(workflow);
     const sizes = known === undefined || replaces ? { each: [], bytes: 0 } : known;
-    this.#sizes.delete(workflow);
-    this.#sizes.set(workflow, sizes);
-    if (this.#sizes.size > WATCH_SIZES_MAX_COUNT) this.#sizes.delete(this.#sizes.keys().next().value!);
+    keepLast(this.#sizes, workflow, sizes, WATCH_SIZES_MAX_COUNT);
     sizes.each.push(bytes);
     sizes.bytes += bytes;
     while (sizes.bytes > WATCH_KEPT_MAX_BYTES) sizes.bytes -= sizes.each.shift()!;

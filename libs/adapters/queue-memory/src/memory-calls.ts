@@ -3,6 +3,7 @@
  * contract.
  */
 
+import { keepLast } from '@tidemark/core';
 import type { AskedTurn, CallEnd, CallLimiter, CallScope, CallTurn, Clock } from '@tidemark/ports';
 import { FaultRows, isDeclared, CALL_RULES as RULES } from '@tidemark/ports/call-rules';
 
@@ -106,10 +107,7 @@ class MemoryCalls implements CallLimiter {
 
   #known(key: string, nowMs: number): Known {
     const found = this.#scopes.get(key) ?? nothingKnown(nowMs);
-    // Those that were used least lately are first.
-    this.#scopes.delete(key);
-    this.#scopes.set(key, found);
-    if (this.#scopes.size > SCOPES_MAX_COUNT) this.#scopes.delete(this.#scopes.keys().next().value!);
+    keepLast(this.#scopes, key, found, SCOPES_MAX_COUNT);
     return found;
   }
 

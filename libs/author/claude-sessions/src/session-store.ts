@@ -4,7 +4,7 @@
  * S1 A batch that was taken is dropped only with its process: while the log is unavailable it waits, in its place, and is tried again.
  */
 
-import { type Json, LimitError, UnavailableError } from '@tidemark/core';
+import { type Json, keepLast, LimitError, UnavailableError } from '@tidemark/core';
 import {
   checkedStreamName,
   plainJson,
@@ -164,10 +164,7 @@ export class TidemarkSessionStore implements SessionStore {
   #sessionOf(key: SessionKey): { readonly session: Session; readonly subpath: string } {
     const name = nameOf(key);
     const session = this.#sessions.get(name) ?? { writer: this.#writerOf(key), turn: Promise.resolve() };
-    this.#sessions.delete(name);
-    this.#sessions.set(name, session);
-    for (const oldest of this.#sessions.keys())
-      if (this.#sessions.size > SESSIONS_MAX_COUNT) this.#sessions.delete(oldest);
+    keepLast(this.#sessions, name, session, SESSIONS_MAX_COUNT);
     const { subpath } = key;
     return { session, subpath: subpath === undefined ? MAIN : checkedStreamName('subpath', subpath) };
   }

@@ -4,7 +4,7 @@
  * tell our files from another program's of the same names.
  */
 
-import { ConfigError, parseJson } from '@tidemark/core';
+import { ConfigError, keepLast, parseJson } from '@tidemark/core';
 import { z } from 'zod';
 import { digestOf, type FilesFolder } from './folder.ts';
 import { jsonText } from './formats.ts';
@@ -50,11 +50,7 @@ export class FolderState {
   wrote(file: string, text: string): void {
     if (this.isWritten(file, text)) return;
     this.#isSaved = false;
-    // At the end: the oldest go first.
-    this.#written.delete(file);
-    this.#written.set(file, shortDigest(text));
-    const [oldest] = this.#written.keys();
-    if (this.#written.size > WRITTEN_MAX_COUNT) this.#written.delete(oldest as string);
+    keepLast(this.#written, file, shortDigest(text), WRITTEN_MAX_COUNT);
   }
 
   async show(run: string): Promise<void> {

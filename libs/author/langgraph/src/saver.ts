@@ -17,7 +17,7 @@ import {
   type SerializerProtocol,
   TASKS,
 } from '@langchain/langgraph-checkpoint';
-import { ConflictError, diff, InvalidError, type Json } from '@tidemark/core';
+import { ConflictError, diff, InvalidError, type Json, keepLast } from '@tidemark/core';
 import { type RecordedHost, RecordedNames } from '@tidemark/runtime';
 import { type NewCheckpoint, own } from './kept.ts';
 import { type FoundCheckpoint, Invocation, type NewWrites, Thread } from './thread.ts';
@@ -49,9 +49,7 @@ export class TidemarkSaver extends BaseCheckpointSaver {
 
   #thread(id: string): Thread {
     const known = this.#threads.get(id) ?? new Thread(id, this.#names.streamOf(id));
-    this.#threads.delete(id);
-    this.#threads.set(id, known);
-    for (const oldest of this.#threads.keys()) if (this.#threads.size > THREADS_MAX_COUNT) this.#threads.delete(oldest);
+    keepLast(this.#threads, id, known, THREADS_MAX_COUNT);
     return known;
   }
 

@@ -169,6 +169,7 @@ export {
   RETURNED_BOUNDS,
   STORED_BOUNDS,
 } from './json-bounds.ts';
+export { keepLast } from './keep-last.ts';
 export { LAMPORT_ZERO, tick, witness } from './lamport.ts';
 export { END_MISSING, parseLenient } from './lenient-json.ts';
 export { PARENT_CLOSED } from './lifecycle.ts';

@@ -6,12 +6,11 @@
  * at a low rate once an address has shown too many wrong ones.
  */
 
-import { AccessError, LimitError } from '@tidemark/core';
+import { AccessError, keepLast, LimitError } from '@tidemark/core';
 import { type AuditTrail, type Authenticator, type Credentials, type Digest, mayDo } from '@tidemark/ports';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { noteRefused } from './audited.ts';
 import { RATE_MAX_COUNT } from './limits.ts';
-import { Newest } from './newest.ts';
 import type { AnyRoute } from './route.ts';
 
 /** Bytes of a body or of what is read, with the values in it (`PARSED_VALUE_BYTES`), that count as one more request. */
@@ -76,9 +75,9 @@ function judging(app: FastifyInstance, { authenticator, digest }: AdmissionOptio
     ...{ max: UNKNOWN_JUDGED_MAX_COUNT, timeWindow: UNKNOWN_JUDGED_WINDOW_MS },
     keyGenerator: ({ ip }) => ip,
   });
-  const good = new Newest<true>(GOOD_KEPT_MAX_COUNT);
+  const good = new Map<string, true>();
   /** Until when addresses are over the limit, on the monotonic clock. */
-  const over = new Newest<number>(REFUSED_KEPT_MAX_COUNT);
+  const over = new Map<string, number>();
   return async (request: FastifyRequest): Promise<void> => {
     const credentials = credentialsOf(request);
     const shown = digest.sha256(credentials.authorization ?? '');
@@ -88,13 +87,13 @@ function judging(app: FastifyInstance, { authenticator, digest }: AdmissionOptio
     }
     try {
       request.principal = await authenticator.authenticate(credentials);
-      good.set(shown, true);
+      keepLast(good, shown, true, GOOD_KEPT_MAX_COUNT);
     } catch (error) {
       if (!(error instanceof AccessError)) throw error;
       good.delete(shown);
       const refused: Limited = await ofRefused(request);
       if (!isOver(refused)) throw error;
-      over.set(request.ip, performance.now() + (refused.ttlInSeconds ?? 1) * 1_000);
+      keepLast(over, request.ip, performance.now() + (refused.ttlInSeconds ?? 1) * 1_000, REFUSED_KEPT_MAX_COUNT);
       throw tooMany(refused);
     }
   };

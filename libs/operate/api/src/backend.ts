@@ -7,6 +7,7 @@ import { AccessRecords, refuseSystems } from '@tidemark/access';
 import {
   InvalidError,
   isSystemDefinition,
+  keepLast,
   type TenantId,
   tenantId,
   UnavailableError,
@@ -26,7 +27,6 @@ import {
   workflowStarting,
 } from '@tidemark/runtime';
 import { clearReads } from './clear-reads.ts';
-import { Newest } from './newest.ts';
 import { WhatIsThere } from './there.ts';
 
 /** Time for which a started workflow that rows don't know yet is polled for, in milliseconds; the pause between two polls, which doubles, and its longest. */
@@ -65,7 +65,7 @@ export class Backend {
   readonly #clear: Backend;
   readonly #place: ServingProcess;
   /** Tenants of workflows that were looked up lately. */
-  readonly #tenants = new Newest<TenantId>(TENANTS_KEPT_MAX_COUNT);
+  readonly #tenants = new Map<string, TenantId>();
   readonly whatIsThere = new WhatIsThere();
   readonly #leaving = new AbortController();
 
@@ -166,13 +166,13 @@ export class Backend {
     const row = (await this.reads.workflow(workflowId(id))) ?? (await this.starting(principal, workflowId(id)));
     if (row === undefined || !maySee(principal, row.tenant) || isSystemDefinition(row.definition))
       throw unknownWorkflow(id);
-    this.#tenants.set(id, row.tenant);
+    keepLast(this.#tenants, id, row.tenant, TENANTS_KEPT_MAX_COUNT);
     return row;
   }
 
   /** Notes the tenant of a workflow that was started here. */
   started(id: WorkflowId, tenant: TenantId): void {
-    this.#tenants.set(id, tenant);
+    keepLast(this.#tenants, id, tenant, TENANTS_KEPT_MAX_COUNT);
   }
 
   /** Tenant of a workflow that was found or started here lately; reads no rows. */

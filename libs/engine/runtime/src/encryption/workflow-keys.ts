@@ -6,7 +6,7 @@
 
 import type { KeyObject } from 'node:crypto';
 import type { SealingKey } from '@tidemark/codec';
-import { CorruptError, type TenantId, type WorkflowId } from '@tidemark/core';
+import { CorruptError, keepLast, type TenantId, type WorkflowId } from '@tidemark/core';
 import { isForSecrets, type KeyStore, type RecordOwner } from '@tidemark/ports';
 import { batched } from '@tidemark/ports/batched';
 import type { DataKeys } from './data-keys.ts';
@@ -119,9 +119,7 @@ export class WorkflowKeys {
   }
 
   #use(workflow: WorkflowId, key: SealingKey): SealingKey {
-    this.#ids.delete(workflow);
-    this.#ids.set(workflow, key.id);
-    if (this.#ids.size > WORKFLOW_KEYS_MAX_COUNT) this.#ids.delete(this.#ids.keys().next().value!);
+    keepLast(this.#ids, workflow, key.id, WORKFLOW_KEYS_MAX_COUNT);
     return key;
   }
 

@@ -6,6 +6,7 @@
 import {
   type EventType,
   isClosed,
+  keepLast,
   type LogEntry,
   type PartitionState,
   recallArmOf,
@@ -89,11 +90,7 @@ export class LifecycleMetrics {
     if (!isUnsettled) this.#telemetry.count('workflows_interrupted_total', 1);
     // An earlier time may be out of date: another coordinator may have projected the recovery.
     if (isUnsettled && this.#interruptedMs.has(workflow)) return;
-    this.#interruptedMs.delete(workflow);
-    this.#interruptedMs.set(workflow, this.#clock.monotonicMs());
-    if (this.#interruptedMs.size <= RECOVERIES_TIMED_MAX) return;
-    const [oldest] = this.#interruptedMs.keys();
-    this.#interruptedMs.delete(oldest!);
+    keepLast(this.#interruptedMs, workflow, this.#clock.monotonicMs(), RECOVERIES_TIMED_MAX);
   }
 
   #recovering(type: EventType, before: StreamState, after: StreamState): void {

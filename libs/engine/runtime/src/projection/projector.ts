@@ -14,6 +14,7 @@ import {
   ConflictError,
   CorruptError,
   InvalidError,
+  keepLast,
   type Offset,
   type Partition,
   type PartitionState,
@@ -393,11 +394,7 @@ export class Projector {
   }
 
   #keep(state: PartitionState): void {
-    this.#states.delete(state.partition);
-    this.#states.set(state.partition, state);
-    if (this.#states.size <= FOLD_CACHE_PARTITIONS_MAX) return;
-    const oldest = this.#states.keys().next().value;
-    if (oldest !== undefined) this.#states.delete(oldest);
+    keepLast(this.#states, state.partition, state, FOLD_CACHE_PARTITIONS_MAX);
   }
 
   async #write(prepared: Prepared): Promise<void> {
