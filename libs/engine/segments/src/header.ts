@@ -7,7 +7,7 @@
 import { checkHeader } from '@tidemark/codec';
 import { LAYOUTS_MAX } from './limits.ts';
 
-/** The members of an envelope besides its version, in the order of `HeaderFields`. */
+/** The members of an envelope besides its version. */
 const members = [
   'id',
   'tenant',
@@ -24,7 +24,8 @@ const members = [
   'key',
 ] as const;
 type Member = (typeof members)[number];
-const numeric: ReadonlySet<Member> = new Set(['generation', 'lamport', 'epoch', 'ordinal', 'atMs']);
+const numbers = ['generation', 'lamport', 'epoch', 'ordinal', 'atMs'] as const;
+const numeric: ReadonlySet<Member> = new Set(numbers);
 
 /** The version is no column: in other versions the same names mean something else. */
 const VERSION = 'v';
@@ -38,23 +39,11 @@ const NUMBER = /(0|[1-9]\d{0,14})/.source;
 /** Any text: the code that parses it finds out whether it is JSON. */
 const CONTROL = /([\s\S]*)/.source;
 
-/** The columns of a header: names, numbers, and `control` as JSON text. */
-export interface HeaderFields {
-  readonly id: string;
-  readonly tenant: string;
-  readonly workflow: string;
-  readonly generation: number;
-  readonly lamport: number;
-  readonly epoch: number;
-  readonly holder: string;
-  readonly ordinal: number;
-  readonly atMs: number;
-  readonly type: string;
-  readonly control: string;
-  readonly payload: string;
-  /** Absent: the payload is not sealed. */
-  readonly key?: string;
-}
+/** The columns of a header: names, numbers, and `control` as JSON text. Without `key` the payload is not sealed. */
+export type HeaderFields = Readonly<
+  Record<(typeof numbers)[number], number> &
+    Record<Exclude<Member, (typeof numbers)[number] | 'key'>, string> & { key?: string }
+>;
 
 /** One order of an envelope's members. */
 export class Layout {
