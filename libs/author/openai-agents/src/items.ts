@@ -1,5 +1,5 @@
 /**
- * Owns how the items of a session are kept: as JSON, with bytes (images and files that tools return) as text. Pure.
+ * Owns how items of a history are kept: as JSON, with bytes (images and files that tools return) as text. Pure.
  */
 
 import type { AgentInputItem } from '@openai/agents-core';
@@ -31,3 +31,6 @@ function given(value: Json): unknown {
     members.map(([key, member]) => [BYTES_ESCAPED.test(key) ? key.slice(1) : key, given(member)]),
   );
 }
+
+/** As JSON says it: providers add hidden members. */
+export const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;

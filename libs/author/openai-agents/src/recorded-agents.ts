@@ -1,4 +1,4 @@
-/** Owns what stands in for an agent, its models, tools, guardrails and hand-offs while it is run within a function: each asks for a recorded call. */
+/** Owns what stands in for an agent, its tools, guardrails and hand-offs while it is run within a function: each asks for a recorded call. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
@@ -7,16 +7,14 @@ import {
   getHandoff,
   type Handoff,
   type Model,
-  type ModelRequest,
-  type ModelResponse,
   type RunContext,
   type Tool,
-  Usage,
 } from '@openai/agents-core';
 import { type EffectKind, InvalidError, type Json } from '@tidemark/core';
 import { defineEffect, type EffectContext, type EffectSpec, type FunctionContext } from '@tidemark/sdk';
 import { z } from 'zod';
-import { itemsOf, keptItems } from './items.ts';
+import { itemsOf, keptItems, plain } from './items.ts';
+import { type ModelRules, parsed, recordedModel } from './recorded-model.ts';
 
 // biome-ignore-start lint/suspicious/noExplicitAny: an agent of whatever context and output
 export type AnyAgent = Agent<any, any>;
@@ -24,8 +22,6 @@ type AnyHandoff = Handoff<any, any>;
 type AnyRunContext = RunContext<any>;
 type AnyFunctionTool = FunctionTool<any, any, any>;
 // biome-ignore-end lint/suspicious/noExplicitAny: an agent of whatever context and output
-
-const MODEL_TIMEOUT_MS = 600_000;
 
 type ToolSpec = EffectSpec<typeof TOOL_REQUEST, ReturnType<typeof z.json>>;
 /** What a second call of a tool would do; and, for an irreversible one, how to find out whether the first was made. */
@@ -36,11 +32,10 @@ export type ToolRule =
       'probe' | 'probeFences' | 'afterSilence' | 'retry' | 'limits' | 'timeoutMs'
     >);
 
-const MODEL_REQUEST = z.object({ model: z.string(), items: z.int() });
 const TOOL_REQUEST = z.object({ agent: z.string(), arguments: z.json() });
 
 /** What a run of an agent needs of the function. */
-export type AgentContext = Pick<FunctionContext<never, never>, 'run' | 'effect' | 'all'> & {
+export type AgentContext = Pick<FunctionContext<never, never>, 'run' | 'effect' | 'all' | 'modelCall' | 'approvals'> & {
   readonly approval: (...args: never[]) => unknown;
 };
 
@@ -58,16 +53,16 @@ interface Guardrail {
 export class RecordedAgents {
   readonly #ctx: AgentContext;
   readonly #rules: Readonly<Record<string, ToolRule>>;
-  readonly #modelTimeoutMs: number;
+  readonly #models: ModelRules;
   readonly #agents = new Map<AnyAgent, AnyAgent>();
 
   constructor(
     ctx: AgentContext,
-    options: { readonly tools: Readonly<Record<string, ToolRule>>; readonly modelTimeoutMs: number | undefined },
+    options: { readonly tools: Readonly<Record<string, ToolRule>>; readonly models: ModelRules },
   ) {
     this.#ctx = ctx;
     this.#rules = options.tools;
-    this.#modelTimeoutMs = options.modelTimeoutMs ?? MODEL_TIMEOUT_MS;
+    this.#models = options.models;
   }
 
   /** It is the agent itself but for what it calls. The same one for the same agent, since agents may hand over in a circle. */
@@ -79,7 +74,7 @@ export class RecordedAgents {
     this.#agents.set(recorded, recorded);
     const { model, handoffs, inputGuardrails, outputGuardrails } = agent;
     return Object.assign(recorded, {
-      model: typeof model === 'string' ? model : this.model(model, ''),
+      model: typeof model === 'string' ? model : this.model(model, 'custom'),
       handoffs: handoffs.map((each: AnyAgent | AnyHandoff) => this.#handoff(getHandoff(each))),
       inputGuardrails: this.guardrails(inputGuardrails),
       outputGuardrails: this.guardrails(outputGuardrails),
@@ -89,28 +84,7 @@ export class RecordedAgents {
   }
 
   model(model: Model, name: string): Model {
-    const getResponse: Model['getResponse'] = async (request) => {
-      const effect = defineEffect({
-        operation: 'openai.model',
-        kind: 'idempotent',
-        request: MODEL_REQUEST,
-        response: z.json(),
-        // What was recorded answers, in whatever words it is asked for again.
-        onChanged: 'send-recorded',
-        timeoutMs: this.#modelTimeoutMs,
-        call: async (_, { signal }) => plain(await model.getResponse(withSignal(request, signal))),
-      });
-      const items = typeof request.input === 'string' ? 1 : request.input.length;
-      return responseOf(await this.#ctx.effect(effect, { model: name, items }));
-    };
-    return {
-      getResponse,
-      getStreamedResponse: () => {
-        throw unfit('runAgent does not stream.');
-      },
-      ...(model.supportsPromptModelSelection === true && { supportsPromptModelSelection: true }),
-      ...(model.getRetryAdvice && { getRetryAdvice: (args) => model.getRetryAdvice!(args) }),
-    };
+    return recordedModel(this.#ctx, model, name, this.#models);
   }
 
   guardrails<G extends Guardrail>(guardrails: readonly G[]): G[] {
@@ -177,20 +151,7 @@ export class RecordedAgents {
   }
 }
 
-const unfit = (message: string): InvalidError => new InvalidError('agent-unfit', message);
-
-/** As JSON says it: providers add hidden members. */
-const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;
-
-const withSignal = (request: ModelRequest, signal: AbortSignal): ModelRequest => ({
-  ...request,
-  signal: request.signal === undefined ? signal : AbortSignal.any([signal, request.signal]),
-});
-
-function responseOf(recorded: unknown): ModelResponse {
-  const response = structuredClone(recorded) as ModelResponse;
-  return { ...response, usage: new Usage(response.usage as ConstructorParameters<typeof Usage>[0]) };
-}
+export const unfit = (message: string): InvalidError => new InvalidError('agent-unfit', message);
 
 const TOOL_OUTCOME = z.strictObject({ output: z.json(), changed: z.record(z.string(), z.json()) });
 
@@ -206,14 +167,6 @@ function keptOutput(output: unknown): Json {
     return keptItems([output ?? null])[0]!;
   } catch {
     return plain(output);
-  }
-}
-
-function parsed(text: string): Json {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return text;
   }
 }
 

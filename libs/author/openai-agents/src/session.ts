@@ -62,6 +62,28 @@ export class TidemarkSession implements SessionHistoryRewriteAwareSession, Sessi
     return this.#writer.read(async (stream) => itemsOf(await newestItems(stream, limit)));
   }
 
+  /** For `runAgent`: all items as they are kept, and the place after which they are written on. */
+  async history(): Promise<{ readonly after: string; readonly items: readonly Json[] }> {
+    return this.#writer.read(async (stream) => ({ after: placeOf(stream), items: await newestItems(stream) }));
+  }
+
+  /** For `runAgent`: changes the end of what was at that place, once. Throws `ConflictError` (`session-written-elsewhere`). */
+  async addTurn(
+    operationId: string,
+    { after, drop, items }: { readonly after: string; readonly drop: number; readonly items: readonly Json[] },
+  ): Promise<void> {
+    const digest = sha256Digest.sha256(canonicalJson(['turn', after, drop, items] as Json));
+    // What this object has read for others is no concern of this turn.
+    await this.#writer.read(async () => {});
+    await this.#change(async (stream) => {
+      const operation = { step: stepOf(operationId), digest };
+      if ((await operationIn(stream, operation.step)) === digest) return undefined;
+      if (placeOf(stream) === after) return { drop, items, operation };
+      const message = `Somebody else has written session ${this.#id} since this run read it: nothing of its turn is kept.`;
+      throw new ConflictError('session-written-elsewhere', message, { session: this.#id });
+    });
+  }
+
   async addItems(items: AgentInputItem[]): Promise<void> {
     const kept = keptItems(items);
     if (kept.length > 0) await this.#change(async () => ({ drop: 0, items: kept }));
@@ -105,7 +127,7 @@ export class TidemarkSession implements SessionHistoryRewriteAwareSession, Sessi
    */
   async applyHistoryTransaction(args: SessionHistoryTransactionArgs): Promise<void> {
     const { operationId, expected, items, digest } = checkedTransaction(args);
-    const step = `operation:${sha256Digest.sha256(operationId)}`;
+    const step = stepOf(operationId);
     await this.#change(async (stream) => {
       const applied = await operationIn(stream, step);
       if (applied === digest) return undefined;
@@ -133,6 +155,11 @@ export class TidemarkSession implements SessionHistoryRewriteAwareSession, Sessi
     }, AbortSignal.timeout(UNAVAILABLE_MAX_MS));
   }
 }
+
+const stepOf = (operationId: string): string => `operation:${sha256Digest.sha256(operationId)}`;
+
+const placeOf = (stream: RecordedStream | undefined): string =>
+  stream === undefined ? '' : `${stream.workflow} ${stream.sequence}`;
 
 const isSame = (a: Json | readonly Json[], b: Json | readonly Json[] | undefined): boolean =>
   b !== undefined && canonicalJson(a as Json) === canonicalJson(b as Json);

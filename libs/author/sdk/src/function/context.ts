@@ -4,6 +4,8 @@ import { SECRET_MASK, toJson } from '@tidemark/codec';
 import { InvalidError, type Json, type WorkflowId } from '@tidemark/core';
 import {
   type FragmentDraft,
+  type ModelAnswer,
+  type ModelRequest,
   type ModelToolCall,
   type Progress,
   type RecalledMemories,
@@ -26,6 +28,8 @@ export interface FunctionContext<Signals extends Schemas, Approvals extends Sche
   readonly workflow: WorkflowId;
   readonly session: string | undefined;
   readonly user: string | undefined;
+  /** Names of the approvals that the definition declares. */
+  readonly approvals: readonly string[];
   /** Runs a closure that changes nothing outside, and records its result, which must be JSON (undefined becomes null). */
   run<T>(name: string, body: (signal: AbortSignal) => T | Promise<T>): Promise<Recorded<T>>;
   /** Calls an effect at most once. Throws `CallFailedError` after its last attempt. */
@@ -34,6 +38,8 @@ export interface FunctionContext<Signals extends Schemas, Approvals extends Sche
     request: NoInfer<Given<Request>>,
   ): Promise<Parsed<Response>>;
   model<Answer extends Schema | undefined = undefined>(options: ModelCallOptions<Answer>): Promise<ModelReply<Answer>>;
+  /** The runtime's model call: for libraries that have models of their own. */
+  modelCall(request: ModelRequest): Promise<ModelAnswer>;
   /**
    * Makes a call that a model requested. `answers`, by the tool's name, answer in place of the tool's effect or `run`: they may ask a person,
    * start a child, and call whatever the function may. A call that names no tool, or doesn't fit its input, returns an error for the model.
@@ -64,16 +70,22 @@ export interface FunctionContext<Signals extends Schemas, Approvals extends Sche
   uuid(): string;
 }
 
+/** What a function's own restrictions are. */
+export interface FunctionRules extends ContextRules {
+  readonly approvals: readonly string[];
+}
+
 export function functionContext(
   live: LiveRun,
   { workflow, session, user }: Pick<StepContext, 'workflow' | 'session' | 'user'>,
-  rules: ContextRules,
+  rules: FunctionRules,
   progress: (progress: Progress) => void,
 ): FunctionContext<Schemas, Schemas> {
   return {
     workflow,
     session,
     user,
+    approvals: rules.approvals,
     ...callsOf(live, rules),
     ...waitsOf(live),
     tell: (...fragments) => {
@@ -99,7 +111,10 @@ export function functionContext(
   };
 }
 
-type Calls = Pick<FunctionContext<Schemas, Schemas>, 'run' | 'effect' | 'model' | 'tool' | 'onRollback' | 'recall'>;
+type Calls = Pick<
+  FunctionContext<Schemas, Schemas>,
+  'run' | 'effect' | 'model' | 'modelCall' | 'tool' | 'onRollback' | 'recall'
+>;
 
 /** What a function calls: each call asks the live run for a task of its own. */
 function callsOf(live: LiveRun, rules: ContextRules): Calls {
@@ -141,6 +156,7 @@ function callsOf(live: LiveRun, rules: ContextRules): Calls {
         takesRecorded: true,
       });
     },
+    modelCall: (request) => call('model', 'model-call', (ctx) => ctx.modelCall(request), { takesRecorded: true }),
     tool: (made, answers = {}) => {
       const answer = Object.hasOwn(answers, made.name) ? answers[made.name] : undefined;
       // A model may have made the name up.

@@ -27,14 +27,14 @@ import {
   WorkflowCancelledError,
 } from '@tidemark/runtime';
 import { z } from 'zod';
-import { type ContextRules, typedContext } from '../context.ts';
+import { typedContext } from '../context.ts';
 import type { ContextSpec } from '../context-spec.ts';
 import type { Frozen, Given, Parsed, Schema, Schemas } from '../schema.ts';
 import type { Tool } from '../tool.ts';
 import { defineWorkflow } from '../workflow.ts';
 import type { RunSpec, Workflow } from '../workflow-spec.ts';
 import { CANCELLED, CallFailedError, CancelledError, failureOf } from './call-failed.ts';
-import { type FunctionContext, functionContext } from './context.ts';
+import { type FunctionContext, type FunctionRules, functionContext } from './context.ts';
 import { type Call, LiveRun, ROLLBACK } from './live-run.ts';
 import {
   type CallId,
@@ -116,6 +116,7 @@ export function defineFunction<
     models: spec.models ?? {},
     tools,
     parseSignal: new Map(Array.from(workflow.signals ?? [], ([name, { parse }]) => [name, parse])),
+    approvals: [...(workflow.approvals?.keys() ?? [])],
   });
   const compensate: StepDefinition['compensate'] = async ({ output }, context) => {
     const { operation, request } = output as unknown as { readonly operation?: string; readonly request: Json };
@@ -156,11 +157,11 @@ const answerable = (name: string, tool: Tool): Tool =>
 
 class FunctionSteps {
   readonly #body: (ctx: unknown, input: Json) => Promise<unknown>;
-  readonly #rules: ContextRules;
+  readonly #rules: FunctionRules;
   /** By claim. */
   readonly #live = new WeakMap<object, LiveRun | Promise<LiveRun>>();
 
-  constructor(body: (ctx: unknown, input: Json) => Promise<unknown>, rules: ContextRules) {
+  constructor(body: (ctx: unknown, input: Json) => Promise<unknown>, rules: FunctionRules) {
     this.#body = body;
     this.#rules = rules;
   }
