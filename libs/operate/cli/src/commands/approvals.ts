@@ -9,7 +9,7 @@ import type { ProgramKit } from '../program/program-kit.ts';
 import { limited, places } from '../program/shared-options.ts';
 import type { Terminal } from '../terminal.ts';
 import { jsonLines } from '../text/json.ts';
-import { type At, atWords, commandLine } from '../text/shell.ts';
+import { type At, approvalCommands } from '../text/shell.ts';
 import { ago } from '../text/units.ts';
 import { cut, printable, widthOf } from '../text/width.ts';
 
@@ -47,8 +47,6 @@ function approvalLines(one: Approval, at: At, { paint, width }: Terminal): reado
   const style = { indent: INDENT.repeat(2), linesMax: VALUE_LINES_MAX, columns: width };
   const of = one.tenant === DEFAULT_TENANT ? '' : ` of tenant ${printable(one.tenant)}`;
   const whom = one.assignee === null ? 'anybody' : printable(one.assignee);
-  const answer = (name: string): string =>
-    `${commandLine('tidemark', name, one.workflow, '--task', one.task, ...atWords(at))}`;
   const title = printable(one.title ?? one.name);
   const where = `${printable(one.definition)} ${printable(one.workflow)}${of}, task ${one.task}; asks ${whom}, ${ago(Date.parse(one.asked_at), Date.now())}`;
   const isNarrow = width !== undefined && widthOf(title) + GAP + widthOf(where) > width;
@@ -59,7 +57,6 @@ function approvalLines(one: Approval, at: At, { paint, width }: Terminal): reado
     ...(one.detail == null ? [] : jsonLines(one.detail as Json, style)),
     `${INDENT}Form:`,
     ...jsonLines((one.form ?? null) as Json, style),
-    `${INDENT}${paint('cyan', `${printable(answer('approve'))} --value JSON --why TEXT`)}`,
-    `${INDENT}${paint('cyan', `${printable(answer('reject'))} --why TEXT`)}`,
+    ...approvalCommands(one.workflow, one.task, at).map((command) => `${INDENT}${paint('cyan', printable(command))}`),
   ];
 }

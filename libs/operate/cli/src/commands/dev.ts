@@ -80,7 +80,7 @@ export async function dev(session: Session, options: RunningOptions['dev']): Pro
     const waiting = parked.map((row) => waitingWords(row, options.state));
     terminal.note(readyWords(session, target, cards, { openCount: open.length, api: api.url }, waiting));
     const unfinished = new Map(open.map(({ workflow, definition }) => [workflow, definition]));
-    const narrator = new Narrator(terminal.paint, { showsWorkflow: true });
+    const narrator = new Narrator(terminal.paint, { showsWorkflow: true, at: options });
     const report = (change: Change): void => {
       terminal.record(recordOf(change));
       terminal.line(narrator.line(change));

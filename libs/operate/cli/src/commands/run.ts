@@ -303,7 +303,7 @@ async function follow(current: Run, opened: Opened, id: string, isNew: boolean):
   const row = await run.get({ content: false, signal });
   if (!isNew && !isUnfinished(row)) return ended(current, client, await run.get());
   const followed = new Followed(row, isNew);
-  const narrator = new Narrator(terminal.paintNote, { showsWorkflow: false });
+  const narrator = new Narrator(terminal.paintNote, { showsWorkflow: false, at: current.options });
   const spoken = new Spoken(terminal);
   const onLost = failIfHolderGone(opened.place, opened.held);
   const onSaid = terminal.json ? undefined : heardBy(terminal, spoken, id);

@@ -52,7 +52,7 @@ export async function watch(
   const target = await targetOf(options, session);
   const interruption = takeInterrupts(session);
   const { signal } = interruption;
-  const narrator = new Narrator(terminal.paint, { showsWorkflow: id === undefined });
+  const narrator = new Narrator(terminal.paint, { showsWorkflow: id === undefined, at: options });
   const current: Watch = { session, signal, options, narrator };
   try {
     const code = id === undefined ? await watchAll(current, target) : await watchOne(current, target, id);

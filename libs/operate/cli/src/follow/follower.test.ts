@@ -1,4 +1,4 @@
-import type { Client, Event, Workflow } from '@tidemark/client';
+import type { Client, Event, Workflow, WorkflowView } from '@tidemark/client';
 import { describe, expect, it } from 'vitest';
 import { type Change, recordOf, resumed, withCounts } from './change.ts';
 import { CROWD_MIN_COUNT, FleetFollower, Followed, followOne } from './follower.ts';
@@ -156,14 +156,14 @@ describe('following all', () => {
       world.happen(`w${at}`, 'WorkflowCompleted');
     }
     const [crowd] = await firstOf(new FleetFollower(), world, true);
-    const line = new Narrator((_, text) => text, { showsWorkflow: true }).line(crowd!);
+    const line = new Narrator((_, text) => text, { showsWorkflow: true, at: {} }).line(crowd!);
     expect(line.slice(10)).toBe('25 workflows moved on: 50 checkpoints, 25 completed');
   });
 });
 
 describe('a line', () => {
   const row = { workflow: 'refund-1', definition: 'refund', opened_at: atSecond(0), position: 0, sequence_number: 0 };
-  const narrator = new Narrator((_, text) => text, { showsWorkflow: false });
+  const narrator = new Narrator((_, text) => text, { showsWorkflow: false, at: { state: 'my state' } });
 
   /** What people and programs get of events, each a second after the one before. */
   function changesOf(...events: readonly (readonly [type: string, control?: object, payload?: object])[]) {
@@ -218,5 +218,30 @@ describe('a line', () => {
     ]);
     const resumedFrom = (sequence: number) => lineOf(resumed({ workflow, definition }, atSecond(0), sequence));
     expect([0, 3].map(resumedFrom)).toEqual(['resumes from its start', 'resumes from checkpoint #3']);
+  });
+
+  it('says once that it waits for a person, with the commands that answer', () => {
+    const followed = new Followed(row as unknown as Workflow, false);
+    const asking = {
+      task: '3.0',
+      step: 'tool',
+      state: 'pending',
+      why: 'waits for the approval tool',
+      blocked_on: [{ on: 'approval' }],
+    };
+    const view = {
+      ...row,
+      activity: 'waiting',
+      updated_at: atSecond(3),
+      frontier: [asking],
+    } as unknown as WorkflowView;
+    const [asked] = followed.waiting(view);
+    expect(narrator.line(asked!).slice(10).split('\n')).toEqual([
+      'waiting 3.0 tool: waits for the approval tool',
+      "    tidemark approve refund-1 --task 3.0 --state 'my state' --value JSON --why TEXT",
+      "    tidemark reject refund-1 --task 3.0 --state 'my state' --why TEXT",
+    ]);
+    expect(recordOf(asked!)).toMatchObject({ type: 'waiting', approvals: ['3.0'] });
+    expect(followed.waiting(view)).toEqual([]);
   });
 });

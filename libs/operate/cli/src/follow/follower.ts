@@ -94,13 +94,15 @@ export class Followed {
 
   /** What its first tasks wait for, where no task can run and that wasn't reported. */
   waiting(view: WorkflowView): readonly Change[] {
-    const tasks = waitsOf(view);
+    const waits = waitsOf(view);
+    const tasks = waits.map(({ words }) => words);
     const words = tasks.join('; ');
     if (words === '' || words === this.#waits) return [];
     this.#waits = words;
     const { workflow, definition, updated_at: at } = view;
     const description = { title: 'waiting', tone: 'warn', detail: words } as const;
-    return [{ type: 'waiting', at, workflow, definition, facts: { tasks }, description }];
+    const approvals = waits.flatMap(({ task, asks }) => (asks ? [task] : []));
+    return [{ type: 'waiting', at, workflow, definition, facts: { tasks, approvals }, description }];
   }
 
   #changes(event: Event): readonly Change[] {
@@ -128,7 +130,10 @@ export async function* followOne(
   const gathered = new Gathered(eventsOf(run, followed.position + 1, { signal, onLost }));
   if (onSaid !== undefined) void hear(run, followed.position, onSaid, signal);
   let undoReported = '';
-  let wasCompensating = (await fetchView())?.status === 'compensating';
+  const first = await fetchView();
+  let wasCompensating = first?.status === 'compensating';
+  // Nothing may happen until somebody acts.
+  if (first?.position === followed.position) followed.pending.push(...followed.waiting(first));
   try {
     while (!signal.aborted) {
       for (let change = followed.pending.shift(); change !== undefined; change = followed.pending.shift()) {
@@ -219,13 +224,27 @@ async function viewFrom(
   }
 }
 
+interface Wait {
+  readonly task: string;
+  readonly words: string;
+  /** A person must answer first. */
+  readonly asks: boolean;
+}
+
+const WAITS: readonly string[] = ['signal', 'timer', 'approval'];
+
 /** What an idle workflow's first tasks wait for; none when it isn't idle, or only waits for the next attempt. */
-function waitsOf({ activity, frontier }: WorkflowView): readonly string[] {
+function waitsOf({ activity, frontier }: WorkflowView): readonly Wait[] {
   if (activity !== 'waiting') return [];
-  const tasks = frontier.slice(0, TASKS_SHOWN_COUNT);
-  const waits = tasks.filter(({ blocked_on }) => blocked_on.some(({ on }) => on === 'signal' || on === 'timer'));
+  const waits = frontier
+    .slice(0, TASKS_SHOWN_COUNT)
+    .filter(({ blocked_on }) => blocked_on.some(({ on }) => WAITS.includes(on)));
   const nowMs = Date.now();
-  return waits.map((task) => `${task.task} ${task.step}: ${taskWords(task, nowMs)}`);
+  return waits.map((task) => ({
+    task: task.task,
+    words: `${task.task} ${task.step}: ${taskWords(task, nowMs)}`,
+    asks: task.blocked_on.some(({ on }) => on === 'approval'),
+  }));
 }
 
 /** Of workflows that may move by themselves. */

@@ -1,7 +1,8 @@
-/** Owns how changes are printed for people: a line each. Pure. */
+/** Owns how changes are printed for people: a line each, and below a question the commands that answer it. Pure. */
 
 import type { Tone } from '@tidemark/core/timeline';
 import type { Colour, Painter } from '../terminal.ts';
+import { type At, approvalCommands } from '../text/shell.ts';
 import { clockTime } from '../text/units.ts';
 import { padEnd, printable, widthOf } from '../text/width.ts';
 import type { Change, ChangeDescription } from './change.ts';
@@ -26,16 +27,21 @@ export function descriptionLine(description: ChangeDescription, paint: Painter =
 export class Narrator {
   readonly #paint: Painter;
   readonly #showsWorkflow: boolean;
+  readonly #at: At;
   #nameWidth = 0;
 
-  constructor(paint: Painter, options: { readonly showsWorkflow: boolean }) {
+  constructor(paint: Painter, options: { readonly showsWorkflow: boolean; readonly at: At }) {
     this.#paint = paint;
     this.#showsWorkflow = options.showsWorkflow;
+    this.#at = options.at;
   }
 
-  line({ at, workflow, description }: Change): string {
+  line({ at, workflow, description, facts }: Change): string {
     const time = this.#paint('dim', clockTime(Date.parse(at)));
-    const words = descriptionLine(description, this.#paint);
+    const asked = workflow === undefined ? [] : ((facts.approvals ?? []) as readonly string[]);
+    const commands = asked.flatMap((task) => approvalCommands(workflow!, task, this.#at));
+    const answers = commands.map((command) => `\n    ${this.#paint('cyan', printable(command))}`).join('');
+    const words = descriptionLine(description, this.#paint) + answers;
     if (!this.#showsWorkflow || workflow === undefined) return `${time}  ${words}`;
     const name = printable(workflow);
     this.#nameWidth = Math.min(Math.max(this.#nameWidth, widthOf(name)), NAME_COLUMNS_MAX);

@@ -19,6 +19,12 @@ export const atWords = ({ state, context }: At): readonly string[] => {
 export const showCommand = (workflow: string, at: At): string =>
   commandLine('tidemark', 'show', workflow, ...atWords(at));
 
+/** The commands that answer an approval there. */
+export const approvalCommands = (workflow: string, task: string, at: At): readonly string[] => {
+  const words = (name: string): string => commandLine('tidemark', name, workflow, '--task', task, ...atWords(at));
+  return [`${words('approve')} --value JSON --why TEXT`, `${words('reject')} --why TEXT`];
+};
+
 /** Joins words; undefined ones are left out. */
 export const commandLine = (...words: readonly (string | undefined)[]): string =>
   words.flatMap((word) => (word === undefined ? [] : [shellWord(word)])).join(' ');
