@@ -7,7 +7,7 @@ const KEY = { projectKey: 'proj', sessionId: 'sess' };
 const line = (type: string, more: object = {}): SessionStoreEntry => ({ type, ...more });
 
 /** Registers every check. Each has a store of its own. */
-export function conformanceChecks(freshStore: () => Required<SessionStore>): void {
+export function conformanceChecks(freshStore: () => Required<Omit<SessionStore, 'listSessionSummaries'>>): void {
   it('loads what was appended, in its order', async () => {
     const store = freshStore();
     const lines = [line('a', { n: 1, nested: { x: [1, 2] } }), line('b', { n: 2 })];

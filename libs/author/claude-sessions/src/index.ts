@@ -1,2 +1,8 @@
-export type { SessionKey, SessionStore, SessionStoreEntry } from './interface.ts';
+export type {
+  FoldSessionSummary,
+  SessionKey,
+  SessionStore,
+  SessionStoreEntry,
+  SessionSummaryEntry,
+} from './interface.ts';
 export { type SessionStoreOptions, TidemarkSessionStore, type Waiting } from './session-store.ts';

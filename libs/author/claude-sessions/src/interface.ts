@@ -19,10 +19,26 @@ export interface SessionStoreEntry {
   [name: string]: unknown;
 }
 
+/** What a listing shows of a session. `data` is the framework's own. */
+export interface SessionSummaryEntry {
+  sessionId: string;
+  mtime: number;
+  data: Record<string, unknown>;
+}
+
+/** The framework's `foldSessionSummary`. */
+export type FoldSessionSummary = (
+  before: SessionSummaryEntry | undefined,
+  key: SessionKey,
+  entries: SessionStoreEntry[],
+  options?: { mtime?: number },
+) => SessionSummaryEntry;
+
 export interface SessionStore {
   append(key: SessionKey, entries: SessionStoreEntry[]): Promise<void>;
   load(key: SessionKey): Promise<SessionStoreEntry[] | null>;
   listSessions?(projectKey: string): Promise<{ sessionId: string; mtime: number }[]>;
+  listSessionSummaries?(projectKey: string): Promise<SessionSummaryEntry[]>;
   delete?(key: SessionKey): Promise<void>;
   listSubkeys?(key: { readonly projectKey: string; readonly sessionId: string }): Promise<string[]>;
 }

@@ -5,7 +5,7 @@ import { Client, LamportClock, type Ports } from '@tidemark/runtime';
 import { changedAppends, dyingAt, type TestWorld, testWorld } from '@tidemark/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { conformanceChecks } from './conformance-fixture.ts';
-import type { SessionStoreEntry } from './interface.ts';
+import type { FoldSessionSummary, SessionStoreEntry } from './interface.ts';
 import { type SessionStoreOptions, TidemarkSessionStore } from './session-store.ts';
 
 let world: TestWorld;
@@ -37,6 +37,44 @@ const texts = (lines: readonly SessionStoreEntry[] | null) =>
 
 describe('the framework’s checks of a store', () => {
   conformanceChecks(() => storeOf());
+});
+
+describe('what a listing shows', () => {
+  /** Of the main transcript: its first line and its number of lines, as the framework folds them. */
+  const foldSummary: FoldSessionSummary = (before, { sessionId }, entries) => {
+    const { first = entries[0]!.message, count = 0 } = (before?.data ?? {}) as { first?: unknown; count?: number };
+    return { sessionId, mtime: 0, data: { first, count: count + entries.length } };
+  };
+  const shown = async (store: TidemarkSessionStore) =>
+    (await store.listSessionSummaries!('proj')).map(({ sessionId, data }) => [sessionId, data]);
+
+  it('is kept with each append, whichever host makes it, and loads no session', async () => {
+    const one = storeOf({ foldSummary });
+    await one.append(KEY, [said('hello'), said('there')]);
+    await one.append(SUB, [said('sub')]);
+    await one.append({ ...KEY, sessionId: 'other' }, [said('x')]);
+    const two = storeOf({ foldSummary });
+    await two.append(KEY, [said('again')]);
+    const summaries = [
+      ['sess', { first: 'hello', count: 3 }],
+      ['other', { first: 'x', count: 1 }],
+    ];
+    expect((await shown(one)).toSorted()).toEqual(summaries.toSorted());
+    const times = (list: readonly { sessionId: string; mtime: number }[]) =>
+      new Map(list.map((each) => [each.sessionId, each.mtime]));
+    expect(times(await one.listSessionSummaries!('proj'))).toEqual(times(await one.listSessions('proj')));
+    // Lines that nobody folded: the framework loads that session.
+    await storeOf().append(KEY, [said('unseen')]);
+    expect(await shown(one)).toEqual([['other', { first: 'x', count: 1 }]]);
+    expect(storeOf().listSessionSummaries).toBeUndefined();
+  });
+
+  it('is JSON, and its place is named where it is none', async () => {
+    const unfit: FoldSessionSummary = (_, { sessionId }) => ({ sessionId, mtime: 0, data: { at: { n: 1n } } });
+    const store = storeOf({ foldSummary: unfit });
+    await expect(store.append(KEY, [said('x')])).rejects.toThrow(/data of foldSummary.*at.*n/);
+    expect(await storeOf().load(KEY)).toBeNull();
+  });
 });
 
 describe('a session on several hosts', () => {

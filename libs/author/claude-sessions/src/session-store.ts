@@ -10,12 +10,19 @@ import {
   plainJson,
   type RecordedHost,
   RecordedNames,
+  type RecordedStream,
   type RecordedWriter,
   type StreamEntry,
   sha256Digest,
   withinEntry,
 } from '@tidemark/runtime';
-import type { SessionKey, SessionStore, SessionStoreEntry } from './interface.ts';
+import type {
+  FoldSessionSummary,
+  SessionKey,
+  SessionStore,
+  SessionStoreEntry,
+  SessionSummaryEntry,
+} from './interface.ts';
 import {
   areBeside,
   hasMain,
@@ -24,6 +31,7 @@ import {
   linesOf,
   MAIN,
   subpathsIn,
+  summaryIn,
   transcriptDropped,
 } from './transcripts.ts';
 
@@ -43,6 +51,8 @@ export interface SessionStoreOptions {
   readonly tenant?: string | undefined;
   /** Under which lists show them, and by which their streams' ids begin: 1 to 40 of a to z, 0 to 9 and '-'. Default: claude-sessions. */
   readonly name?: string | undefined;
+  /** The framework's `foldSessionSummary`: with it each append keeps what a listing shows, so that a listing loads no session. */
+  readonly foldSummary?: FoldSessionSummary | undefined;
   /** Most bytes that wait while the log is unavailable; further batches are refused. Default: 64 MB. */
   readonly waitingMaxBytes?: number | undefined;
   /** Hears that the log is unavailable, at each attempt. By default the process warns, once for each outage. */
@@ -57,11 +67,14 @@ interface Session {
 
 export class TidemarkSessionStore implements SessionStore {
   readonly #names: RecordedNames;
+  readonly #foldSummary: FoldSessionSummary | undefined;
   readonly #waitingMaxBytes: number;
   readonly #onUnavailable: (waiting: Waiting, error: UnavailableError) => void;
   readonly #sessions = new Map<string, Session>();
   readonly #closing = new AbortController();
   readonly #batches = new Set<Promise<void>>();
+  /** Absent without `foldSummary`: the framework then loads each session of a listing. */
+  readonly listSessionSummaries?: (projectKey: string) => Promise<SessionSummaryEntry[]>;
   #waitingBytes = 0;
   #isWarned = false;
 
@@ -69,6 +82,8 @@ export class TidemarkSessionStore implements SessionStore {
   constructor(host: RecordedHost, options: SessionStoreOptions = {}) {
     const { tenant, name = 'claude-sessions' } = options;
     this.#names = new RecordedNames(host, { tenant, kind: name });
+    this.#foldSummary = options.foldSummary;
+    if (options.foldSummary !== undefined) this.listSessionSummaries = (projectKey) => this.#summaries(projectKey);
     this.#waitingMaxBytes = options.waitingMaxBytes ?? WAITING_MAX_BYTES;
     this.#onUnavailable = options.onUnavailable ?? ((waiting, error) => this.#warn(waiting, error));
   }
@@ -83,7 +98,7 @@ export class TidemarkSessionStore implements SessionStore {
    * (`sessions-closed`).
    */
   async append(key: SessionKey, entries: SessionStoreEntry[]): Promise<void> {
-    const { session, subpath } = this.#sessionOf(key);
+    const { session } = this.#sessionOf(key);
     const lines = entries.map((entry, at) => plainJson(entry, `entries[${at}]`));
     if (lines.length === 0) return;
     const bytes = Buffer.byteLength(JSON.stringify(lines));
@@ -92,7 +107,7 @@ export class TidemarkSessionStore implements SessionStore {
     const batch = session.turn.then(() => {
       // By a view of its own, so that what of the conversation this process has read stays as it is.
       const writer = areBeside(entries) ? this.#writerOf(key, () => true) : session.writer;
-      return this.#write(writer, subpath, withinEntry(lines));
+      return this.#write(writer, key, withinEntry(lines));
     });
     session.turn = batch.catch(() => {});
     this.#batches.add(batch);
@@ -115,10 +130,19 @@ export class TidemarkSessionStore implements SessionStore {
     );
   }
 
-  async #write(writer: RecordedWriter, subpath: string, parts: readonly (readonly Json[])[]): Promise<void> {
+  async #write(writer: RecordedWriter, key: SessionKey, parts: readonly (readonly Json[])[]): Promise<void> {
+    const { sessionId, subpath = MAIN } = key;
+    const fold = this.#foldSummary;
     // A part is the beginning of the rest, as a batch is: what a death leaves is a transcript that was.
-    for (const part of parts)
-      await writer.write(async (stream) => linesAdded(stream, subpath, part), this.#closing.signal);
+    for (const part of parts) {
+      const summaryAfter = (data: Json | undefined): Json => {
+        const before = data === undefined ? undefined : { sessionId, mtime: 0, data: structuredClone(data) as never };
+        return plainJson(fold!(before, key, structuredClone(part) as never).data, 'data of foldSummary');
+      };
+      const entries = async (stream: RecordedStream | undefined) =>
+        linesAdded(stream, subpath, part, fold && summaryAfter);
+      await writer.write(entries, this.#closing.signal);
+    }
     this.#isWarned = false;
   }
 
@@ -129,11 +153,24 @@ export class TidemarkSessionStore implements SessionStore {
 
   async listSessions(projectKey: string): Promise<{ sessionId: string; mtime: number }[]> {
     const found: { sessionId: string; mtime: number }[] = [];
-    for await (const { name, belief, atMs } of this.#names.all([tagOf(projectKey)])) {
-      const [project, sessionId] = name.split('/').map(decodeURIComponent) as [string, string];
-      if (project === projectKey && hasMain(belief)) found.push({ sessionId, mtime: Math.floor(atMs) });
+    for await (const { sessionId, mtime } of this.#sessionsOf(projectKey)) found.push({ sessionId, mtime });
+    return found;
+  }
+
+  async #summaries(projectKey: string): Promise<SessionSummaryEntry[]> {
+    const found: SessionSummaryEntry[] = [];
+    for await (const { belief, ...session } of this.#sessionsOf(projectKey)) {
+      const data = summaryIn(belief);
+      if (data !== undefined) found.push({ ...session, data: data as unknown as SessionSummaryEntry['data'] });
     }
     return found;
+  }
+
+  async *#sessionsOf(projectKey: string): AsyncGenerator<{ sessionId: string; mtime: number; belief: Json }> {
+    for await (const { name, belief, atMs } of this.#names.all([tagOf(projectKey)])) {
+      const [project, sessionId] = name.split('/').map(decodeURIComponent) as [string, string];
+      if (project === projectKey && hasMain(belief)) yield { sessionId, mtime: Math.floor(atMs), belief };
+    }
   }
 
   async listSubkeys(key: { readonly projectKey: string; readonly sessionId: string }): Promise<string[]> {

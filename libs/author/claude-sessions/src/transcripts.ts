@@ -1,6 +1,6 @@
 /**
  * Owns the transcripts of one session in its stream: the main one, and one for each subagent. An entry has lines of one transcript, and is
- * named after it, so each is read without the others. Belief has only where each begins.
+ * named after it, so each is read without the others. Belief has only where each begins, and what listings show.
  */
 
 import type { Json, Sequence } from '@tidemark/core';
@@ -28,18 +28,33 @@ export const hasMain = (belief: Json): boolean => beginOf(beginsIn(belief), MAIN
 export const subpathsIn = (stream: RecordedStream | undefined): string[] =>
   beginsIn(stream?.belief).flatMap(([subpath]) => (subpath === MAIN ? [] : subpath));
 
-export function linesAdded(stream: RecordedStream | undefined, subpath: string, lines: readonly Json[]): WriterEntry[] {
+/** The framework's data of the session's listing; undefined: none is kept. */
+export const summaryIn = (belief: Json | undefined): Json | undefined =>
+  (belief as { readonly summary?: Json } | undefined)?.summary;
+
+/** `summaryAfter`: of the one before. */
+export function linesAdded(
+  stream: RecordedStream | undefined,
+  subpath: string,
+  lines: readonly Json[],
+  summaryAfter?: (before: Json | undefined) => Json,
+): WriterEntry[] {
   const begins = beginsIn(stream?.belief);
   const what = `${subpath === MAIN ? '' : `${subpath.slice(0, 100)}: `}adds ${lines.length} lines`;
   const entry = { step: stepOf(subpath), what, output: { lines } };
-  if (beginOf(begins, subpath) !== undefined) return [entry];
-  return [{ ...entry, belief: { begins: [...begins, [subpath, (stream?.sequence ?? 0) + 1]] } }];
+  const isNew = beginOf(begins, subpath) === undefined;
+  const before = summaryIn(stream?.belief);
+  // Without a fold there is none that has these lines.
+  const summary = subpath === MAIN ? summaryAfter?.(before) : before;
+  if (!isNew && summary === before) return [entry];
+  const all: Begins = isNew ? [...begins, [subpath, (stream?.sequence ?? 0) + 1]] : begins;
+  return [{ ...entry, belief: { begins: all, ...(summary !== undefined && { summary }) } as unknown as Json }];
 }
 
 export function transcriptDropped(stream: RecordedStream | undefined, subpath: string): WriterEntry[] {
   const begins = beginsIn(stream?.belief);
   if (beginOf(begins, subpath) === undefined) return [];
-  const belief = { begins: begins.filter(([path]) => path !== subpath) };
+  const belief = { ...(stream?.belief as object), begins: begins.filter(([path]) => path !== subpath) };
   return [{ step: 'dropped', what: `drops ${subpath.slice(0, 100)}`, output: { lines: [] }, belief }];
 }
 
