@@ -5,6 +5,7 @@ import { AIMessage, HumanMessage, RemoveMessage } from '@langchain/core/messages
 import { tool } from '@langchain/core/tools';
 import { FakeListChatModel } from '@langchain/core/utils/testing';
 import {
+  Annotation,
   END,
   interrupt,
   MessagesAnnotation,
@@ -15,7 +16,8 @@ import {
   StateSchema,
 } from '@langchain/langgraph';
 import { createReactAgent } from '@langchain/langgraph/prebuilt';
-import type { Sequence } from '@tidemark/core';
+import { type Sequence, shownBelief } from '@tidemark/core';
+import { workflowAt } from '@tidemark/runtime';
 import { defineEffect, secret, type Workflow } from '@tidemark/sdk';
 import { crashEverywhere, type TestWorld, testWorld } from '@tidemark/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -282,4 +284,22 @@ it('takes thirty sends, each of which is a task of its node’s name, messages, 
     ['superstep', 2],
     ['ask the model', 30],
   ]);
+});
+
+it('has its values as its belief by name, also bytes, and what the framework needs where no view shows it', async () => {
+  const Values = Annotation.Root({ n: Annotation<number>, at: Annotation<Uint8Array>, words: Annotation<string[]> });
+  const graph = new StateGraph(Values)
+    .addNode('add', ({ n, words }) => ({ n: n + 1, words: [...words, 'added'], at: new Uint8Array([7]) }))
+    .addNode('ask', ({ at }) => ({ words: [interrupt('which word?'), String(at[0])] }))
+    .addEdge(START, 'add')
+    .addEdge('add', 'ask')
+    .compile();
+  const definition = durableGraph(graph, named('shown'));
+  const world = await worldOf(definition);
+  const run = await world.start(definition, { n: 1, words: [] });
+  const { task } = await asked(world, run.id);
+  const { content } = await workflowAt(world.ports, run.id, 2 as Sequence);
+  expect(shownBelief(content.belief)).toEqual({ n: 2, words: ['added'] });
+  await world.client.approve(run.id, task, { approved: true, by: 'ana', value: 'last' });
+  expect(await run.result()).toMatchObject({ n: 2, words: ['last', '7'] });
 });

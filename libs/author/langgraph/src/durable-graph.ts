@@ -27,7 +27,7 @@ import {
   type Workflow,
 } from '@tidemark/sdk';
 import { z } from 'zod';
-import { type GraphHeads, GraphState } from './graph-state.ts';
+import { beliefOf, type GraphKept, GraphState, keptIn } from './graph-state.ts';
 import { own } from './kept.ts';
 import { type EarlierCall, NodeCalls } from './node-context.ts';
 import { Values } from './values.ts';
@@ -106,22 +106,15 @@ const nodeTask = z.object({
 });
 type NodeTask = z.infer<typeof nodeTask>;
 
-type GraphContext = Context<Json, Belief, unknown, string, { readonly 'approval answer': Schema }>;
-
-interface Belief {
-  readonly heads?: GraphHeads;
-  /** Tasks of a superstep of several that are not done. */
-  readonly open?: readonly string[];
-  /** What nodes that have stopped have called, by task. */
-  readonly calls?: { readonly [task: string]: readonly EarlierCall[] };
-}
+type GraphContext = Context<Json, Json, unknown, string, { readonly 'approval answer': Schema }>;
+type Kept = GraphKept<EarlierCall>;
 
 /** What a step does with the graph. */
 interface Pass {
   readonly ctx: GraphContext;
   /** The only task of the root that runs; undefined: all that are not done. */
   readonly only: string | undefined;
-  readonly earlier: NonNullable<Belief['calls']>;
+  readonly earlier: Kept['calls'];
   readonly kept: { [task: string]: readonly EarlierCall[] };
 }
 
@@ -147,7 +140,7 @@ class GraphSteps {
 
   async run(ctx: GraphContext, given: NodeTask) {
     const { step: node } = ctx;
-    const { heads = {}, open = [], calls = {} } = ctx.belief;
+    const { heads, open, calls }: Kept = keptIn(ctx.belief as Json);
     // Some wait for an answer or run again, or the superstep has been applied: those that run last bring this step again.
     if (node === SUPERSTEP && (open.length > 0 || heads['']?.id !== given.id)) return {};
     const only = given.isOne === true ? given.id : undefined;
@@ -175,17 +168,14 @@ class GraphSteps {
     const isAnswered = given.interrupt !== undefined;
     if (pass.only !== undefined) return this.#one(node, given, state, pass);
     if (state.root === before) {
-      const belief = { heads: state.heads(isAnswered), open, calls: { ...calls, ...pass.kept } };
+      const belief = beliefOf({ heads: state.heads(isAnswered), open, calls: { ...calls, ...pass.kept } });
       return { belief: () => belief, ...(await this.#again(node, given, state)) };
     }
     const { tasks } = (await graph.getState(config)) as { readonly tasks: readonly { id: string; name: string }[] };
     if (tasks.length === 0) return { done: await this.#values.dumpJson('output', output) };
     const next = tasks.map(({ id, name }) => task(name, { id, ...(tasks.length > 1 && { isOne: true }) }));
-    const belief = {
-      heads: state.heads(isAnswered),
-      open: tasks.length > 1 ? tasks.map(({ id }) => id) : [],
-      calls: {},
-    };
+    const begun = tasks.length > 1 ? tasks.map(({ id }) => id) : [];
+    const belief = beliefOf({ heads: state.heads(isAnswered), open: begun, calls: {} });
     return {
       belief: () => belief,
       next: tasks.length > 1 ? [...next, task(SUPERSTEP, { id: state.root }, { after: next })] : next,
@@ -197,11 +187,11 @@ class GraphSteps {
     const merge = state.changes();
     const isDone = state.isDone(only!);
     return {
-      belief: ({ heads, open, calls }: Required<Belief>) => ({
-        heads: merge(heads),
-        open: isDone ? open.filter((id) => id !== only) : open,
-        calls: { ...calls, ...kept },
-      }),
+      belief: (belief: Json) => {
+        const { heads, open, calls }: Kept = keptIn(belief);
+        const left = isDone ? open.filter((id) => id !== only) : open;
+        return beliefOf({ heads: merge(heads), open: left, calls: { ...calls, ...kept } });
+      },
       ...(!isDone && (await this.#again(node, { ...given, isLate: true }, state))),
       ...(isDone && given.isLate && { next: [task(SUPERSTEP, { id: state.root }, { after: 'all' })] }),
     };

@@ -19,7 +19,7 @@ import {
   type PendingWrite,
   RESUME,
 } from '@langchain/langgraph-checkpoint';
-import { InvalidError } from '@tidemark/core';
+import { InvalidError, type Json } from '@tidemark/core';
 import { type KeptCheckpoint, own, type WritesEntry } from './kept.ts';
 import { Values } from './values.ts';
 
@@ -31,6 +31,44 @@ interface Head extends Pick<KeptCheckpoint, 'id' | 'parent' | 'checkpoint' | 'me
 }
 
 export type GraphHeads = { readonly [namespace: string]: Head };
+
+/** What a run of a graph knows besides. */
+export interface GraphKept<Call> {
+  readonly heads: GraphHeads;
+  /** Tasks of a superstep of several that are not done. */
+  readonly open: readonly string[];
+  /** What nodes that have stopped have called, by task. */
+  readonly calls: { readonly [task: string]: readonly Call[] };
+}
+
+/** What a channel of the framework's own is called, and what views leave out. */
+const HIDDEN = /^(?:~|__|branch:)/;
+const KEPT = '~graph';
+
+/** Belief: the graph's values by name as far as they are JSON, for people, and the rest beside them. */
+export function beliefOf<Call>(kept: GraphKept<Call>): Json {
+  const root = kept.heads[''];
+  if (root === undefined) return {};
+  const shown: Record<string, Json> = {};
+  const values = Object.entries(root.values).map(([channel, { version, value }]) => {
+    if (HIDDEN.test(channel) || !('json' in value)) return [channel, { version, value }];
+    shown[channel] = value.json;
+    return [channel, { version }];
+  });
+  const heads = { ...kept.heads, '': { ...root, values: Object.fromEntries(values) } };
+  return { ...shown, [KEPT]: { ...kept, heads } } as unknown as Json;
+}
+
+export function keptIn<Call>(belief: Json): GraphKept<Call> {
+  const { [KEPT]: kept, ...shown } = belief as unknown as Readonly<Record<string, Json>>;
+  if (kept === undefined) return { heads: {}, open: [], calls: {} };
+  const { heads, ...rest } = kept as unknown as GraphKept<Call>;
+  const root = heads['']!;
+  const values = Object.entries(root.values).map(([channel, { version, value }]) => [
+    ...[channel, { version, value: value ?? { json: own(shown, channel) ?? null } }],
+  ]);
+  return { ...rest, heads: { ...heads, '': { ...root, values: Object.fromEntries(values) } } };
+}
 
 /** A question, as the framework has it. */
 export interface Asked {

@@ -1,11 +1,21 @@
 /** Owns the cases of the framework's store, on whatever host a test opens. */
 
 import type { BaseStore } from '@langchain/langgraph-checkpoint';
+import { type Embedder, memoryIndexer } from '@tidemark/memory';
+import { Client, LamportClock, type Ports } from '@tidemark/runtime';
 import { expect, it } from 'vitest';
 import { type StoreHost, type StoreOptions, TidemarkStore } from './store.ts';
 
+/** Knows animals from money, in whatever words. */
+const meanings: Embedder = {
+  model: 'meanings',
+  dimension: 2,
+  embed: async (texts) =>
+    texts.map((text) => (/whale|animal/.test(text) ? Float32Array.of(1, 0) : Float32Array.of(0, 1))),
+};
+
 /** Registers them. Each case has a store of its own. */
-export function storeCases(host: () => StoreHost): void {
+export function storeCases(host: () => StoreHost & { readonly ports: Ports }): void {
   let count = 0;
   const fresh = (options: StoreOptions = {}) => {
     const name = `store-${++count}`;
@@ -77,6 +87,24 @@ export function storeCases(host: () => StoreHost): void {
     ]);
     expect(await store.listNamespaces({ prefix: ['*', 'odd'], maxDepth: 1 })).toEqual([['docs'], ['docsy']]);
     expect(await store.listNamespaces({ suffix: ['even'], limit: 1, offset: 1 })).toEqual([['docsy', 'even']]);
+  });
+
+  it('finds by meaning where there is an embedder, as far as a value is searched', async () => {
+    const { ports } = host();
+    const name = `store-${++count}`;
+    const client = new Client({ ports, lamport: new LamportClock(), embedder: meanings });
+    const store = new TidemarkStore({ client }, { name, fields: ['title'] });
+    const titles = ['a whale in the harbour', 'a bill of the plumber'];
+    await store.batch(
+      titles.map((title, n) => ({ namespace: ['docs'], key: `d${n}`, value: { title, note: 'an animal' } })),
+    );
+    await memoryIndexer({ store: ports.store, embedder: meanings }).run();
+    const found = await store.search(['docs'], { query: 'some animal' });
+    expect(found.map(({ key, score }) => [key, score! > 0.3])).toEqual([['d0', true]]);
+    expect(await keysOf(store, ['docs'], { query: 'money' })).toEqual(['d1']);
+    // Words alone find neither.
+    const words = new TidemarkStore(host(), { name, fields: ['title'] });
+    expect(await keysOf(words, ['docs'], { query: 'some animal' })).toEqual([]);
   });
 
   it('keeps a thousand keys, and both of two processes that write at once', async () => {

@@ -92,3 +92,9 @@ export const SNAPSHOT_MIN_BYTES = 16_384;
  */
 export const snapshotDue = (deltaBytesSinceSnapshot: number, snapshotBytes: number): boolean =>
   deltaBytesSinceSnapshot > Math.max(SNAPSHOT_MIN_BYTES, snapshotBytes);
+
+/** Belief as views show it: without members that begin with `~`, in which a library keeps what means something to itself alone. */
+export function shownBelief(belief: Json): Json {
+  if (typeof belief !== 'object' || belief === null || Array.isArray(belief)) return belief;
+  return Object.fromEntries(Object.entries(belief).filter(([name]) => !name.startsWith('~')));
+}

@@ -1,6 +1,6 @@
 /** The entry point of the library. */
 
-export { applyDelta, type Delta, diff, type Json, SNAPSHOT_MIN_BYTES, snapshotDue } from './belief.ts';
+export { applyDelta, type Delta, diff, type Json, SNAPSHOT_MIN_BYTES, shownBelief, snapshotDue } from './belief.ts';
 export { canonicalJson } from './canonical.ts';
 export { type AssembledBundle, assembleBundle, type BundleInput } from './context/assemble.ts';
 export { cutText } from './context/cut.ts';

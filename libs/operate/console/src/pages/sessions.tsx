@@ -1,6 +1,7 @@
 /** Owns sessions: the state of one, its hand-overs, the words of earlier workflows, and what is remembered of its user. */
 
 import type { Answer as AnswerOf } from '@tidemark/client';
+import { shownBelief } from '@tidemark/core';
 import { useEffect, useState } from 'react';
 import type { Json } from '../belief/changes.ts';
 import { Answer, Empty } from '../parts/answers.tsx';
@@ -150,7 +151,7 @@ function NewestWorkflow({
       {workflow.goal.map((goal) => (
         <p key={goal}>{plain(goal)}</p>
       ))}
-      {workflow.belief === null ? null : <JsonTree value={workflow.belief} label="Belief" />}
+      {workflow.belief === null ? null : <JsonTree value={shownBelief(workflow.belief as Json)} label="Belief" />}
     </>
   );
 }

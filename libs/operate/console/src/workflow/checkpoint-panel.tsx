@@ -1,5 +1,6 @@
 /** Owns a checkpoint for readers: what its step changed in belief and frontier, compared with any other checkpoint, and what it left behind. */
 
+import { shownBelief } from '@tidemark/core';
 import type { CheckpointEntry } from '@tidemark/core/timeline';
 import { useState } from 'react';
 import type { Json } from '../belief/changes.ts';
@@ -52,8 +53,8 @@ export function CheckpointPanel({ view, row }: { readonly view: WorkflowView; re
                   <p className="dim">You may not see its content.</p>
                 ) : (
                   <ChangesTree
-                    before={before.belief as Json}
-                    after={after.belief as Json}
+                    before={shownBelief(before.belief as Json)}
+                    after={shownBelief(after.belief as Json)}
                     onlyChanges={onlyChanges}
                     label="Belief"
                   />

@@ -1,5 +1,6 @@
 /** Owns forking a run from any of its checkpoints, and comparing it with another one, side by side. */
 
+import { shownBelief } from '@tidemark/core';
 import { useState } from 'react';
 import type { Json } from '../belief/changes.ts';
 import { Answer } from '../parts/answers.tsx';
@@ -128,7 +129,7 @@ const reachedBy = (side: { readonly step: string | null } | null | undefined): s
   side == null ? 'already ended' : side.step === null ? 'as opened' : `after step ${plain(side.step)}`;
 
 const madeBy = (side: { readonly belief?: unknown; readonly output?: unknown } | null | undefined) =>
-  side == null ? undefined : ({ belief: side.belief, output: side.output } as Json);
+  side == null ? undefined : ({ belief: shownBelief(side.belief as Json), output: side.output } as Json);
 
 const Line = ({ name, children }: { readonly name: string; readonly children: readonly React.ReactNode[] }) => (
   <tr>

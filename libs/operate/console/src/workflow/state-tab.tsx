@@ -1,5 +1,6 @@
 /** Owns the workflow's current state: its belief, what remains to be done, its input and its output. */
 
+import { shownBelief } from '@tidemark/core';
 import { Card } from '../parts/card.tsx';
 import { JsonTree } from '../parts/json-tree.tsx';
 import { counted } from '../text/format.ts';
@@ -19,7 +20,7 @@ export function StateTab({ view }: { readonly view: WorkflowView }) {
         ) : belief === null ? (
           <p className="dim">There is none.</p>
         ) : (
-          <JsonTree value={belief} label="Belief" />
+          <JsonTree value={shownBelief(belief)} label="Belief" />
         )}
       </Card>
       <div className="cards-column">

@@ -1,6 +1,7 @@
 /** Owns how a workflow right after one of its checkpoints reads on a terminal. Pure. */
 
 import type { Answer } from '@tidemark/client';
+import { type Json, shownBelief } from '@tidemark/core';
 import type { Columns } from '../../text/table.ts';
 import { counted, dateTime, spentWords } from '../../text/units.ts';
 import { printable } from '../../text/width.ts';
@@ -27,7 +28,7 @@ export function pastLines(past: Past, style: Style, nowMs: number): readonly str
       ...(past.fork === undefined ? [] : [paint('dim', forkWords(past.fork))]),
     ],
     section('Input', valueLines(past.input, style), style),
-    past.belief == null ? [] : section('Belief', valueLines(past.belief, style), style),
+    past.belief == null ? [] : section('Belief', valueLines(shownBelief(past.belief as Json), style), style),
     memoryLines(past.memory_scope_snapshot, past.working_memory, style),
     frontierLines(past, style, nowMs),
     lastLines(past, style),

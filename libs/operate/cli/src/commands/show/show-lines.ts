@@ -1,6 +1,7 @@
 /** Owns how `tidemark show` reads on a terminal. Pure. */
 
 import type { Answer, Checkpoint, Effect, Event, Task, Workflow, WorkflowView } from '@tidemark/client';
+import { type Json, shownBelief } from '@tidemark/core';
 import { describeEvent, wordsIn } from '@tidemark/core/timeline';
 import { CANCELLING, PAUSED } from '@tidemark/runtime/names';
 import { TASKS_SHOWN_COUNT } from '../../limits.ts';
@@ -50,7 +51,9 @@ export function showLines(found: Found, options: ShowOptions, style: Style, nowM
       ? [section('Forgotten', [`${INDENT}${FORGOTTEN_WORDS}`], style)]
       : [
           section('Input', valueLines(found.view.input, style), style),
-          found.view.belief == null ? [] : section('Belief', valueLines(found.view.belief, style), style),
+          found.view.belief == null
+            ? []
+            : section('Belief', valueLines(shownBelief(found.view.belief as Json), style), style),
           memoryLines(found.view.memory_scope_snapshot, found.view.working_memory, style),
         ]),
     frontierLines(found, options, style, nowMs),
