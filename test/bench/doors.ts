@@ -1,7 +1,8 @@
 /**
  * `npm run bench -- doors`: LangGraph's checkpoints by Tidemark's saver beside the framework's own: on the cluster beside Postgres, embedded
  * beside SQLite. Rounds are interleaved, and the medians of all saves are reported. And how soon a durable graph goes on after a kill −9,
- * beside steps that do the same, and beside the framework, which is told of the death and invokes its threads again.
+ * beside steps that do the same, and beside the framework, which is told of the death and invokes its threads again. And conversations of ten
+ * thousand turns in the sessions of two agent frameworks.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -10,8 +11,10 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { RunnableConfig } from '@langchain/core/runnables';
 import { type BaseCheckpointSaver, emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint';
-import { configFromEnv, openCluster, openEmbedded } from '@tidemark/host';
+import { TidemarkSessionStore } from '@tidemark/claude-sessions';
+import { configFromEnv, type Host, openCluster, openEmbedded } from '@tidemark/host';
 import { TidemarkSaver } from '@tidemark/langgraph';
+import { TidemarkSession } from '@tidemark/openai-agents';
 import type { EventLog, LogRecord } from '@tidemark/ports';
 import { startClusterServers } from '@tidemark/testkit/servers';
 import pg from 'pg';
@@ -24,7 +27,7 @@ import { ticks } from './resume-workflows.ts';
 import { type System, withSystem } from './system.ts';
 import { tickGraph } from './tick-graph.ts';
 
-export const doorParts = ['saves', 'bytes', 'reads', 'kills'] as const;
+export const doorParts = ['saves', 'bytes', 'reads', 'kills', 'sessions'] as const;
 
 /** Theirs, whose tables have names that Tidemark's have as well. */
 const SCHEMA = 'langgraph';
@@ -44,6 +47,10 @@ const NODES = 200;
 const NODE_ROUNDS = 5;
 const KILLED_OF_EACH = 4;
 const READS = 50;
+const TURNS = 10_000;
+/** Turns of which the first and the last are reported apart. */
+const TURNS_EDGE = 1_000;
+const NEWEST_ITEMS = 20;
 
 interface Contender {
   readonly name: string;
@@ -53,6 +60,7 @@ interface Contender {
 interface World {
   readonly cluster: readonly [ours: Contender, theirs: Contender];
   readonly embedded: readonly [ours: Contender, theirs: Contender];
+  readonly hosts: { readonly cluster: Host; readonly embedded: Host };
   /** Bytes of records that Tidemark's savers have appended. */
   readonly appended: () => number;
   readonly sql: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
@@ -71,6 +79,7 @@ export async function measureDoors(report: Report, parts: readonly string[]): Pr
     }
     if (parts.includes('bytes')) await measureBytes(world, report);
     if (parts.includes('reads')) await measureReads(world, report);
+    if (parts.includes('sessions')) await measureSessions(world, report);
   } finally {
     await world.close();
   }
@@ -112,6 +121,7 @@ async function openWorld(): Promise<World> {
       { name: 'tidemark', saver: new TidemarkSaver(embedded) },
       { name: 'sqlite', saver: SqliteSaver.fromConnString(path.join(folder, 'theirs.db')) },
     ],
+    hosts: { cluster, embedded },
     appended: () => bytes,
     sql: async (text, values) => (await pool.query(text, values)).rows as Record<string, unknown>[],
     async close() {
@@ -301,4 +311,70 @@ async function measureReads({ cluster }: World, report: Report): Promise<void> {
       report.add(`doors.saver.${name}.early_of_${length}_ms`, await timed(early), 'ms');
     }
   }
+}
+
+/** What one session does, whichever framework's it is. */
+interface Conversation {
+  /** A question and its answer. */
+  turn(n: number): Promise<void>;
+  /** As another process reads it. */
+  readonly reads: Readonly<Record<string, () => Promise<readonly unknown[] | null>>>;
+}
+
+async function measureSessions({ hosts }: World, report: Report): Promise<void> {
+  for (const [place, host] of Object.entries(hosts)) {
+    await measureSession(`openai.${place}`, openaiSession(host), report);
+    await measureSession(`claude.${place}`, claudeSession(host), report);
+  }
+}
+
+async function measureSession(name: string, { turn, reads }: Conversation, report: Report): Promise<void> {
+  const times: number[] = [];
+  for (let n = 0; n < TURNS; n++) {
+    const begunMs = performance.now();
+    await turn(n);
+    times.push(performance.now() - begunMs);
+  }
+  report.add(`doors.session.${name}.first_appends_ms`, median(times.slice(1, TURNS_EDGE)), 'ms');
+  report.add(`doors.session.${name}.last_appends_ms`, median(times.slice(-TURNS_EDGE)), 'ms');
+  for (const [what, read] of Object.entries(reads)) {
+    globalThis.gc?.();
+    const before = process.memoryUsage().rss;
+    const begunMs = performance.now();
+    const items = await read();
+    report.add(`doors.session.${name}.${what}_ms`, performance.now() - begunMs, 'ms');
+    report.add(`doors.session.${name}.${what}_rss_mb`, Math.max(0, process.memoryUsage().rss - before) / 2 ** 20, 'MB');
+    report.add(`doors.session.${name}.${what}_items`, items?.length ?? 0, '');
+  }
+}
+
+function openaiSession(host: Host): Conversation {
+  const session = new TidemarkSession(host, { sessionId: 'long' });
+  const other = () => new TidemarkSession(host, { sessionId: 'long' });
+  return {
+    turn: (n) =>
+      session.addItems([
+        { role: 'user', content: textOf(2 * n, MESSAGE_CHARS) },
+        {
+          role: 'assistant',
+          status: 'completed',
+          content: [{ type: 'output_text', text: textOf(2 * n + 1, MESSAGE_CHARS) }],
+        },
+      ]),
+    reads: { newest: () => other().getItems(NEWEST_ITEMS), all: () => other().getItems() },
+  };
+}
+
+function claudeSession(host: Host): Conversation {
+  const key = { projectKey: 'bench', sessionId: 'long' };
+  const store = new TidemarkSessionStore(host);
+  const line = (n: number, type: string) => ({
+    type,
+    uuid: `u-${n}`,
+    message: { role: type, content: textOf(n, MESSAGE_CHARS) },
+  });
+  return {
+    turn: (n) => store.append(key, [line(2 * n, 'user'), line(2 * n + 1, 'assistant')]),
+    reads: { all: () => new TidemarkSessionStore(host).load(key) },
+  };
 }
