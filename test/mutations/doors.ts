@@ -17,6 +17,8 @@ const LIST = 'libs/engine/runtime/src/shadow/recorded-list.ts';
 const SESSION = 'libs/author/openai-agents/src/session.ts';
 const RECORDED_AGENTS = 'libs/author/openai-agents/src/recorded-agents.ts';
 const RUN_AGENT_TEST = 'libs/author/openai-agents/src/run-agent.test.ts';
+const RECORDED_MODEL = 'libs/author/openai-agents/src/recorded-model.ts';
+const RUN_AGENT_SESSION_TEST = 'libs/author/openai-agents/src/run-agent-session.test.ts';
 const SESSION_TEST = 'libs/author/openai-agents/src/session.test.ts';
 const STORE = 'libs/author/claude-sessions/src/session-store.ts';
 const TRANSCRIPTS = 'libs/author/claude-sessions/src/transcripts.ts';
@@ -266,10 +268,7 @@ export const DOOR_MUTATIONS: Mutations = {
   'batch-is-dropped': {
     file: STORE,
     edits: [
-      [
-        'linesAdded(stream, subpath, part), this.#closing.signal)',
-        'linesAdded(stream, subpath, part), AbortSignal.abort())',
-      ],
+      ['await writer.write(entries, this.#closing.signal);', 'await writer.write(entries, AbortSignal.abort());'],
     ],
     caughtBy: STORE_TEST,
     test: 'drops no batch: they wait in their order, longer than the framework tries, and it says so',
@@ -338,5 +337,46 @@ export const DOOR_MUTATIONS: Mutations = {
     caughtBy: RUN_AGENT_TEST,
     test: 'that nobody has named, and in which its process died, asks a person',
     breaks: 'A tool of which nobody says that it may be repeated is not.',
+  },
+  'turn-follows-whatever-is-there': {
+    file: SESSION,
+    edits: [['if (placeOf(stream) === after)', 'if (after !== placeOf(stream) || true)']],
+    caughtBy: RUN_AGENT_SESSION_TEST,
+    test: 'keeps nothing of a turn where somebody else wrote meanwhile, and the run says so',
+    breaks: 'A run adds its turn to what it has read, and to nothing else.',
+  },
+  'turn-is-not-known-again': {
+    file: SESSION,
+    edits: [['if ((await operationIn(stream, operation.step)) === digest) return undefined;', '']],
+    caughtBy: RUN_AGENT_SESSION_TEST,
+    test: 'has each turn whole and once, as the framework keeps it, whatever boundary its worker dies at',
+    failsWith: 'A crash changed what comes out',
+    breaks: 'A turn that has arrived is known by its key.',
+  },
+  'agent-is-asked-something-else': {
+    file: RECORDED_MODEL,
+    edits: [['asking(requestIn(recorded, request, files))', 'asking(recorded && request)']],
+    caughtBy: RUN_AGENT_SESSION_TEST,
+    test: 'is sent as it is recorded, with all it has',
+    breaks: 'A model whose answer nobody recorded is asked again what is recorded.',
+  },
+  'summary-misses-lines': {
+    file: TRANSCRIPTS,
+    edits: [
+      [
+        'subpath === MAIN ? summaryAfter?.(before) : before',
+        'subpath === MAIN && summaryAfter ? summaryAfter(before) : before',
+      ],
+    ],
+    caughtBy: STORE_TEST,
+    test: 'is kept with each append, whichever host makes it, and loads no session',
+    breaks: 'What a listing shows has all lines, or is not there.',
+  },
+  'graph-shows-what-is-the-frameworks': {
+    file: GRAPH_STATE,
+    edits: [['if (HIDDEN.test(channel) ||', 'if (']],
+    caughtBy: DURABLE_TEST,
+    test: 'has its values as its belief by name, also bytes, and what the framework needs where no view shows it',
+    breaks: 'Views show the values of a graph, and no channels of the framework.',
   },
 };
