@@ -72,7 +72,7 @@ export async function crashTest(options: CrashTestOptions): Promise<CrashTestRes
 }
 
 const noCalls = (url: string): string =>
-  `The command made no call to ${url}. Have it call the address in TIDEMARK_CRASH_TEST_URL where it else calls what it works with (with --model, models are found by OPENAI_BASE_URL).`;
+  `The command made no call to ${url}. Have it call the address in TIDEMARK_CRASH_TEST_URL where it else calls what it works with (with --model, models are found by OPENAI_BASE_URL and ANTHROPIC_BASE_URL).`;
 
 /** At most so many of them, evenly spread, in their order. */
 export const spread = <T>(all: readonly T[], count: number): readonly T[] =>
@@ -137,7 +137,10 @@ class Runs {
         ...env,
         TIDEMARK_CRASH_TEST_URL: url,
         TIDEMARK_CRASH_TEST_FOLDER: folder,
-        ...(model !== undefined && { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: 'crash-test' }),
+        ...(model !== undefined && {
+          ...{ OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: 'crash-test' },
+          ...{ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'crash-test' },
+        }),
       },
       limitMs,
       keeper: this.#keeper,

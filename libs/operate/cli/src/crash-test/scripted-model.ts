@@ -1,11 +1,13 @@
 /**
- * Owns a model of OpenAI's two APIs (chat completions and responses, whole or streamed) whose answers a script has. Which answer a request
- * gets follows from the request alone, by how many its conversation has already, so it is the same for a process that was started again. Pure.
+ * Owns a model of OpenAI's two APIs (chat completions and responses) and of Anthropic's (messages), whole or streamed, whose answers a script has. Which answer a request
+ * gets follows from the request alone, by how many of them its conversation has already, so it is the same for a process that was started again. Pure.
  */
 
 import type { ScriptedAnswer } from './answers.ts';
 
 interface Answer {
+  /** Which one of the script. */
+  readonly at?: number;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
@@ -16,16 +18,16 @@ type ModelRequest = Readonly<Record<string, unknown>>;
 
 /** Undefined: the path is none of a model's. */
 export function modelAnswer(script: readonly ScriptedAnswer[], path: string, body: Buffer): Answer | undefined {
-  const isChat = path.endsWith('/chat/completions');
-  if (!isChat && !path.endsWith('/responses')) return undefined;
+  const api = Object.entries(APIS).find(([end]) => path.endsWith(end))?.[1];
+  if (api === undefined) return undefined;
   const request = requestIn(body);
   if (request === undefined) return refused('The body is no JSON object.');
-  const at = isChat ? answersIn(request.messages) : answersIn(request.input) + responsesBefore(request);
+  const at = answersIn(request.messages ?? request.input, script) + responsesBefore(request);
   const answer = script[at];
   if (answer === undefined) return refused(`The script has ${script.length} answers, and this asks for the next one.`);
-  const [whole, events] = (isChat ? completion : response)(request, at + 1, answer);
-  if (request.stream !== true) return { status: 200, headers: JSON_HEADERS, text: JSON.stringify(whole) };
-  return { status: 200, headers: { 'content-type': 'text/event-stream' }, text: events.join('') };
+  const [whole, events] = api(request, at + 1, answer);
+  if (request.stream !== true) return { status: 200, headers: JSON_HEADERS, text: JSON.stringify(whole), at };
+  return { at, status: 200, headers: { 'content-type': 'text/event-stream' }, text: events.join('') };
 }
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
@@ -34,6 +36,7 @@ const refused = (message: string): Answer => ({
   status: 400,
   headers: JSON_HEADERS,
   text: JSON.stringify({
+    type: 'error',
     error: { message: `crash-test: ${message}`, type: 'invalid_request_error', param: null, code: null },
   }),
 });
@@ -47,10 +50,16 @@ function requestIn(body: Buffer): ModelRequest | undefined {
   }
 }
 
-/** An answer is one message, or several items one after the other. */
-function answersIn(messages: unknown): number {
+/** An answer is one message, or several items one after the other. What a framework puts there by itself is none. */
+function answersIn(messages: unknown, script: readonly ScriptedAnswer[]): number {
+  const parts = script.flatMap(({ text, calls }) => [
+    ...(text === undefined ? [] : [text]),
+    ...calls.map(({ name }) => name),
+  ]);
+  const known = parts.map((part) => JSON.stringify(part).slice(1, -1));
   const isAnswer = (item: Message) =>
-    item?.role === 'assistant' || item?.type === 'function_call' || item?.type === 'reasoning';
+    (item?.role === 'assistant' || item?.type === 'function_call' || item?.type === 'reasoning') &&
+    known.some((part) => JSON.stringify(item).includes(part));
   const all = Array.isArray(messages) ? (messages as readonly Message[]) : [];
   return all.filter((item, at) => isAnswer(item) && !isAnswer(all[at - 1])).length;
 }
@@ -115,3 +124,32 @@ function response({ model }: ModelRequest, number: number, { text, calls }: Scri
   }
   return [whole, [...events, said('response.completed', { response: whole })]];
 }
+
+function message({ model }: ModelRequest, number: number, { text, calls }: ScriptedAnswer): Said {
+  const words = text === undefined ? [] : [{ type: 'text', text }];
+  const told = calls.map(({ name, arguments: input = {} }, at) => ({
+    ...{ type: 'tool_use', id: `toolu_${number}_${at + 1}`, name, input },
+  }));
+  const stop = { stop_reason: told.length > 0 ? 'tool_use' : 'end_turn', stop_sequence: null };
+  const usage = { input_tokens: 1, output_tokens: 1 };
+  const head = { id: `msg_${number}`, type: 'message', role: 'assistant', model, usage };
+  const said = (type: string, data: object) => event({ type, ...data }, type);
+  const events = [...words, ...told].flatMap((block, index) => {
+    const isText = 'text' in block;
+    const content_block = isText ? { ...block, text: '' } : { ...block, input: {} };
+    const delta = isText
+      ? { type: 'text_delta', text: block.text }
+      : { type: 'input_json_delta', partial_json: JSON.stringify(block.input) };
+    return [
+      said('content_block_start', { index, content_block }),
+      said('content_block_delta', { index, delta }),
+      said('content_block_stop', { index }),
+    ];
+  });
+  const start = said('message_start', { message: { ...head, content: [], stop_reason: null, stop_sequence: null } });
+  const end = [said('message_delta', { delta: stop, usage }), said('message_stop', {})];
+  return [{ ...head, ...stop, content: [...words, ...told] }, [start, ...events, ...end]];
+}
+
+/** By the end of a path. */
+const APIS = { '/chat/completions': completion, '/responses': response, '/messages': message };
