@@ -61,10 +61,30 @@ interface World {
   readonly cluster: readonly [ours: Contender, theirs: Contender];
   readonly embedded: readonly [ours: Contender, theirs: Contender];
   readonly hosts: { readonly cluster: Host; readonly embedded: Host };
-  /** Bytes of records that Tidemark's savers have appended. */
-  readonly appended: () => number;
+  /** What Tidemark's savers have appended. */
+  readonly appended: Readonly<Record<'cluster' | 'embedded', Appended>>;
   readonly sql: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
   close(): Promise<void>;
+}
+
+/** Appends to a log: their bytes, and how long each took. */
+interface Appended {
+  bytes: number;
+  readonly tookMs: number[];
+}
+
+function watched(host: Host): Appended {
+  const appended: Appended = { bytes: 0, tookMs: [] };
+  const log = host.ports.log as { -readonly [Key in keyof EventLog]: EventLog[Key] };
+  const append = log.append.bind(log);
+  log.append = async (partition, records) => {
+    for (const { value } of records as readonly LogRecord[]) appended.bytes += value.length;
+    const begunMs = performance.now();
+    const done = await append(partition, records);
+    appended.tookMs.push(performance.now() - begunMs);
+    return done;
+  };
+  return appended;
 }
 
 export async function measureDoors(report: Report, parts: readonly string[]): Promise<void> {
@@ -74,8 +94,7 @@ export async function measureDoors(report: Report, parts: readonly string[]): Pr
   const world = await openWorld();
   try {
     if (parts.includes('saves')) {
-      await measureSaves('cluster', world.cluster, report);
-      await measureSaves('embedded', world.embedded, report);
+      for (const place of ['cluster', 'embedded'] as const) await measureSaves(place, world, report);
     }
     if (parts.includes('bytes')) await measureBytes(world, report);
     if (parts.includes('reads')) await measureReads(world, report);
@@ -98,13 +117,6 @@ async function openWorld(): Promise<World> {
       TIDEMARK_ENCRYPTION: 'off',
     }),
   );
-  let bytes = 0;
-  const log = cluster.ports.log as { -readonly [Key in keyof EventLog]: EventLog[Key] };
-  const append = log.append.bind(log);
-  log.append = (partition, records) => {
-    for (const { value } of records as readonly LogRecord[]) bytes += value.length;
-    return append(partition, records);
-  };
   await cluster.startCoordinator();
   const embedded = await openEmbedded({ folder: path.join(folder, 'state'), encryption: 'off' });
   const { PostgresSaver } = await theirs('postgres');
@@ -122,7 +134,7 @@ async function openWorld(): Promise<World> {
       { name: 'sqlite', saver: SqliteSaver.fromConnString(path.join(folder, 'theirs.db')) },
     ],
     hosts: { cluster, embedded },
-    appended: () => bytes,
+    appended: { cluster: watched(cluster), embedded: watched(embedded) },
     sql: async (text, values) => (await pool.query(text, values)).rows as Record<string, unknown>[],
     async close() {
       await pool.end();
@@ -225,7 +237,9 @@ class Run {
   }
 }
 
-async function measureSaves(place: string, contenders: World['cluster'], report: Report): Promise<void> {
+async function measureSaves(place: 'cluster' | 'embedded', world: World, report: Report): Promise<void> {
+  const contenders = world[place];
+  const { tookMs } = world.appended[place];
   const times = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
   for (let round = -1; round < ROUNDS; round++) {
     for (const { name, saver } of round % 2 === 0 ? contenders : contenders.toReversed()) {
@@ -246,6 +260,8 @@ async function measureSaves(place: string, contenders: World['cluster'], report:
     report.addTail(`doors.saver.${place}.${name}.save_p99_ms`, all, 'ms');
   }
   report.add(`doors.saver.${place}.save_ratio`, ours / others, 'times');
+  report.add(`doors.saver.${place}.append_ms`, median(tookMs), 'ms');
+  report.add(`doors.saver.${place}.appends_of_a_save`, tookMs.length / ((ROUNDS + 1) * SAVES), '');
 }
 
 async function measureBytes({ cluster: [ours, others], appended, sql }: World, report: Report): Promise<void> {
@@ -261,9 +277,9 @@ async function measureBytes({ cluster: [ours, others], appended, sql }: World, r
   };
   let before = 0;
   await grow(ours, async () => {
-    before = appended();
+    before = appended.cluster.bytes;
   });
-  const log = (appended() - before) / COUNTED;
+  const log = (appended.cluster.bytes - before) / COUNTED;
   const [{ bytes: row } = {}] = await sql(
     `select avg(pg_column_size(c.*)) * 2 as bytes from checkpoints c where workflow = 'langgraph:bytes'`,
   );

@@ -32,7 +32,8 @@ const call = (of: string, url: string) =>
 const shop = createSdkMcpServer({ name: 'shop', tools: [call('refund', '/refunds'), call('mail', '/mails')] });
 
 async function ask(cwd: string, sessionStore: SessionStore | undefined): Promise<string> {
-  const place = sessionStore === undefined ? {} : { sessionStore };
+  const flush = process.argv[3] === 'eager' ? 'eager' : 'batched';
+  const place = sessionStore === undefined ? {} : { sessionStore, sessionStoreFlush: flush };
   const isKnown = (await getSessionInfo(SESSION, { dir: cwd, ...place })) !== undefined;
   const options = {
     ...{ cwd, ...place, model: 'claude-sonnet-4-5', systemPrompt: 'You refund orders.', settingSources: [] },

@@ -13,6 +13,7 @@ import {
   Usage,
 } from '@openai/agents-core';
 import { assistantMessage, functionCall } from '@openai/agents-core/testing';
+import type { Sequence } from '@tidemark/core';
 import { Client, LamportClock } from '@tidemark/runtime';
 import { defineFunction } from '@tidemark/sdk';
 import { crashEverywhere, type TestWorld, testWorld } from '@tidemark/testkit';
@@ -150,9 +151,13 @@ it('names a tool whose approval the definition does not declare before anything 
     execute: async () => 'n',
     needsApproval: false,
   });
-  const chat = chatOf(new Agent({ name: 'a', model, tools: [never] }), () => ({}));
+  const chat = chatOf(new Agent({ name: 'a', model, tools: [never] }), () => ({ costMicros: () => 7 }));
   world = await testWorld({ workflows: [chat] });
-  expect(await (await world.start(chat, { prompt: 'x' })).result()).toEqual({ text: 'x' });
+  const run = await world.start(chat, { prompt: 'x' });
+  expect(await run.result()).toEqual({ text: 'x' });
+  // What it cost is the run's, as with any model of ours.
+  const rows = await world.ports.store.checkpoints(run.id, { from: 1 as Sequence, limit: 9 });
+  expect(rows.map(({ tokens, costMicros }) => [tokens, costMicros])).toContainEqual([3, 7]);
 });
 
 describe('a request whose answer nobody recorded', () => {
