@@ -58,8 +58,9 @@ function answersIn(messages: unknown, script: readonly ScriptedAnswer[]): number
   ]);
   const known = parts.map((part) => JSON.stringify(part).slice(1, -1));
   const isAnswer = (item: Message) =>
-    (item?.role === 'assistant' || item?.type === 'function_call' || item?.type === 'reasoning') &&
-    known.some((part) => JSON.stringify(item).includes(part));
+    item?.type === 'function_call' ||
+    item?.type === 'reasoning' ||
+    (item?.role === 'assistant' && known.some((part) => JSON.stringify(item).includes(part)));
   const all = Array.isArray(messages) ? (messages as readonly Message[]) : [];
   return all.filter((item, at) => isAnswer(item) && !isAnswer(all[at - 1])).length;
 }
