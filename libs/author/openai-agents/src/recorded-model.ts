@@ -64,7 +64,10 @@ function ownRequest(model: Model, name: string, request: ModelRequest, rules: Mo
     model: {
       provider: 'openai',
       modelId: name,
-      tokenizer: tokenizerFor(name),
+      // Its tables take a while to load, and a recorded answer needs none.
+      get tokenizer() {
+        return tokenizerFor(name);
+      },
       maxOutputTokens: request.modelSettings.maxTokens ?? OUTPUT_TOKENS_COUNT,
       timeoutMs: rules.timeoutMs ?? MODEL_TIMEOUT_MS,
       retry: retryPolicy(undefined, DEFAULT_RETRY),
