@@ -16,6 +16,7 @@ import { configFromEnv, type Host, openCluster, openEmbedded } from '@tidemark/h
 import { TidemarkSaver } from '@tidemark/langgraph';
 import { TidemarkSession } from '@tidemark/openai-agents';
 import type { EventLog, LogRecord } from '@tidemark/ports';
+import { startService } from '@tidemark/testkit/processes';
 import { startClusterServers } from '@tidemark/testkit/servers';
 import pg from 'pg';
 import { installPackages, PEERS_FOLDER } from './peers/install.ts';
@@ -109,17 +110,18 @@ export async function measureDoors(report: Report, parts: readonly string[]): Pr
 async function openWorld(): Promise<World> {
   const servers = await startClusterServers({ dataIn: 'memory' });
   const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-doors-'));
-  const cluster = await openCluster(
-    configFromEnv({
-      TIDEMARK_KAFKA_BROKERS: servers.kafka.address,
-      TIDEMARK_POSTGRES_URL: servers.postgres.address,
-      TIDEMARK_REDIS_URL: servers.redis.address,
-      TIDEMARK_TOPIC: 'bench-doors',
-      TIDEMARK_PARTITIONS: '16',
-      TIDEMARK_ENCRYPTION: 'off',
-    }),
-  );
-  await cluster.startCoordinator();
+  const env = {
+    TIDEMARK_KAFKA_BROKERS: servers.kafka.address,
+    TIDEMARK_POSTGRES_URL: servers.postgres.address,
+    TIDEMARK_REDIS_URL: servers.redis.address,
+    TIDEMARK_TOPIC: 'bench-doors',
+    TIDEMARK_PARTITIONS: '16',
+    TIDEMARK_ENCRYPTION: 'off',
+    TIDEMARK_AUTH: 'off',
+  };
+  const cluster = await openCluster(configFromEnv(env));
+  // A process of its own, as in a deployment: it is none of the program's that saves.
+  const coordinator = await startService('coordinator', env);
   const embedded = await openEmbedded({ folder: path.join(folder, 'state'), encryption: 'off' });
   const { PostgresSaver } = await theirs('postgres');
   const { SqliteSaver } = await theirs('sqlite');
@@ -143,6 +145,7 @@ async function openWorld(): Promise<World> {
       await postgres.end();
       await embedded.close();
       await cluster.close();
+      await coordinator.stop();
       await servers.stop();
       await rm(folder, { recursive: true });
     },
