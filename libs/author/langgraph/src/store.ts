@@ -203,7 +203,8 @@ export class TidemarkStore extends BaseStore {
       const { entries } = await this.#memory.recall(this.#tenant, asked);
       for (const { memory, score } of entries) {
         const item = itemOf(memory, memory.subject.slice(this.#name.length + 1).split('.'));
-        if (fits(item.value)) found.push({ ...item, score });
+        // The nearest ones come however far they are.
+        if (score > 0 && fits(item.value)) found.push({ ...item, score });
       }
       return found.slice(offset, offset + limit);
     }
