@@ -114,6 +114,7 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
       'libs/author/langgraph/src/saver.test.ts',
       'libs/author/langgraph/src/saver.cluster.test.ts',
       'libs/author/openai-agents/src/session.cluster.test.ts',
+      'libs/author/openai-agents/src/stream.cluster.test.ts',
       'libs/operate/cli/src/crash-test-doors.test.ts',
     ],
   },
