@@ -40,17 +40,31 @@ test('a mark of another key is a second effect, one of the same key is not', () 
   expect(doubledSteps([mark, { ...mark, key: 'another' }])).toEqual(['a-0 1']);
 });
 
-test('a step may begin again only where its pod was lost, and after that', () => {
+test('a step may begin again only where its pod was lost with it in hand, and after that', () => {
   const again = seen('a-0 1 p 10', 'a-0 1 q 50');
+  const killed = (pod: string, ms: number) => new Map([[pod, [{ fromMs: ms, untilMs: ms }]]]);
   expect(repeatedSteps(again, new Map())).toEqual(['a-0 1 by q after p']);
-  expect(repeatedSteps(again, new Map([['q', 20]]))).toEqual(['a-0 1 by q after p']);
-  expect(repeatedSteps(again, new Map([['p', 60]]))).toEqual(['a-0 1 by q after p']);
-  expect(repeatedSteps(again, new Map([['p', 20]]))).toEqual([]);
+  expect(repeatedSteps(again, killed('q', 20))).toEqual(['a-0 1 by q after p']);
+  expect(repeatedSteps(again, killed('p', 60))).toEqual(['a-0 1 by q after p']);
+  // The container that was started in place of the killed one had it.
+  expect(repeatedSteps(again, killed('p', 5))).toEqual(['a-0 1 by q after p']);
+  expect(repeatedSteps(again, killed('p', 20))).toEqual([]);
+});
+
+test('a pod that is lost for a second time keeps what it had in hand at the first', () => {
+  const attempts = seen('a-0 1 p 10', 'a-0 1 q 50', 'a-1 1 p 70', 'a-1 1 q 75', 'a-2 1 p 90', 'a-2 1 q 120');
+  const cut = { fromMs: 20, untilMs: 60 };
+  const vanished = { fromMs: 100, untilMs: Number.POSITIVE_INFINITY };
+  expect(repeatedSteps(attempts, new Map([['p', [vanished]]]))).toEqual(['a-0 1 by q after p', 'a-1 1 by q after p']);
+  expect(repeatedSteps(attempts, new Map([['p', [cut, vanished]]]))).toEqual(['a-1 1 by q after p']);
 });
 
 test('what a link held back is judged by when it was sent', () => {
   const [late, first] = seen('a-0 1 p 20', 'a-0 1 q 50') as [Seen, Seen];
-  expect(repeatedSteps([first, { ...late, atMs: 90 }], new Map([['p', 20]]))).toEqual([]);
+  const cut = new Map([['p', [{ fromMs: 20, untilMs: 80 }]]]);
+  expect(repeatedSteps([first, { ...late, atMs: 90 }], cut)).toEqual([]);
+  // A worker that is cut off and begins a step which another has, is no loss of the other's.
+  expect(repeatedSteps([first, { ...late, sentMs: 60, atMs: 90 }], cut)).toEqual(['a-0 1 by p after q']);
 });
 
 test('a run counts as resumed where it begins elsewhere, and not before', () => {

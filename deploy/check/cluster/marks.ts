@@ -74,17 +74,23 @@ export function doubledSteps(marks: readonly Mark[]): readonly string[] {
   return [...keys].flatMap(([step, { size }]) => (size > 1 ? [step] : []));
 }
 
-/** When a pod was killed, or cut off, in milliseconds since 1970: what it had in hand then may run again. */
-export type Lost = ReadonlyMap<string, number>;
+/** From when until when a pod was cut off, in milliseconds since 1970; both the same where it was killed. */
+export interface Loss {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+/** Each loss of each pod: the node of one may be cut off, mended, and lost later. */
+export type Lost = ReadonlyMap<string, readonly Loss[]>;
 
-/** Steps that began again, though nothing had become of the pod that had them. */
+/** Steps that began again, but for those that a pod had in hand when it was lost. */
 export function repeatedSteps(attempts: readonly Seen[], lost: Lost): readonly string[] {
   const last = new Map<string, Seen>();
   const repeated: string[] = [];
   for (const attempt of attempts.toSorted((a, b) => a.sentMs - b.sentMs)) {
     const before = last.get(at(attempt));
-    if (before !== undefined && (lost.get(before.pod) ?? Number.POSITIVE_INFINITY) > attempt.sentMs)
-      repeated.push(`${at(attempt)} by ${attempt.pod} after ${before.pod}`);
+    const losses = before === undefined ? [] : (lost.get(before.pod) ?? []);
+    const isInHand = losses.some(({ fromMs, untilMs }) => before!.sentMs <= untilMs && fromMs <= attempt.sentMs);
+    if (before !== undefined && !isInHand) repeated.push(`${at(attempt)} by ${attempt.pod} after ${before.pod}`);
     last.set(at(attempt), attempt);
   }
   return repeated;

@@ -34,8 +34,8 @@ async function killWorker(run: Run): Promise<void> {
   const pod = await run.busiest('killed');
   const pid = run.world.processOf(pod.name, 'worker');
   const sinceMs = Date.now();
-  run.lost([pod.name]);
-  process.kill(pid, 'SIGKILL');
+  // The container that takes its place has the pod's name.
+  run.lost([pod.name], () => process.kill(pid, 'SIGKILL'))();
   run.figure('killed_ms', await run.resumed('killed', [pod.name], sinceMs), 'ms');
   await run.end('killed');
   await run.installation.restarted(pod);
@@ -165,9 +165,9 @@ async function cutLink(run: Run): Promise<void> {
   await run.load('steady', 'cut', LOAD_COUNT);
   const { node, names } = await everythingBeside(run, 'cut');
   const sinceMs = Date.now();
-  run.lost(names);
-  run.world.cut(node);
+  const mended = run.lost(names, () => run.world.cut(node));
   run.figure('link_cut_ms', await run.resumed('cut', names, sinceMs), 'ms');
+  mended();
   run.world.mend();
   await run.end('cut');
 }
@@ -182,8 +182,7 @@ async function loseNode(run: Run): Promise<void> {
       `no ${part} was on the node that vanished`,
     );
   const sinceMs = Date.now();
-  run.lost(names);
-  run.world.vanish(node);
+  run.lost(names, () => run.world.vanish(node));
   run.figure('node_lost_ms', await run.resumed('vanished', names, sinceMs), 'ms');
   await run.end('vanished');
 }

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '@tidemark/testkit/eventually';
 import type { Report } from '../../../test/bench/report.ts';
 import type { Installation, Pod } from './installation.ts';
-import { doubledSteps, holders, lostSteps, type Outside, repeatedSteps, resumedAfterMs } from './marks.ts';
+import { doubledSteps, holders, type Loss, lostSteps, type Outside, repeatedSteps, resumedAfterMs } from './marks.ts';
 import type { Runs } from './runs.ts';
 import type { World } from './world.ts';
 
@@ -30,7 +30,7 @@ export class Run {
   readonly outside: Outside;
   readonly runs: Runs;
   readonly #report: Report;
-  readonly #lost = new Map<string, number>();
+  readonly #lost = new Map<string, Loss[]>();
   readonly #ended = new Map<string, number>();
   readonly #loads = new Map<string, readonly string[]>();
   readonly wrong: string[] = [];
@@ -98,9 +98,14 @@ export class Run {
     return Math.max(0, ...after);
   }
 
-  /** What these pods have in hand may run again. */
-  lost(pods: readonly string[]): void {
-    for (const pod of pods) this.#lost.set(pod, Date.now());
+  /** What these pods have in hand while they are taken away may run again: they are back once the returned function is called, or gone. */
+  lost(pods: readonly string[], takeAway: () => void): () => void {
+    const loss = { fromMs: Date.now(), untilMs: Number.POSITIVE_INFINITY };
+    for (const pod of pods) this.#lost.set(pod, [...(this.#lost.get(pod) ?? []), loss]);
+    takeAway();
+    return () => {
+      loss.untilMs = Date.now();
+    };
   }
 
   note(text: string): void {
