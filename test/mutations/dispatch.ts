@@ -8,6 +8,8 @@ const DISPATCHER = 'libs/engine/runtime/src/coordinator/dispatcher.ts';
 const WAKES_TEST = 'libs/engine/runtime/src/inbox/wakes.test.ts';
 const MODEL_BUDGETS = 'libs/engine/runtime/src/agent/model-budgets.ts';
 
+const FAIR_SHARES_TEST = 'libs/engine/runtime/src/coordinator/fair-shares.test.ts';
+const FAIR_SHARES = 'libs/engine/runtime/src/coordinator/fair-shares.ts';
 const NEW_BUILDS_TEST = 'libs/engine/runtime/src/coordinator/new-builds.test.ts';
 
 export const DISPATCH_MUTATIONS: Mutations = {
@@ -218,6 +220,33 @@ export const DISPATCH_MUTATIONS: Mutations = {
     edits: [['    this.#newBuilds.forget();\n', '']],
     caughtBy: NEW_BUILDS_TEST,
     breaks: 'What parked in partitions of another coordinator is retried on builds that announced themselves before.',
+  },
+  'shares-of-a-moment': {
+    file: FAIR_SHARES,
+    edits: [
+      ['({ most }) => most < share - slack', '({ now }) => now < share - slack'],
+      ['({ least }) => least > share', '({ now }) => now > share'],
+    ],
+    caughtBy: FAIR_SHARES_TEST,
+    breaks: 'What comes and goes by itself moves no run to another worker.',
+  },
+  'shares-asked-in-vain': {
+    file: FAIR_SHARES,
+    edits: [['Math.min(2 * before.waitMs, SHARE_WAIT_MAX_MS)', 'SHARE_PERIOD_MS']],
+    caughtBy: FAIR_SHARES_TEST,
+    breaks: 'A worker that takes no jobs does not have others give up their runs again and again.',
+  },
+  'share-is-taken-back': {
+    file: 'libs/engine/runtime/src/worker/company.ts',
+    edits: [['Math.min(least + 1, this.#share)', 'least + 1']],
+    caughtBy: 'libs/engine/runtime/src/worker/company.test.ts',
+    breaks: 'A worker that gave up runs leaves them to others.',
+  },
+  'draining-worker-draws': {
+    file: 'libs/engine/runtime/src/worker/worker.ts',
+    edits: [['this.#stopping.signal.aborted ? undefined : this.#announced', 'this.#announced']],
+    caughtBy: FAIR_SHARES_TEST,
+    breaks: 'No run is moved to a worker that drains.',
   },
   'opened-where-placed': {
     file: 'libs/engine/runtime/src/worker/claimable.ts',

@@ -12,6 +12,8 @@ const METRICS_PORT = 8443;
 const PER_WORKER_COUNT = 5;
 /** Runs that must wait for the build that has their version. */
 const WAITING_COUNT = 3;
+/** Half of a load, less what the coordinators take for near enough. */
+const SHARE_MIN_COUNT = 3;
 
 export interface Phase {
   readonly name: string;
@@ -87,6 +89,19 @@ async function drain(run: Run): Promise<void> {
   await run.end('drained');
 }
 
+/** The last of the new workers came when all runs had theirs: the others give it a share. */
+async function shareOut(run: Run, prefixes: readonly string[]): Promise<void> {
+  const sinceMs = Date.now();
+  const counts = (): readonly number[] => {
+    const pods = prefixes.flatMap((prefix) => [...holders(run.outside.attempts, prefix).values()]);
+    return [...Map.groupBy(pods, (pod) => pod).values()].map(({ length }) => length);
+  };
+  run.note(`  at first the workers have ${counts().join(' and ')} runs`);
+  const isEven = (): boolean => counts().length === 2 && counts().every((count) => count >= SHARE_MIN_COUNT);
+  await eventually(isEven, { what: 'both workers have a share of the runs', timeoutMs: 60_000 });
+  run.figure('shared_ms', Date.now() - sinceMs, 'ms');
+}
+
 /** The next build has another version of `ticks`: what began under the old one ends under it. */
 async function upgrade(run: Run): Promise<void> {
   await run.installation.untilReady();
@@ -94,6 +109,7 @@ async function upgrade(run: Run): Promise<void> {
   await run.installation.upgrade('--set-string', 'image.tag=2');
   const isChanged = async (): Promise<boolean> => (await run.runs.state('changed-0')).definition_version === 2;
   await eventually(isChanged, { what: 'changed-0 is at version 2' });
+  await shareOut(run, ['upgraded', 'changed']);
   await areApart(run, 'after an upgrade');
   await Promise.all([run.end('upgraded'), run.end('changed')]);
 }
@@ -176,9 +192,9 @@ async function loseNode(run: Run): Promise<void> {
   await run.installation.untilReady();
   await run.load('steady', 'vanished', LOAD_COUNT);
   const { node, names } = await everythingBeside(run, 'vanished');
-  for (const part of ['worker-steady', 'coordinator'])
+  for (const part of [/-worker-(?!keda|hpa|jobs)/, /-coordinator-/])
     run.check(
-      names.some((name) => name.includes(part)),
+      names.some((name) => part.test(name)),
       `no ${part} was on the node that vanished`,
     );
   const sinceMs = Date.now();

@@ -128,10 +128,14 @@ export function unpackLeases(packed: string): HolderReport {
 }
 
 function announcementIn(value: unknown): Announcement | undefined {
-  const { build, serves, routes } = (value ?? {}) as Partial<Announcement>;
+  const { build, serves, routes, concurrency } = (value ?? {}) as Partial<Announcement>;
   const isTexts = (of: unknown): boolean => Array.isArray(of) && of.every((key) => typeof key === 'string');
   if (!isTexts(serves) || !isTexts(routes)) return undefined;
-  return { ...(typeof build === 'string' && { build }), serves: serves!, routes: routes! };
+  return {
+    ...(typeof build === 'string' && { build }),
+    ...(typeof concurrency === 'number' && { concurrency }),
+    ...{ serves: serves!, routes: routes! },
+  };
 }
 
 export function parseAdverts(texts: readonly (string | number)[]): readonly PresenceAdvert[] {

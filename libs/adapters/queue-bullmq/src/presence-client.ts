@@ -41,13 +41,15 @@ function farewell(socket: Socket): void {
 export class PresenceClient {
   readonly #holder: HolderId;
   readonly #tls: PresenceTls | undefined;
+  readonly #onShare: ((max: number) => void) | undefined;
   readonly #links = new Map<string, Link>();
   #advertised: ReadonlySet<string> = new Set();
   #isOver = false;
 
-  constructor(holder: HolderId, tls?: PresenceTls | undefined) {
+  constructor(holder: HolderId, tls?: PresenceTls | undefined, onShare?: (max: number) => void) {
     this.#holder = holder;
     this.#tls = tls;
+    this.#onShare = onShare;
   }
 
   /** Ids of the coordinators with a standing connection. */
@@ -105,6 +107,8 @@ export class PresenceClient {
     });
     const late = setTimeout(() => farewell(socket), PRESENCE_HELLO_MS);
     onLines(socket, (line) => {
+      const [, max] = /^share (\d+)$/.exec(line) ?? [];
+      if (max !== undefined) this.#onShare?.(Number(max));
       if (line !== 'ok') return;
       clearTimeout(late);
       link.isConnected = true;

@@ -1,7 +1,7 @@
 /**
  * Owns a coordinator's side of presence: a TCP server to which workers keep a connection, so that it notices a process's end when its
  * kernel closes the connection. A client sends `hello TOKEN HOLDER` and `from ADDRESS PORT`, its own end of the connection,
- * receives `ok`, and may send `bye`. The token is random and published
+ * receives `ok`, and `share N` when it is to keep N leases alone, and may send `bye`. The token is random and published
  * through Redis alone: a process that can't read Redis can't pose as a worker. Everything an unauthenticated client can send or keep open
  * is bounded. Must not judge by beats: it knows connections.
  *
@@ -132,6 +132,10 @@ export class PresenceServer {
   /** Whether the holder's process has ended, for certain (P1). */
   hasEnded(holder: HolderId): boolean {
     return this.#ended.has(holder);
+  }
+
+  share(holder: HolderId, max: number): void {
+    for (const socket of this.#connected.get(holder) ?? []) socket.write(`share ${max}\n`);
   }
 
   /** Closes every connection, and reports none of them. */

@@ -143,11 +143,12 @@ export class RedisLiveness implements Liveness {
     ttlMs: number,
     stallMs = ttlMs,
     announced?: Announcement,
+    onShare?: (max: number) => void,
   ): Promise<boolean> {
     if (!(ttlMs >= 1) || !(stallMs >= ttlMs)) {
       throw new InvalidError('ttl-invalid', `expected 1 <= ttlMs <= stallMs, not ${ttlMs} and ${stallMs}`);
     }
-    const own = this.#own.get(holder) ?? newOwn(holder, this.#presence.tls);
+    const own = this.#own.get(holder) ?? newOwn(holder, this.#presence.tls, onShare);
     this.#own.set(holder, own);
     const packed = packLeases(leases, announced);
     if (packed !== own.packed) Object.assign(own, { packed, number: own.number + 1, isSent: false });
@@ -173,6 +174,11 @@ export class RedisLiveness implements Liveness {
     if (own.number === number) own.isSent = !isWanted;
     own.presence.meet(parseAdverts(reply.slice(1)));
     return !isWanted;
+  }
+
+  /** By its connection to this process alone: a holder keeps one to each coordinator. */
+  share(holder: HolderId, max: number): void {
+    this.#server?.share(holder, max);
   }
 
   async leave(holder: HolderId): Promise<void> {
@@ -241,18 +247,19 @@ export class RedisLiveness implements Liveness {
       const living = this.#living(beats, words, others, startedMs);
       const holders = new Map(Array.from(living, ([holder, { leases }]) => [holder, leases]));
       const server = this.#server;
-      const announced = [...living.values()].flatMap((report) => report.announced ?? []);
+      const announced = new Map<HolderId, Announcement>();
+      for (const [holder, report] of living) if (report.announced) announced.set(holder, report.announced);
       return {
         trusted,
         holders,
         announced,
-        builds: buildsOf(announced),
+        builds: buildsOf(announced.values()),
         isGone: (holder) => !holders.has(holder) && (server?.hasEnded(holder) === true || ended.has(holder)),
       };
     } catch (error) {
       this.#standing = undefined;
       if (error instanceof ConfigError) throw error;
-      return { trusted: false, holders: new Map(), announced: [], builds: new Map(), isGone: () => false };
+      return { trusted: false, holders: new Map(), announced: new Map(), builds: new Map(), isGone: () => false };
     }
   }
 
@@ -324,8 +331,8 @@ export class RedisLiveness implements Liveness {
   }
 }
 
-const newOwn = (holder: HolderId, tls: PresenceTls | undefined): Own => ({
-  presence: new PresenceClient(holder, tls),
+const newOwn = (holder: HolderId, tls: PresenceTls | undefined, onShare?: (max: number) => void): Own => ({
+  presence: new PresenceClient(holder, tls, onShare),
   packed: '',
   number: 0,
   isSent: false,

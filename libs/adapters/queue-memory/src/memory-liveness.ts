@@ -11,18 +11,24 @@ import { type Announcement, buildsOf, type Liveness } from '@tidemark/ports';
 export function createMemoryLiveness(): Liveness {
   const holders = new Map<HolderId, ReadonlyMap<WorkflowId, Epoch>>();
   const announcements = new Map<HolderId, Announcement>();
+  const sharers = new Map<HolderId, (max: number) => void>();
   const watchers = new Set<(holder: HolderId) => void>();
   return {
-    async beat(holder, leases, _ttlMs, _stallMs, announced) {
-      if (announced !== undefined) announcements.set(holder, announced);
+    async beat(holder, leases, _ttlMs, _stallMs, announced, onShare) {
+      if (announced === undefined) announcements.delete(holder);
+      else announcements.set(holder, announced);
+      if (onShare !== undefined) sharers.set(holder, onShare);
       holders.set(holder, new Map(leases.map((lease) => [lease.workflow, lease.epoch])));
       return true;
     },
+    share: (holder, max) => sharers.get(holder)?.(max),
     async leave(holder) {
+      sharers.delete(holder);
       holders.delete(holder);
       announcements.delete(holder);
     },
     async vanish(holder) {
+      sharers.delete(holder);
       announcements.delete(holder);
       if (!holders.delete(holder)) return;
       for (const report of watchers) report(holder);
@@ -39,7 +45,7 @@ export function createMemoryLiveness(): Liveness {
       return {
         trusted: true,
         holders: living,
-        announced: [...announcements.values()],
+        announced: new Map(announcements),
         builds: buildsOf(announcements.values()),
         isGone: (holder) => !living.has(holder),
       };

@@ -18,6 +18,8 @@ export interface Announcement {
   readonly serves: readonly string[];
   /** Keys of those on which it retries tasks that failed on another build. */
   readonly routes: readonly string[];
+  /** Workflows that it runs at once, at most; absent: it is unknown. */
+  readonly concurrency?: number | undefined;
 }
 
 export interface LivenessView {
@@ -30,8 +32,8 @@ export interface LivenessView {
   readonly holders: ReadonlyMap<HolderId, ReadonlyMap<WorkflowId, Epoch>>;
   /** What the live incarnations announce: by build, the keys of the routes on which they retry. */
   readonly builds: ReadonlyMap<string, ReadonlySet<string>>;
-  /** What each of them announces; nothing of one that said nothing yet. */
-  readonly announced: readonly Announcement[];
+  /** What each of them announces; nothing of one that said nothing yet, or that takes no more jobs. */
+  readonly announced: ReadonlyMap<HolderId, Announcement>;
   /**
    * Whether the process of an incarnation that doesn't live is known to have ended. One of which that isn't known may be stopped or cut off,
    * and go on at any time.
@@ -56,7 +58,8 @@ export interface Liveness {
    * Beats once for this incarnation, and keeps its connections to the coordinators. The beat counts for `ttlMs`. While the incarnation has
    * an open connection with a living coordinator it counts for `stallMs` (by default the same), since its process then exists and only its
    * event loop is blocked. Within one process, where the watcher can't outlive the worker, it counts until `leave` or `vanish`. Returns
-   * false, and never throws, when the server is unreachable. The announcement is the same at every beat.
+   * false, and never throws, when the server is unreachable. The announcement is the same at every beat, and absent once the incarnation takes
+   * no more jobs. `onShare` of the first beat receives what `share` says.
    */
   beat(
     holder: HolderId,
@@ -64,7 +67,10 @@ export interface Liveness {
     ttlMs: number,
     stallMs?: number,
     announced?: Announcement,
+    onShare?: (max: number) => void,
   ): Promise<boolean>;
+  /** For a coordinator: asks a living holder to keep so many leases, and to give the rest to others. It may be lost, and come twice. */
+  share(holder: HolderId, max: number): void;
   /** Reports at once that the incarnation has ended. Only leases that it could not release remain to be taken over. */
   leave(holder: HolderId): Promise<void>;
   /** Disappears without `leave`, as a killed process does; watchers notice, and know that it is gone. For tests. */

@@ -31,7 +31,11 @@ let backend: Backend;
 
 beforeEach(() => {
   [streams, held, looks] = [[stream('w')], [], 0];
-  view = { trusted: true, holders: new Map([['a', new Map()]]), announced: [{ serves: ['2 refund'], routes: [] }] };
+  view = {
+    trusted: true,
+    holders: new Map([['a', new Map()]]),
+    announced: new Map([['a', { serves: ['2 refund'], routes: [] }]]),
+  };
   const liveness = {
     view: async () => {
       looks += 1;
@@ -55,10 +59,10 @@ const textOf = async (workflow = 'w', showsContent = true) =>
 it('a version that no worker runs is told with those that workers run', async () => {
   view = {
     ...view,
-    announced: [
-      { serves: ['1! refund', '1 refund'], routes: [] },
-      { serves: ['3! other'], routes: [] },
-    ],
+    announced: new Map([
+      ['a', { serves: ['1! refund', '1 refund'], routes: [] }],
+      ['b', { serves: ['3! other'], routes: [] }],
+    ]),
   };
   expect(await waitsOf(backend, ['w' as WorkflowId], true)).toEqual(
     new Map([
@@ -82,7 +86,7 @@ it('who takes the work of a definition takes its undos too', async () => {
 });
 
 it('a missing worker proves nothing while the view of them is not trusted', async () => {
-  view = { ...view, trusted: false, holders: new Map(), announced: [] };
+  view = { ...view, trusted: false, holders: new Map(), announced: new Map() };
   const [wait] = (await waitsOf(backend, ['w' as WorkflowId], true)).values();
   expect(wait).toMatchObject({ kind: 'worker', is_there: null });
 });

@@ -56,15 +56,17 @@ export function livenessContract(name: string, open: () => Promise<OpenedLivenes
       const { liveness } = opened;
       expect((await poll()).builds).toEqual(new Map());
       const serves = ['1 one', '1! one', '2 zwei'];
-      const announced = { build: 'app:2', serves, routes: ['1 one', '1! one'] };
+      const announced = { build: 'app:2', serves, routes: ['1 one', '1! one'], concurrency: 7 };
       await liveness.beat(a, [lease('w1', 1)], LONG_MS, LONG_MS, announced);
       await liveness.beat(b, [], LONG_MS, LONG_MS, { build: 'app:2', serves: [], routes: ['1 one', '3 two ☂'] });
       await liveness.beat(c, [], LONG_MS, LONG_MS, { serves, routes: [] });
       const view = await poll();
-      expect(view.announced).toContainEqual(announced);
-      expect(view.announced).toContainEqual({ serves, routes: [] });
+      expect(view.announced.get(a)).toEqual(announced);
+      expect(view.announced.get(c)).toEqual({ serves, routes: [] });
+      // It takes no more jobs.
+      await liveness.beat(c, [], LONG_MS, LONG_MS);
+      expect([...(await poll()).announced.keys()].toSorted()).toEqual([a, b].toSorted());
       await liveness.leave(c);
-      expect((await poll()).announced).toHaveLength(2);
       expect(view.builds).toEqual(new Map([['app:2', new Set(['1 one', '1! one', '3 two ☂'])]]));
       expect(view.holders.get(a)).toEqual(new Map([['w1', 1]]));
       await liveness.beat(a, [], LONG_MS, LONG_MS, announced);
@@ -123,6 +125,26 @@ export function livenessContract(name: string, open: () => Promise<OpenedLivenes
       await unwatch();
       await opened.liveness.vanish(b);
       expect(gone).toEqual([a]);
+    });
+
+    test('a holder hears of its share, and no other does', async () => {
+      const heard: (readonly [HolderId, number])[] = [];
+      const beat = (holder: HolderId): Promise<boolean> =>
+        opened.liveness.beat(holder, [], LONG_MS, LONG_MS, undefined, (max) => heard.push([holder, max]));
+      const unwatch = await opened.other.watch(() => {});
+      await eventually(async () => {
+        await beat(a);
+        await beat(b);
+        await poll();
+        return opened.isConnected?.(a) !== false && opened.isConnected?.(b) !== false;
+      });
+      opened.other.share(a, 7);
+      await eventually(() => heard.length > 0);
+      opened.other.share(c, 1);
+      opened.other.share(b, 0);
+      await eventually(() => heard.length > 1);
+      expect(heard).toEqual([[a, 7], [b, 0]]); // biome-ignore format: one a pair
+      await unwatch();
     });
 
     test('who leaves is told of to nobody', async () => {

@@ -207,6 +207,7 @@ export class SimulatedQueue implements JobQueue {
 export class SimulatedLiveness implements Liveness {
   readonly holders = new Map<HolderId, ReadonlyMap<WorkflowId, Epoch>>();
   readonly announced = new Map<HolderId, Announcement>();
+  readonly sharers = new Map<HolderId, (max: number) => void>();
   readonly watchers = new Set<(holder: HolderId) => void>();
   /** Holders that don't live, and of which that is all that is known. */
   readonly silent = new Set<HolderId>();
@@ -219,18 +220,27 @@ export class SimulatedLiveness implements Liveness {
     _ttlMs?: number,
     _stallMs?: number,
     announced?: Announcement,
+    onShare?: (max: number) => void,
   ): Promise<boolean> {
-    if (announced !== undefined) this.announced.set(holder, announced);
+    if (announced === undefined) this.announced.delete(holder);
+    else this.announced.set(holder, announced);
+    if (onShare !== undefined) this.sharers.set(holder, onShare);
     this.holders.set(holder, new Map(leases.map(({ workflow, epoch }) => [workflow, epoch])));
     return true;
   }
 
+  share(holder: HolderId, max: number): void {
+    this.sharers.get(holder)?.(max);
+  }
+
   async leave(holder: HolderId): Promise<void> {
+    this.sharers.delete(holder);
     this.holders.delete(holder);
     this.announced.delete(holder);
   }
 
   async vanish(holder: HolderId): Promise<void> {
+    this.sharers.delete(holder);
     this.announced.delete(holder);
     if (!this.holders.delete(holder)) return;
     for (const report of this.watchers) report(holder);
@@ -250,7 +260,7 @@ export class SimulatedLiveness implements Liveness {
     return {
       trusted: this.isTrusted,
       holders: living,
-      announced: [...this.announced.values()],
+      announced: new Map(this.announced),
       builds: buildsOf(this.announced.values()),
       isGone: (holder) => !living.has(holder) && !this.silent.has(holder),
     };

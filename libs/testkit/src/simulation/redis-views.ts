@@ -85,23 +85,25 @@ export function livenessView(
         trusted: askedMs - standing.sinceMs >= markerAgeMs,
         holders,
         announced,
-        builds: buildsOf(announced),
+        builds: buildsOf(announced.values()),
         isGone,
       };
     } catch {
       standing = undefined;
-      return { trusted: false, holders: new Map(), announced: [], builds: new Map(), isGone: () => false };
+      return { trusted: false, holders: new Map(), announced: new Map(), builds: new Map(), isGone: () => false };
     }
   };
   const leave = (holder: HolderId): Promise<void> => call('leave', () => redis.leave(holder)).catch(() => {});
   return {
-    beat: (holder, leases, ttlMs, _stallMs, announced) => {
+    beat: (holder, leases, ttlMs, _stallMs, announced, onShare) => {
+      if (onShare !== undefined) redis.sharers.set(holder, { process, onShare });
       const epochs = new Map(leases.map(({ workflow, epoch }) => [workflow, epoch]));
       return call('beat', () => redis.beat(holder, epochs, ttlMs, announced)).then(
         () => true,
         () => false,
       );
     },
+    share: (holder, max) => redis.share(holder, max),
     leave,
     vanish: leave,
     watch: async (onGone: (holder: HolderId) => void) => {

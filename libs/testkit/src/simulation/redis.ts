@@ -50,6 +50,8 @@ export class SimulatedRedis {
   #consumers: JobConsumer[] = [];
   #turn = 0;
   readonly listeners = new Set<HintListener>();
+  /** Who receives what coordinators ask of a holder. */
+  readonly sharers = new Map<HolderId, { readonly process: SimulatedProcess; onShare(max: number): void }>();
   #beats = new Map<HolderId, Beat>();
   #marker: { readonly name: number; readonly untilMs: number } | undefined;
   #markerCount = 0;
@@ -158,6 +160,11 @@ export class SimulatedRedis {
     this.#beats.set(holder, { untilMs: this.#scheduler.nowMs + ttlMs, leases, announced });
   }
 
+  share(holder: HolderId, max: number): void {
+    const sharer = this.sharers.get(holder);
+    if (sharer !== undefined) this.#send(sharer.process, () => sharer.onShare(max));
+  }
+
   leave(holder: HolderId): void {
     this.#beats.delete(holder);
   }
@@ -169,7 +176,8 @@ export class SimulatedRedis {
     const name = isKept ? this.#marker!.name : ++this.#markerCount;
     this.#marker = { name, untilMs: nowMs + MARKER_TTL_MS };
     for (const [holder, { untilMs }] of this.#beats) if (untilMs <= nowMs) this.#beats.delete(holder);
-    const announced = [...this.#beats.values()].flatMap((beat) => beat.announced ?? []);
+    const announced = new Map<HolderId, Announcement>();
+    for (const [holder, beat] of this.#beats) if (beat.announced !== undefined) announced.set(holder, beat.announced);
     const holders = new Map([...this.#beats].map(([holder, { leases }]) => [holder, leases]));
     return { marker: name, holders, announced };
   }

@@ -27,6 +27,7 @@ import { Children, COMPENSATION_PERIOD_MS, Compensations, Continuations } from '
 import { Demand, type Pool } from './demand.ts';
 import { reportDemand } from './demand-gauges.ts';
 import { Dispatcher } from './dispatcher.ts';
+import { FairShares } from './fair-shares.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import {
   DEMAND_REPORTED_PERIOD_MS,
@@ -157,8 +158,11 @@ export class Coordinator {
       inbox,
       owns: (partition) => this.#projector.owns(partition),
     });
+    const shares = new FairShares();
     this.#leases = new LeaseKeeper(ports, inbox, this.demand, (view) => {
       stuck.seen(view);
+      const keeps = shares.seen(view, ports.clock.monotonicMs());
+      for (const [holder, max] of keeps) ports.liveness.share(holder, max);
       if (this.#newBuilds.seen(view)) this.#retrying?.wake();
     });
     this.#timers = new Timers({ ports, inbox, onError: (error) => this.#report('timers', error) });

@@ -179,7 +179,7 @@ describe('a task that failed on one build', () => {
       const view = {
         trusted: true,
         holders: new Map(),
-        announced: [],
+        announced: new Map(),
         builds: new Map([['two', new Set(['1 d'])]]),
         isGone: () => false,
       };

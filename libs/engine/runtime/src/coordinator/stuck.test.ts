@@ -12,7 +12,7 @@ const NONE = new PausedQueues([]);
 const view = (holders: readonly string[], ...serves: readonly string[]): LivenessView => ({
   ...{ trusted: true, builds: new Map(), isGone: () => false },
   holders: new Map(holders.map((holder) => [holder as HolderId, new Map()])),
-  announced: [{ serves, routes: [] }],
+  announced: new Map([['w' as HolderId, { serves, routes: [] }]]),
 });
 
 it('counts what no living worker takes, by reason', () => {

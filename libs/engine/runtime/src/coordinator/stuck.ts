@@ -15,11 +15,11 @@ export const staffOf = ({ trusted, holders, announced }: Omit<LivenessView, 'isG
   workers: trusted ? new Set(holders.keys()) : undefined,
   builds: ({ definition, version, pinned }) => {
     const key = routeKey({ definition: queuedAs(definition), version, pinned });
-    return announced.filter(({ serves }) => serves.includes(key)).map(({ build }) => build);
+    return [...announced.values()].filter(({ serves }) => serves.includes(key)).map(({ build }) => build);
   },
   versions: (definition) => {
     const counts = new Map<number, number>();
-    for (const key of announced.flatMap(({ serves }) => serves)) {
+    for (const key of [...announced.values()].flatMap(({ serves }) => serves)) {
       // A worker's own version is the one of which it runs pinned workflows too.
       const [, version, name] = /^(\d+)! (.*)$/s.exec(key) ?? [];
       if (name === queuedAs(definition)) counts.set(Number(version), (counts.get(Number(version)) ?? 0) + 1);

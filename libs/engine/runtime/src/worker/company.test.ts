@@ -68,6 +68,38 @@ describe('a company', () => {
     expect(narrowed).toEqual([1, undefined, 1, undefined]);
   });
 
+  it('keeps a share of what runs: the newest go, and none comes in their place until it may take more', async () => {
+    const company = new Company((max) => narrowed.push(max));
+    const members = Array.from({ length: 4 }, () => memberOf());
+    for (const member of members) company.join(member);
+    let hasLeft = false;
+    const left = company.keep(2).then(() => {
+      hasLeft = true;
+    });
+    expect(members.map(({ stop }) => stop.isHeld)).toEqual([false, false, true, true]);
+    expect(narrowed).toEqual([2]);
+    // What was on its way is let in.
+    expect(company.join(memberOf())).toBe(true);
+    company.leave(members[2]!);
+    await Promise.resolve();
+    expect(hasLeft).toBe(false);
+    company.leave(members[3]!);
+    await left;
+    await company.keep(Number.POSITIVE_INFINITY);
+    expect(narrowed).toEqual([2, undefined]);
+  });
+
+  it('keeps a share beside a suspect that allows fewer', async () => {
+    const company = new Company((max) => narrowed.push(max));
+    const suspect = memberOf(2);
+    company.join(suspect);
+    await company.keep(5);
+    expect(narrowed).toEqual([3]);
+    company.restrict(suspect, undefined);
+    await company.keep(Number.POSITIVE_INFINITY);
+    expect(narrowed).toEqual([3, 5, undefined]);
+  });
+
   it('whoever leaves while waiting leaves nothing behind', async () => {
     const company = new Company((max) => narrowed.push(max));
     company.join(memberOf());

@@ -1,7 +1,8 @@
 /**
  * Owns which workflows run beside each other in one worker. A workflow that may be what kills its holders (`besideMax`) runs beside few others or
  * none. It is claimed first, so that no other worker makes room for it as well; then the newest of those that run are asked to go elsewhere, and
- * it waits for room. Meanwhile the worker takes no more jobs than may run, so that others take them.
+ * it waits for room. Meanwhile the worker takes no more jobs than may run, so that others take them. It gives up runs alike where others have
+ * fewer than a share.
  */
 
 import type { RunStop } from '../control/index.ts';
@@ -18,6 +19,10 @@ export class Company {
   readonly #running = new Set<Member>();
   #waiting: { readonly member: Member; readonly room: PromiseWithResolvers<void> } | undefined;
   #max: number | undefined;
+  /** What a share leaves it, and those that have to go and have not left yet. */
+  #share = Infinity;
+  #leaving = new Set<Member>();
+  #left: (() => void) | undefined;
 
   /** `narrow` receives each new `max`. */
   constructor(narrow: (max: number | undefined) => void) {
@@ -55,9 +60,16 @@ export class Company {
 
   /** Makes room for the one that waits, once its workflow is claimed. Resolves when it may run, or has left. */
   async room(member: Member): Promise<void> {
-    // The newest have done least in their lease.
-    for (const other of [...this.#running].slice(member.besideMax)) other.stop.hold();
+    this.#sendAway(member.besideMax);
     await this.#waiting?.room.promise;
+  }
+
+  /** Keeps so many, and takes no more than that until it is given another number. Resolves once the others have left. */
+  async keep(max: number): Promise<void> {
+    this.#share = max;
+    this.#leaving = new Set(this.#sendAway(max));
+    this.#adapt();
+    if (this.#leaving.size > 0) await new Promise<void>((resolve) => (this.#left = resolve));
   }
 
   /** What it may have beside it from now on: any number after progress, since what kills its holder makes none. */
@@ -69,11 +81,19 @@ export class Company {
 
   leave(member: Member): void {
     this.#running.delete(member);
+    if (this.#leaving.delete(member) && this.#leaving.size === 0) this.#left?.();
     if (this.isWaiting(member)) {
       this.#waiting?.room.resolve();
       this.#waiting = undefined;
     }
     if (this.#max !== undefined) this.#adapt();
+  }
+
+  /** The newest beyond so many, since they have done least in their lease. */
+  #sendAway(max: number | undefined): readonly Member[] {
+    const others = [...this.#running].slice(max);
+    for (const { stop } of others) stop.hold();
+    return others;
   }
 
   #allFit(newcomer: Member): boolean {
@@ -91,7 +111,8 @@ export class Company {
     }
     const limits = [...this.#running, ...(this.#waiting === undefined ? [] : [this.#waiting.member])];
     const least = Math.min(...limits.map(({ besideMax = Infinity }) => besideMax));
-    const max = least === Infinity ? undefined : least + 1;
+    const most = Math.min(least + 1, this.#share);
+    const max = most === Infinity ? undefined : most;
     if (max === this.#max) return;
     this.#max = max;
     this.#narrow(max);

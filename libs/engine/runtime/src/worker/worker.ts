@@ -51,7 +51,7 @@ import { type Claimable, ClaimableReads } from './claimable.ts';
 import { Company, type Member } from './company.ts';
 import { contextReads, memoryReads } from './context-reads.ts';
 import { LeasedReads } from './leased-reads.ts';
-import { BEAT_PERIOD_MS, BEAT_STALL_MS, BEAT_TTL_MS, ROOM_WAIT_MAX_MS } from './limits.ts';
+import { BEAT_PERIOD_MS, BEAT_STALL_MS, BEAT_TTL_MS, GIVEN_REST_MS, ROOM_WAIT_MAX_MS } from './limits.ts';
 import { SecretSample } from './secret-sample.ts';
 
 /** How long a stopping worker waits for the release of its leases after its drain budget, in milliseconds. */
@@ -118,6 +118,7 @@ export class Worker {
   readonly #leavers = new Set<() => void>();
   #consumer: Consumer | undefined;
   #beat: Loop | undefined;
+  #isKeeping = false;
   /** Whether coordinators have received a heartbeat. */
   #hasBeaten = false;
 
@@ -221,8 +222,23 @@ export class Worker {
     void this.#queues.poll();
     const leases = Array.from(this.#leases, ([workflow, epoch]) => ({ workflow, epoch }));
     const { liveness } = this.#options.ports;
-    const hasBeaten = await liveness.beat(this.holder, leases, BEAT_TTL_MS, BEAT_STALL_MS, this.#announced);
+    const announced = this.#stopping.signal.aborted ? undefined : this.#announced;
+    const onShare = (max: number): void => void this.#keep(max);
+    const hasBeaten = await liveness.beat(this.holder, leases, BEAT_TTL_MS, BEAT_STALL_MS, announced, onShare);
     if (hasBeaten) this.#hasBeaten = true;
+  }
+
+  /** Others of its like have less than a share: it hands over what is beyond its own, between two steps, and leaves it to them. */
+  async #keep(max: number): Promise<void> {
+    if (this.#isKeeping || this.#stopping.signal.aborted) return;
+    this.#isKeeping = true;
+    const { clock } = this.#options.ports;
+    const left = new AbortController();
+    void this.#company.keep(max).then(() => left.abort());
+    await clock.sleep(ROOM_WAIT_MAX_MS, AbortSignal.any([left.signal, this.#stopping.signal]));
+    await clock.sleep(GIVEN_REST_MS, this.#stopping.signal);
+    await this.#company.keep(Infinity);
+    this.#isKeeping = false;
   }
 
   async #handle(job: Job): Promise<void> {
@@ -474,10 +490,10 @@ function checkedBuild(build: string): string {
   throw new InvalidError('build-invalid', message, { field: 'build' });
 }
 
-type OfBuild = Pick<WorkerOptions, 'definitions' | 'build'>;
+type OfBuild = Pick<WorkerOptions, 'definitions' | 'build' | 'concurrency'>;
 
 /** Routes of the workflows that resume on this build. */
-function routesOfBuild({ definitions, build }: OfBuild): readonly Route[] {
+function routesOfBuild({ definitions, build }: Omit<OfBuild, 'concurrency'>): readonly Route[] {
   if (build === undefined) return [];
   const waiting = definitions.filter(({ onFailure }) => onFailure === 'retry-on-new-build');
   return routesOf(waiting).map((route) => ({ ...route, build }));
@@ -486,5 +502,6 @@ function routesOfBuild({ definitions, build }: OfBuild): readonly Route[] {
 function announcementOf(options: OfBuild): Announcement {
   const routes = routesOfBuild(options).map((route) => routeKey({ ...route, build: undefined }));
   const serves = routesOf(options.definitions).map(routeKey);
-  return { ...(options.build !== undefined && { build: checkedBuild(options.build) }), serves, routes };
+  const { build, concurrency } = options;
+  return { ...(build !== undefined && { build: checkedBuild(build) }), serves, routes, concurrency };
 }
