@@ -1,11 +1,14 @@
 /**
  * Owns asking a real Prometheus what every panel, variable and alert asks: `deploy/check.sh --panels`. Starts servers, two workers, a coordinator
  * and a compactor with an archive, lets workflows run, kills a worker, and evaluates every expression. Exits with 1 when one can't be
- * evaluated, or has no data and is not named below. Needs `prometheus` (Debian's package).
+ * evaluated, or has no data and is not named below; when a target can't be scraped; or when no exemplar names a trace. Needs `prometheus`
+ * (Debian's package).
  */
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -30,7 +33,10 @@ const QUIET = new Set([
     'tidemark_workflows_parked',
     'tidemark_step_retries_total',
     'effect_validation_failures_total',
+    'tidemark_secrets_found_total',
   ],
+  // Nobody asks anything over HTTP.
+  ...['tidemark_workflow_ids_taken_total', 'tidemark_request_bodies_refused_total', 'tidemark_requests_changed_total'],
   // No session is recalled, and traces are sent nowhere.
   ...[
     'tidemark_session_recall_entries_total',
@@ -39,6 +45,8 @@ const QUIET = new Set([
   ],
   // Its workflows ask no model.
   ...['tidemark_phase_prompts_total', 'tidemark_phase_prompt_tokens_total', 'tidemark_model_answers_unusable_total'],
+  ...['tidemark_model_calls_total', 'tidemark_model_call_seconds_bucket', 'tidemark_model_tokens_total'],
+  'tidemark_model_cost_micros_total',
   // The compactor's first round has nothing that is old enough.
   ...[
     'tidemark_storage_bytes',
@@ -70,7 +78,16 @@ const env: Record<string, string> = {
   TIDEMARK_ARCHIVE_URL: pathToFileURL(path.join(folder, 'archive')).href,
   TIDEMARK_WORKFLOWS: './examples/patterns/src/loop.ts,./examples/worker-image/src/greeting.ts',
 };
-const ends: (() => Promise<unknown>)[] = [() => servers.stop(), () => rm(folder, { recursive: true, force: true })];
+// Takes every trace, and keeps none: exemplars name those that are sent.
+const sink = createServer((request, response) => void request.resume().on('end', () => response.end('{}')));
+await new Promise<void>((resolve) => sink.listen(0, '127.0.0.1', resolve));
+env.OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(sink.address() as AddressInfo).port}`;
+env.OTEL_METRICS_EXPORTER = 'none';
+const ends: (() => Promise<unknown>)[] = [
+  async () => void sink.close(),
+  () => servers.stop(),
+  () => rm(folder, { recursive: true, force: true }),
+];
 
 try {
   const targets: { readonly service: string; readonly port: number }[] = [];
@@ -112,7 +129,11 @@ try {
   ): Promise<{
     status: string;
     error?: string;
-    data: { result: unknown[]; groups: { rules: { health: string; name: string; lastError?: string }[] }[] };
+    data: {
+      result: unknown[];
+      groups: { rules: { health: string; name: string; lastError?: string }[] }[];
+      activeTargets: { scrapeUrl: string; health: string; lastError: string }[];
+    };
   }> => (await (await fetch(`http://127.0.0.1:${port}/api/v1/${address}`)).json()) as never;
   await eventually(async () => (await ask('query?query=up')).status === 'success', { timeoutMs: WAIT_MS });
 
@@ -124,9 +145,10 @@ try {
   const seenMs = performance.now() + SEEN_MS;
   let started = 0;
   while (performance.now() < seenMs) {
+    // The first ends at once, the others do not.
     await Promise.all(
-      Array.from({ length: WORKFLOWS_COUNT / 4 }, () =>
-        host.client.start(greeting, { names } as never, { id: `g${started++}` }),
+      Array.from({ length: WORKFLOWS_COUNT / 4 }, (_, at) =>
+        host.client.start(greeting, { names: at === 0 ? ['n'] : names } as never, { id: `g${started++}` }),
       ),
     );
     if (started === WORKFLOWS_COUNT) await doomed.kill();
@@ -158,10 +180,26 @@ try {
     console.log(`FAILED ${name}: ${lastError}`);
     failed++;
   }
+  for (const { scrapeUrl, health, lastError } of (await ask('targets')).data.activeTargets) {
+    // That of the worker that was killed is to be down, or its alert would never fire.
+    if ((health === 'up') !== scrapeUrl.includes(`:${targets[1]!.port}/`)) continue;
+    console.log(`FAILED the target ${scrapeUrl} is ${health}: ${lastError}`);
+    failed++;
+  }
+  const now = Date.now() / 1_000;
+  const exemplars = await ask(
+    `query_exemplars?query=checkpoint_commit_latency_seconds_bucket&start=${now - 600}&end=${now}`,
+  );
+  const traced = exemplars.data as unknown as { exemplars: { labels: { trace_id?: string } }[] }[];
+  const traces = new Set(traced.flatMap((each) => each.exemplars.map(({ labels }) => labels.trace_id)));
+  if (traces.size === 0 || traces.has(undefined)) {
+    console.log(`FAILED exemplars of commits name ${traces.size} traces: ${JSON.stringify(exemplars).slice(0, 300)}`);
+    failed++;
+  }
   const size = (await readFile(path.join(ROOT, 'deploy/prometheus/rules.yml'), 'utf8')).match(/- alert:/g)?.length;
   if (rules.length !== size) failed++;
   console.log(
-    `${asked} expressions of panels: ${asked - empty - failed} with data, ${empty} quiet, ${failed} failed; ${rules.length} alerts evaluated; ${started} workflows started.`,
+    `${asked} expressions of panels: ${asked - empty - failed} with data, ${empty} quiet, ${failed} failed; ${rules.length} alerts evaluated; exemplars of ${traces.size} traces; ${started} workflows started.`,
   );
   process.exitCode = failed === 0 ? 0 : 1;
 } finally {

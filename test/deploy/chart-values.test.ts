@@ -47,12 +47,87 @@ test('takes the same where they have it (the control), and a wrong configuration
   expect(podFailurePolicy.rules).toMatchObject([{ action: 'FailJob', onExitCodes: { values: [78] } }]);
 });
 
-test('each service and pool has a heap of its own', async () => {
-  const manifests = await rendered('pools', { coordinator: { heapMb: 500 }, pools: { crawl: { heapMb: 1200 } } });
+test('each service and pool has a heap of its own, or half of its limit of memory', async () => {
+  const limit = (memory: string | number | null) => ({ resources: { limits: { memory } } });
+  const manifests = await rendered('pools', {
+    ...{ coordinator: { heapMb: 500 }, compactor: limit(2e9) },
+    pools: { crawl: { heapMb: 1200, ...limit('1500M') }, fixed: limit('512Mi'), billing: limit('4Gi') },
+  });
   const heap = (name: string) => envOf(podOf(named(manifests, 'Deployment', name))).SERVICE_HEAP_MB;
-  expect(['-coordinator', '-worker-crawl', '-worker-fixed', '-compactor'].map(heap)).toEqual([
-    ...[{ value: '500' }, { value: '1200' }, undefined, undefined],
+  expect(['-coordinator', '-worker-crawl', '-worker-fixed', '-worker-billing', '-compactor'].map(heap)).toEqual([
+    ...[{ value: '500' }, { value: '1200' }, { value: '268' }, { value: '2147' }, { value: '1000' }],
   ]);
+  // The image's own 224, where that is more, or where nothing bounds a pod.
+  for (const memory of ['400Mi', null]) {
+    const small = await rendered('own-servers', { coordinator: limit(memory) });
+    expect(envOf(podOf(named(small, 'Deployment', '-coordinator'))).SERVICE_HEAP_MB).toBeUndefined();
+  }
+  await expect(rendered('own-servers', { worker: { heapMb: 900 } })).rejects.toThrow(
+    /heapMb of 'trial-tidemark-worker' is 900, and its resources\.limits\.memory 1Gi/,
+  );
+});
+
+const user = { TIDEMARK_KAFKA_USERNAME: 'tide' };
+const secret = { kafkaPasswordSecret: 'kafka-user' };
+const on = { tls: { kafka: { mode: 'on' } } };
+const sasl = (mechanism: string, parts: object = {}) => ({
+  settings: { TIDEMARK_KAFKA_SASL: mechanism, ...parts },
+});
+const msk = { ...sasl('aws-msk-iam', { TIDEMARK_KAFKA_AWS_REGION: 'eu-west-1' }), migrations: { enabled: false } };
+const oauth = { ...user, TIDEMARK_KAFKA_TOKEN_URL: 'https://login.example/token' };
+
+test.each([
+  ['no secret', { ...sasl('scram-sha-512', user) }, /scram-sha-512, which needs kafkaPasswordSecret/],
+  ['no user', { ...sasl('plain'), ...secret, ...on }, /plain, which needs settings\.TIDEMARK_KAFKA_USERNAME/],
+  ['no token endpoint', { ...sasl('oauthbearer', user), ...secret, ...on }, /needs settings\.TIDEMARK_KAFKA_TOKEN_URL/],
+  ['no region', { ...sasl('aws-msk-iam'), ...on }, /needs settings\.TIDEMARK_KAFKA_AWS_REGION/],
+  ['a password beside IAM', { ...msk, ...secret, ...on }, /kafkaPasswordSecret is set, and .* is aws-msk-iam/],
+  [
+    'a region beside a password',
+    { ...sasl('plain', { ...user, TIDEMARK_KAFKA_AWS_REGION: 'eu-west-1' }), ...secret, ...on },
+    /TIDEMARK_KAFKA_AWS_REGION is set, and .* is plain/,
+  ],
+  ['a password without a mechanism', secret, /kafkaPasswordSecret is set, and .* is empty/],
+  [
+    'a password in clear',
+    { ...sasl('plain', user), ...secret },
+    /sends a secret in clear without TLS: set tls\.kafka\.mode/,
+  ],
+  ['an unknown mechanism', { ...sasl('gssapi', user), ...secret }, /TIDEMARK_KAFKA_SASL/],
+])('refuses %s for Kafka, by name', async (_, values, error) => {
+  await expect(rendered('own-servers', values)).rejects.toThrow(error);
+});
+
+test('takes what each mechanism needs, and what pods have in their own environment (the control)', async () => {
+  for (const values of [
+    { ...sasl('scram-sha-256', user), ...secret },
+    { ...sasl('plain', user), ...secret, tls: { kafka: { mode: 'off' } } },
+    {
+      ...sasl('oauthbearer', { ...oauth, TIDEMARK_KAFKA_TOKEN_SCOPE: 'kafka' }),
+      ...secret,
+      tls: { all: { secret: 'tls' } },
+    },
+    { ...msk, ...on },
+    { ...sasl('plain'), coordinator: { extraEnvFrom: [{ secretRef: { name: 'kafka' } }] } },
+  ])
+    await expect(rendered('own-servers', values)).resolves.not.toEqual([]);
+});
+
+test.each([
+  ['TIDEMARK_KAFKA_BROKERS', 'kafka.example'],
+  ['TIDEMARK_KAFKA_BROKERS', 'kafka://kafka.example:9092'],
+  ['TIDEMARK_KAFKA_TOKEN_URL', 'https://id:secret@login.example'],
+  ['TIDEMARK_KAFKA_PASSWORD_FILE', 'password'],
+  ['TIDEMARK_POSTGRES_PASSWORD_FILE', './password'],
+  ['TIDEMARK_KAFKA_AWS_REGION', 'Frankfurt'],
+  ['TIDEMARK_POSTGRES_AWS_REGION', 'eu-central'],
+  ['TIDEMARK_ARCHIVE_URL', 'https://bucket.s3.amazonaws.com'],
+  ['TIDEMARK_COLD_URL', 's3://key:secret@bucket'],
+  ['TIDEMARK_KEYS_URL', 'arn:aws:kms:eu-central-1:1:key/2'],
+  ['TIDEMARK_REDIS_URL', 'rediss://redis.example:6379'],
+  ['TIDEMARK_KAFKA_BROKER', 'kafka.example:9092'],
+])('the schema names %s where it is %s', async (name, value) => {
+  await expect(rendered('own-servers', { settings: { [name]: value } })).rejects.toThrow(name);
 });
 
 test('passwords for Kafka and Postgres are files from the Secrets that are named, in every pod', async () => {

@@ -23,13 +23,15 @@ let folder: string;
 let file: string;
 let kafka: KafkaWithSasl;
 let tokens: Server;
+/** How long the tokens that are given out are good for, in seconds. */
+let tokenLifeS: number;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'tidemark-sasl-'));
   file = path.join(folder, 'password');
   kafka = await startKafkaWithSasl(USER, PASSWORD);
   tokens = createServer((_request, response) => {
     const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-    const [iat, exp] = [Math.floor(Date.now() / 1_000) - 5, Math.floor(Date.now() / 1_000) + 300];
+    const [iat, exp] = [Math.floor(Date.now() / 1_000) - 600, Math.floor(Date.now() / 1_000) + tokenLifeS];
     const token = `${part({ alg: 'none' })}.${part({ sub: USER, iat, exp })}.`;
     response
       .writeHead(200, { 'content-type': 'application/json' })
@@ -37,7 +39,10 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => tokens.listen(0, '127.0.0.1', resolve));
 });
-beforeEach(() => writeFile(file, `${PASSWORD}\n`));
+beforeEach(async () => {
+  tokenLifeS = 300;
+  await writeFile(file, `${PASSWORD}\n`);
+});
 afterAll(async () => {
   tokens?.close();
   await kafka?.server.stop();
@@ -94,6 +99,28 @@ it.each(['plain', 'scram-sha-256', 'scram-sha-512'])(
     expect(String((error as Error).message)).not.toContain('Wrong-password');
   },
 );
+
+const refusalOf = (opened: ReturnType<typeof open>): Promise<Error> =>
+  opened.then(
+    (log) => log.close().then(() => new Error('it was let in')),
+    (failure: Error) => failure,
+  );
+
+it('a token that has expired is told of, and not shown; the next one is taken', async () => {
+  tokenLifeS = -300;
+  const error = await refusalOf(open('oauthbearer', tokenUrl()));
+  expect(error).toMatchObject({ code: 'log-unavailable' });
+  expect(error.message).toContain('a token has expired');
+  expect(error.message).not.toContain('eyJ');
+  tokenLifeS = 300;
+  await (await open('oauthbearer', tokenUrl())).close();
+});
+
+it('of a broker that demands what is not set it is said that it may', async () => {
+  const limits = { connectTimeoutMs: 5_000 };
+  const opened = openKafkaLog({ brokers: [kafka.address], topic: freshTopicName('sasl'), partitions: 2, limits });
+  expect(await refusalOf(opened)).toMatchObject({ message: expect.stringContaining('demands TLS or SASL') });
+});
 
 /** What `tidemark admin doctor` says of Kafka; the other servers aren't there. */
 async function doctor(): Promise<{ readonly level: string; readonly message: string }[]> {

@@ -12,6 +12,8 @@ const CHART = path.resolve(HERE, '../../../helm/tidemark');
 const NAMESPACE = '/api/v1/namespaces/agents';
 /** The user of the image. */
 const USER = 1_000;
+/** How long helm waits for what will not be. */
+const REFUSED_AFTER = '8s';
 
 export interface Pod {
   readonly name: string;
@@ -34,12 +36,6 @@ export class Installation {
     const { kube, place } = this.#world;
     mkdirSync(`${place.run}/archive`);
     chownSync(`${place.run}/archive`, USER, USER);
-    const secret = (name: string, stringData: object): object => ({
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name, namespace: 'agents' },
-      stringData,
-    });
     const keys = `${place.run}/keys.json`;
     await openFileKeys({ file: keys });
     await kube.ask('POST', '/api/v1/namespaces', { metadata: { name: 'agents' } });
@@ -47,23 +43,36 @@ export class Installation {
       TIDEMARK_REDIS_URL: `redis://${OUTSIDE}:6379`,
       TIDEMARK_POSTGRES_URL: `postgres://tidemark@${OUTSIDE}:5432/tidemark`,
     };
-    await kube.ask('POST', `${NAMESPACE}/secrets`, secret('tidemark-addresses', addresses));
-    await kube.ask(
-      'POST',
-      `${NAMESPACE}/secrets`,
-      secret('tidemark-keys', { 'keys.json': readFileSync(keys, 'utf8') }),
-    );
-    await this.#helm('install');
+    await this.createSecret('tidemark-addresses', addresses);
+    await this.createSecret('tidemark-keys', { 'keys.json': readFileSync(keys, 'utf8') });
+    await this.#helm('install', '3m');
+  }
+
+  async createSecret(name: string, stringData: object): Promise<void> {
+    await this.#world.kube.ask('POST', `${NAMESPACE}/secrets`, { metadata: { name }, stringData });
   }
 
   upgrade(...more: readonly string[]): Promise<string> {
-    return this.#helm('upgrade', ...more);
+    return this.#helm('upgrade', '3m', ...more);
+  }
+
+  /** An upgrade that can't be made: what the containers wait for that helm waited for. */
+  async refusedUpgrade(...more: readonly string[]): Promise<string> {
+    const isMade = await this.#helm('upgrade', REFUSED_AFTER, ...more).then(
+      () => true,
+      () => false,
+    );
+    const { items } = await this.#world.kube.ask('GET', `${NAMESPACE}/pods`);
+    const states = (items as readonly Thing[]).flatMap(({ status }) => status.containerStatuses ?? []);
+    const messages = states.map(({ state }: Thing) => state.waiting?.message ?? '');
+    await this.#world.kube.kubectl('-n', 'agents', 'delete', 'jobs', '--all', '--wait=false');
+    return isMade ? 'it was made' : messages.filter((text) => text !== '').join(' ');
   }
 
   /** Waits until its pods are ready. */
-  #helm(verb: 'install' | 'upgrade', ...more: readonly string[]): Promise<string> {
+  #helm(verb: 'install' | 'upgrade', timeout: string, ...more: readonly string[]): Promise<string> {
     const values = ['--values', this.#values('values')];
-    const all = [verb, 'tidemark', CHART, '-n', 'agents', ...values, ...more, '--wait', '--timeout', '3m'];
+    const all = [verb, 'tidemark', CHART, '-n', 'agents', ...values, ...more, '--wait', '--timeout', timeout];
     return this.#world.kube.helm(...all);
   }
 

@@ -21,6 +21,18 @@ export interface Phase {
   run(run: Run): Promise<void>;
 }
 
+/** The migrations' pod waits for the key, by name; what runs is left as it is. */
+async function lackKey(run: Run): Promise<void> {
+  const { installation } = run;
+  const names = async (): Promise<string> => (await installation.pods()).map(({ name }) => name).join(' ');
+  const before = await names();
+  await installation.createSecret('lacking', { TIDEMARK_REDIS_URL: `redis://${OUTSIDE}:6379` });
+  const said = await installation.refusedUpgrade('--set-string', 'existingSecret=lacking');
+  run.check(said.includes('TIDEMARK_POSTGRES_URL'), `a Secret without the address of Postgres: ${said}`);
+  const after = await names();
+  run.check(before === after, `pods were changed by an upgrade that was refused: ${before}, then ${after}`);
+}
+
 async function deletePod(run: Run): Promise<void> {
   await run.load('steady', 'deleted', LOAD_COUNT);
   const pod = await run.busiest('deleted');
@@ -126,8 +138,7 @@ async function rollBack(run: Run): Promise<void> {
 async function addPools(run: Run): Promise<void> {
   const { installation, world } = run;
   const key = await installation.createKey('keda', 'scaler');
-  const secret = { metadata: { name: 'keda-key' }, stringData: { key } };
-  await world.kube.ask('POST', '/api/v1/namespaces/agents/secrets', secret);
+  await installation.createSecret('keda-key', { key });
   for (const name of ['keda-operator', 'keda-metrics-apiserver']) {
     await world.kube.kubectl('-n', 'keda', 'rollout', 'status', `deploy/${name}`, '--timeout=120s');
   }
@@ -214,6 +225,7 @@ async function everythingBeside(
 }
 
 export const PHASES: readonly Phase[] = [
+  { name: 'a Secret lacks a key', run: lackKey },
   { name: 'a pod of workers is deleted', run: deletePod },
   { name: 'a worker is killed', run: killWorker },
   { name: 'a node gives notice', needsTwoNodes: true, run: giveNotice },

@@ -15,6 +15,7 @@
 {{- fail (printf "settings.%s names /tmp, which each pod has for itself and loses with its end. Name a folder of a volume that every pod mounts (extraVolumes)." $name) -}}
 {{- end -}}
 {{- end -}}
+{{- include "tidemark.checkSasl" . -}}
 {{- $asksAws := or $settings.TIDEMARK_POSTGRES_AWS_REGION (eq (toString $settings.TIDEMARK_KAFKA_SASL) "aws-msk-iam") -}}
 {{- if and $asksAws .Values.migrations.enabled .Values.serviceAccount.create -}}
 {{- fail "settings ask Amazon for a token (TIDEMARK_POSTGRES_AWS_REGION or TIDEMARK_KAFKA_SASL), and the migrations' Job runs before the release has made its own account: make an account with the role, set serviceAccount.create to false and serviceAccount.name to it; or set migrations.enabled to false." -}}
@@ -25,6 +26,36 @@
 {{- $own := or .Values.compactor.extraEnv .Values.compactor.extraEnvFrom -}}
 {{- if and (not $settings.TIDEMARK_ARCHIVE_URL) (not $own) (gt (int64 .Values.compactor.replicas) 0) -}}
 {{- fail "settings.TIDEMARK_ARCHIVE_URL is not set, so the compactor has nowhere to archive to and the log grows for ever. Set it to s3://BUCKET/PREFIX, or to file:///FOLDER of a volume that every pod mounts (extraVolumes, ReadWriteMany). To keep all history in the log, set compactor.replicas to 0." -}}
+{{- end -}}
+{{- end -}}
+
+{{/* As libs/operate/host/src/kafka-sasl.ts. What a service has in its own environment is not seen here. */}}
+{{- define "tidemark.checkSasl" -}}
+{{- $user := list "USERNAME" "PASSWORD_FILE" -}}
+{{- $needs := dict "plain" $user "scram-sha-256" $user "scram-sha-512" $user "oauthbearer" (append $user "TOKEN_URL") "aws-msk-iam" (list "AWS_REGION") -}}
+{{- $mechanism := toString .Values.settings.TIDEMARK_KAFKA_SASL -}}
+{{- $isSeen := not (or .Values.coordinator.extraEnv .Values.coordinator.extraEnvFrom) -}}
+{{- $needed := get $needs $mechanism | default list -}}
+{{- range $part := list "USERNAME" "PASSWORD_FILE" "TOKEN_URL" "TOKEN_SCOPE" "AWS_REGION" -}}
+{{- $name := printf "TIDEMARK_KAFKA_%s" $part -}}
+{{- $said := printf "settings.%s" $name -}}
+{{- $isGiven := get $.Values.settings $name -}}
+{{- if eq $part "PASSWORD_FILE" -}}
+{{- $said = "kafkaPasswordSecret" -}}
+{{- $isGiven = or $isGiven $.Values.kafkaPasswordSecret -}}
+{{- end -}}
+{{- $may := or (has $part $needed) (and (eq $part "TOKEN_SCOPE") (eq $mechanism "oauthbearer")) -}}
+{{- if and $isGiven (not $may) (or $mechanism $isSeen) -}}
+{{- fail (printf "%s is set, and settings.TIDEMARK_KAFKA_SASL is %s, with which it means nothing: remove one of them, or name the mechanism that it is for." $said ($mechanism | default "empty")) -}}
+{{- end -}}
+{{- if and (has $part $needed) (not $isGiven) $isSeen -}}
+{{- fail (printf "settings.TIDEMARK_KAFKA_SASL is %s, which needs %s, and that is not set." $mechanism $said) -}}
+{{- end -}}
+{{- end -}}
+{{- $tls := .Values.tls -}}
+{{- $isTls := or (eq $tls.kafka.mode "on") $tls.kafka.secret $tls.all.secret (eq $tls.all.mode "on") -}}
+{{- if and $mechanism (not (hasPrefix "scram-" $mechanism)) (not $isTls) (ne $tls.kafka.mode "off") $isSeen -}}
+{{- fail (printf "settings.TIDEMARK_KAFKA_SASL is %s, which sends a secret in clear without TLS: set tls.kafka.mode to 'on', or to 'off' where the network is safe." $mechanism) -}}
 {{- end -}}
 {{- end -}}
 

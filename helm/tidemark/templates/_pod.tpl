@@ -57,8 +57,8 @@ spec:
         {{- include "tidemark.secretEnv" . | nindent 8 }}
         {{- with include "tidemark.tlsEnv" . | trim }}{{ . | nindent 8 }}{{ end }}
         {{- with include "tidemark.poolEnv" . | trim }}{{ . | nindent 8 }}{{ end }}
-        {{- with $own.heapMb }}
-        - { name: SERVICE_HEAP_MB, value: {{ int64 . | quote }} }
+        {{- with include "tidemark.heapMb" . }}
+        - { name: SERVICE_HEAP_MB, value: {{ . | quote }} }
         {{- end }}
         {{- with $own.extraEnv }}{{ toYaml . | nindent 8 }}{{ end }}
       {{- with include "tidemark.ports" . | trim }}
@@ -78,6 +78,24 @@ spec:
     {{- with include "tidemark.passwordVolumes" .root | trim }}{{ . | nindent 4 }}{{ end }}
     {{- with include "tidemark.tlsVolumes" . | trim }}{{ . | nindent 4 }}{{ end }}
     {{- with $own.extraVolumes }}{{ toYaml . | nindent 4 }}{{ end }}
+{{- end -}}
+
+{{/* Half of the limit of memory, where it is more than Node's heap has anyway: buffers and code are outside of it. Takes {own, name}. */}}
+{{- define "tidemark.heapMb" -}}
+{{- $limit := int64 0 -}}
+{{- with (.own.resources.limits | default dict).memory -}}
+{{- $text := toString (include "tidemark.plainNumber" .) -}}
+{{- $unit := get (dict "" 1e-6 "k" 1e-3 "Ki" 0.001024 "M" 1 "Mi" 1.048576 "G" 1e3 "Gi" 1073.741824 "T" 1e6 "Ti" 1099511.627776) (regexFind "[A-Za-z]*$" $text) -}}
+{{- $limit = int64 (mulf (float64 (regexFind "^[0-9.]+" $text)) $unit) -}}
+{{- end -}}
+{{- if .own.heapMb -}}
+{{- if and (gt $limit 0) (gt (add 200 (int64 .own.heapMb)) $limit) -}}
+{{- fail (printf "heapMb of '%s' is %d, and its resources.limits.memory %v: some 300 MB are outside of the heap, so its pods would be killed. Raise the limit, or leave heapMb out: it is half of the limit then." .name (int64 .own.heapMb) .own.resources.limits.memory) -}}
+{{- end -}}
+{{- int64 .own.heapMb -}}
+{{- else if gt (div $limit 2) 224 -}}
+{{- div $limit 2 -}}
+{{- end -}}
 {{- end -}}
 
 {{/* By server, the Secret with its password. Takes the root, as the next two do: the files that pods have of them. */}}

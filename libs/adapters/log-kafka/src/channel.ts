@@ -145,9 +145,14 @@ function authenticationError(error: unknown): Error | undefined {
   return (error as { code?: unknown }).code === AuthenticationError.code ? error : authenticationError(error.cause);
 }
 
-/** The innermost message, which names the reason (`connect ECONNREFUSED …`). */
+/**
+ * The innermost message, which names the reason (`connect ECONNREFUSED …`). A broker gives none to who doesn't prove itself as it demands, and closes
+ * the connection.
+ */
 export function rootMessage(error: unknown): string {
   let current = error;
   while (current instanceof Error && current.cause instanceof Error) current = current.cause;
-  return current instanceof Error ? current.message || current.name : String(current);
+  const message = current instanceof Error ? current.message || current.name : String(current);
+  const mayDemand = 'a broker that demands TLS or SASL does so, and one to which a token has expired';
+  return /^(closed connection|connection closed)$/i.test(message) ? `${message}: ${mayDemand}` : message;
 }
