@@ -24,7 +24,10 @@ export interface Phase {
 /** The migrations' pod waits for the key, by name; what runs is left as it is. */
 async function lackKey(run: Run): Promise<void> {
   const { installation } = run;
-  const names = async (): Promise<string> => (await installation.pods()).map(({ name }) => name).join(' ');
+  const names = async (): Promise<string> => {
+    const ready = (await installation.pods()).filter(({ isReady }) => isReady);
+    return ready.map(({ name }) => name).join(' ');
+  };
   const before = await names();
   await installation.createSecret('lacking', { TIDEMARK_REDIS_URL: `redis://${OUTSIDE}:6379` });
   const said = await installation.refusedUpgrade('--set-string', 'existingSecret=lacking');
