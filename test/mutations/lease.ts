@@ -65,12 +65,6 @@ export const LEASE_MUTATIONS: Mutations = {
     caughtBy: HELD_STREAM_TEST,
     breaks: 'What others wrote in between is folded (H2).',
   },
-  'late-answer-is-believed': {
-    file: HELD_STREAM,
-    edits: [['sentMs > LATE_ANSWER_MS) await', 'sentMs === LATE_ANSWER_MS) await']],
-    caughtBy: HELD_STREAM_TEST,
-    breaks: 'A holder that was cut off begins no step on an answer that the link held back.',
-  },
   'revocation-is-ignored': {
     file: HELD_STREAM,
     edits: [["if (envelope.type === 'LeaseRevoked' && wasHeld)", "if (envelope.type === 'LeaseRevoked' && !wasHeld)"]],

@@ -43,7 +43,7 @@ import {
 import type { Draft } from './draft.ts';
 import { appendable, type EventLimits, eventLimits, groupTogether } from './event-limits.ts';
 import { fingerprinted } from './fingerprint.ts';
-import { GAP_EMPTY_READS_MAX, LATE_ANSWER_MS, TAIL_READ_MAX_BYTES } from './limits.ts';
+import { GAP_EMPTY_READS_MAX, TAIL_READ_MAX_BYTES } from './limits.ts';
 
 interface Unsettled {
   readonly envelope: Envelope<HolderEventType>;
@@ -260,8 +260,6 @@ export class LeasedStream {
   async #settle(batch: readonly Unsettled[], base: Offset, sentMs: number): Promise<void> {
     if (this.#fenced !== undefined) return;
     if (base > this.#next) await this.#foldGap(base);
-    // After so long another may have the lease: what follows the batch is folded with it, before anything builds on it.
-    if (this.#options.ports.clock.monotonicMs() - sentMs > LATE_ANSWER_MS) await this.#foldTail();
     this.#polledMs = Math.max(this.#polledMs, sentMs);
     for (const [index, own] of batch.entries()) {
       const at = base + index;
@@ -316,24 +314,25 @@ export class LeasedStream {
    * unavailable, and a lost lease shows as `fenced`.
    */
   catchUp(): Promise<void> {
-    this.#settling = this.#settling.then(() => this.#foldTail()).catch((error: unknown) => this.#fence(error));
+    this.#settling = this.#settling
+      .then(async () => {
+        if (this.#fenced !== undefined) return;
+        const sentMs = this.#options.ports.clock.monotonicMs();
+        const [result] = await this.#options.ports.log.read(
+          [{ partition: this.#options.partition, from: this.#next }],
+          {
+            maxBytes: TAIL_READ_MAX_BYTES,
+          },
+        );
+        if (result === undefined) return;
+        this.#foldRecords(result.records, result.end);
+        // A read that ended at its limit of bytes has not reached the end.
+        if (this.#next >= result.end) this.#polledMs = Math.max(this.#polledMs, sentMs);
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof UnavailableError)) this.#fence(error);
+      });
     return this.#settling;
-  }
-
-  async #foldTail(): Promise<void> {
-    if (this.#fenced !== undefined) return;
-    const { clock, log } = this.#options.ports;
-    const sentMs = clock.monotonicMs();
-    const requests = [{ partition: this.#options.partition, from: this.#next }];
-    try {
-      const [result] = await log.read(requests, { maxBytes: TAIL_READ_MAX_BYTES });
-      if (result === undefined) return;
-      this.#foldRecords(result.records, result.end);
-      // A read that ended at its limit of bytes has not reached the end.
-      if (this.#next >= result.end) this.#polledMs = Math.max(this.#polledMs, sentMs);
-    } catch (error) {
-      if (!(error instanceof UnavailableError)) throw error;
-    }
   }
 
   /** Folds the event at `next`. `isRead`: it was read from the log, and is not known merely because we appended it. */

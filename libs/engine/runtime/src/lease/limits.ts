@@ -7,5 +7,3 @@ export const COMPENSATION_DEPTH_MAX = 2;
 export const COMPENSATION_ALERT_DEPTH = 2;
 /** Reads in a row that return nothing of what the log acknowledged, after which the holder gives up. */
 export const GAP_EMPTY_READS_MAX = 10;
-/** An append that was answered later than this, in milliseconds, says nothing of who has the lease by then: so long a heartbeat counts. */
-export const LATE_ANSWER_MS = 1_000;
