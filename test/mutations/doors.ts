@@ -372,6 +372,13 @@ export const DOOR_MUTATIONS: Mutations = {
     test: 'is kept with each append, whichever host makes it, and loads no session',
     breaks: 'What a listing shows has all lines, or is not there.',
   },
+  'graph-begins-anew-in-silence': {
+    file: DURABLE,
+    edits: [['.refine(isWhole, {', '.refine(isWhole && (() => true), {']],
+    caughtBy: DURABLE_TEST,
+    test: 'is forked with other values by name, and says what is missing where they are all that it is given',
+    breaks: 'A fork with other values goes on where its base was.',
+  },
   'graph-shows-what-is-the-frameworks': {
     file: GRAPH_STATE,
     edits: [['if (HIDDEN.test(channel) ||', 'if (']],

@@ -16,7 +16,7 @@ import {
   StateSchema,
 } from '@langchain/langgraph';
 import { createReactAgent } from '@langchain/langgraph/prebuilt';
-import { type Sequence, shownBelief } from '@tidemark/core';
+import { type Json, type Sequence, shownBelief } from '@tidemark/core';
 import { workflowAt } from '@tidemark/runtime';
 import { defineEffect, secret, type Workflow } from '@tidemark/sdk';
 import { crashEverywhere, type TestWorld, testWorld } from '@tidemark/testkit';
@@ -302,4 +302,30 @@ it('has its values as its belief by name, also bytes, and what the framework nee
   expect(shownBelief(content.belief)).toEqual({ n: 2, words: ['added'] });
   await world.client.approve(run.id, task, { approved: true, by: 'ana', value: 'last' });
   expect(await run.result()).toMatchObject({ n: 2, words: ['last', '7'] });
+});
+
+it('is forked with other values by name, and says what is missing where they are all that it is given', async () => {
+  const ran: string[] = [];
+  const Values = Annotation.Root({ n: Annotation<number>, words: Annotation<string[]> });
+  const graph = new StateGraph(Values)
+    .addNode('one', ({ n }) => ({ n: n + 1, words: [String(ran.push('one'))] }))
+    .addNode('two', ({ n, words }) => ({ n: n * 10, words: [...words, String(ran.push('two'))] }))
+    .addEdge(START, 'one')
+    .addEdge('one', 'two')
+    .compile();
+  const definition = durableGraph(graph, named('forked'));
+  const world = await worldOf(definition);
+  const run = await world.start(definition, { n: 1, words: [] });
+  await run.result();
+  const { content } = await workflowAt(world.ports, run.id, 2 as Sequence);
+  const belief = content.belief as { readonly [name: string]: Json };
+  const fork = (given: Json) =>
+    world.client.fork(run.id, { at: 2, effects: 'live', by: 'ana', definitions: [definition], belief: given });
+  const shown = shownBelief(belief) as object;
+  expect(shown).toEqual({ n: 2, words: ['1'] });
+  for (const given of [{ ...shown, n: 7 }, null, 'n'])
+    await expect(fork(given)).rejects.toThrow(/no member ~graph.*show --json/s);
+  const { workflow } = await fork({ ...belief, n: 7 });
+  expect(await world.client.run(workflow).result()).toEqual({ n: 70, words: ['1', '3'] });
+  expect(ran).toEqual(['one', 'two', 'two']);
 });

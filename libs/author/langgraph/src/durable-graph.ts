@@ -27,7 +27,7 @@ import {
   type Workflow,
 } from '@tidemark/sdk';
 import { z } from 'zod';
-import { beliefOf, type GraphKept, GraphState, keptIn } from './graph-state.ts';
+import { beliefOf, type GraphKept, GraphState, isWhole, keptIn } from './graph-state.ts';
 import { own } from './kept.ts';
 import { type EarlierCall, NodeCalls } from './node-context.ts';
 import { Values } from './values.ts';
@@ -83,7 +83,7 @@ export function durableGraph<Input extends Schema = z.ZodJSONSchema, Output exte
   refuseUnfit(graph, spec.name);
   const steps = new GraphSteps(graph, { name: spec.name, ask, refused });
   const workflow = defineWorkflow({
-    ...{ input: z.json(), output: z.json(), ...spec, parallel, belief: z.unknown(), approvals: { answer } },
+    ...{ input: z.json(), output: z.json(), ...spec, parallel, belief: graphBelief, approvals: { answer } },
     tasks: { [SUPERSTEP]: nodeTask },
     flow: { [SUPERSTEP]: [] },
     begin: () => ({ belief: {}, next: [task(SUPERSTEP, {})] }),
@@ -93,6 +93,11 @@ export function durableGraph<Input extends Schema = z.ZodJSONSchema, Output exte
   const any: StepDefinition = { ...workflow.steps.get(SUPERSTEP)!, name: ANY_STEP, mayAdd: new Set([ANY_STEP]) };
   return { ...workflow, flow: {}, steps: new Map([[ANY_STEP, any]]) } as unknown as Workflow<Input, Schema, Output>;
 }
+
+const graphBelief = z.unknown().refine(isWhole, {
+  error:
+    'it has no member ~graph, with which the graph goes on from its values: change values in the whole belief that show --json gives',
+});
 
 const nodeTask = z.object({
   /** The framework's id of the task; of the step `superstep`, of the checkpoint that it goes on from. */

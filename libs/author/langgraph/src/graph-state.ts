@@ -59,6 +59,10 @@ export function beliefOf<Call>(kept: GraphKept<Call>): Json {
   return { ...shown, [KEPT]: { ...kept, heads } } as unknown as Json;
 }
 
+/** Whether a graph can go on from it: values without the rest would begin it anew. */
+export const isWhole = (belief: unknown): boolean =>
+  typeof belief === 'object' && belief !== null && (KEPT in belief || Object.keys(belief).length === 0);
+
 export function keptIn<Call>(belief: Json): GraphKept<Call> {
   const { [KEPT]: kept, ...shown } = belief as unknown as Readonly<Record<string, Json>>;
   if (kept === undefined) return { heads: {}, open: [], calls: {} };
