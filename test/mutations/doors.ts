@@ -362,14 +362,16 @@ export const DOOR_MUTATIONS: Mutations = {
   },
   'summary-misses-lines': {
     file: TRANSCRIPTS,
-    edits: [
-      [
-        'subpath === MAIN ? summaryAfter?.(before) : before',
-        'subpath === MAIN && summaryAfter ? summaryAfter(before) : before',
-      ],
-    ],
+    edits: [['hasAll ? summaryAfter?.(before) : undefined', 'hasAll && summaryAfter ? summaryAfter(before) : before']],
     caughtBy: STORE_TEST,
     test: 'is kept with each append, whichever host makes it, and loads no session',
+    breaks: 'What a listing shows has all lines, or is not there.',
+  },
+  'summary-begins-in-the-middle': {
+    file: TRANSCRIPTS,
+    edits: [['hasAll ? summaryAfter?.(before)', 'true ? summaryAfter?.(before)']],
+    caughtBy: STORE_TEST,
+    test: 'is not kept of a session that began without it, and is of one whose subagent spoke first',
     breaks: 'What a listing shows has all lines, or is not there.',
   },
   'graph-begins-anew-in-silence': {

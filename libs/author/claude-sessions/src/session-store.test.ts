@@ -67,6 +67,22 @@ describe('what a listing shows', () => {
     await storeOf().append(KEY, [said('unseen')]);
     expect(await shown(one)).toEqual([['other', { first: 'x', count: 1 }]]);
     expect(storeOf().listSessionSummaries).toBeUndefined();
+    // It does not begin in the middle, so that session is loaded from now on.
+    await storeOf({ foldSummary }).append(KEY, [said('late')]);
+    await storeOf({ foldSummary }).append(KEY, [said('later')]);
+    expect(await shown(one)).toEqual([['other', { first: 'x', count: 1 }]]);
+  });
+
+  it('is not kept of a session that began without it, and is of one whose subagent spoke first', async () => {
+    await storeOf().append(KEY, [said('old')]);
+    const store = storeOf({ foldSummary });
+    await store.append({ ...SUB, sessionId: 'sub first' }, [said('sub')]);
+    for (const sessionId of ['sess', 'sub first']) {
+      await store.load({ ...KEY, sessionId });
+      await store.append({ ...KEY, sessionId }, [said('1')]);
+      await store.append({ ...KEY, sessionId }, [said('2')]);
+    }
+    expect(await shown(store)).toEqual([['sub first', { first: '1', count: 2 }]]);
   });
 
   it('is JSON, and its place is named where it is none', async () => {

@@ -44,8 +44,9 @@ export function linesAdded(
   const entry = { step: stepOf(subpath), what, output: { lines } };
   const isNew = beginOf(begins, subpath) === undefined;
   const before = summaryIn(stream?.belief);
-  // Without a fold there is none that has these lines.
-  const summary = subpath === MAIN ? summaryAfter?.(before) : before;
+  // One that misses lines, which were added without a fold, would stay wrong: there is none then, nor any later.
+  const hasAll = isNew || before !== undefined;
+  const summary = subpath !== MAIN ? before : hasAll ? summaryAfter?.(before) : undefined;
   if (!isNew && summary === before) return [entry];
   const all: Begins = isNew ? [...begins, [subpath, (stream?.sequence ?? 0) + 1]] : begins;
   return [{ ...entry, belief: { begins: all, ...(summary !== undefined && { summary }) } as unknown as Json }];
