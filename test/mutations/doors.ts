@@ -15,6 +15,7 @@ const KEYED_TEST = 'libs/author/langgraph/src/store.test.ts';
 const WRITER = 'libs/engine/runtime/src/shadow/recorded-writer.ts';
 const LIST = 'libs/engine/runtime/src/shadow/recorded-list.ts';
 const SESSION = 'libs/author/openai-agents/src/session.ts';
+const RUN_AGENT = 'libs/author/openai-agents/src/run.ts';
 const RECORDED_AGENTS = 'libs/author/openai-agents/src/recorded-agents.ts';
 const RUN_AGENT_TEST = 'libs/author/openai-agents/src/run-agent.test.ts';
 const RECORDED_MODEL = 'libs/author/openai-agents/src/recorded-model.ts';
@@ -347,11 +348,38 @@ export const DOOR_MUTATIONS: Mutations = {
   },
   'turn-is-not-known-again': {
     file: SESSION,
-    edits: [['if ((await operationIn(stream, operation.step)) === digest) return undefined;', '']],
+    edits: [['if ((await operationIn(stream, operation.step)) !== undefined) return undefined;', '']],
     caughtBy: RUN_AGENT_SESSION_TEST,
     test: 'has each turn whole and once, as the framework keeps it, whatever boundary its worker dies at',
     failsWith: 'A crash changed what comes out',
     breaks: 'A turn that has arrived is known by its key.',
+  },
+  'kept-turn-is-denied': {
+    file: SESSION,
+    edits: [
+      [
+        '(await operationIn(stream, operation.step)) !== undefined',
+        '(await operationIn(stream, operation.step)) === digest',
+      ],
+    ],
+    caughtBy: RUN_AGENT_SESSION_TEST,
+    test: 'has a turn once that was kept before its process died, also where it would be made otherwise now',
+    failsWith: 'Somebody else has written',
+    breaks: 'A turn that has arrived is known by its key, whatever a replay makes of it.',
+  },
+  'approval-is-asked-of-nobody': {
+    file: RUN_AGENT,
+    edits: [['hasDynamicFunctionToolApprovalPolicy({ needsApproval }) ||', 'needsApproval.length > 0 ||']],
+    caughtBy: RUN_AGENT_SESSION_TEST,
+    test: 'names a tool whose approval the definition does not declare before anything is asked',
+    breaks: 'Any function of the user may ask, and is not called to find out.',
+  },
+  'text-is-taken-for-a-file': {
+    file: RECORDED_MODEL,
+    edits: [['return FILE_ESCAPED.test(text) ? `file:${text}` : text;', 'return text;']],
+    caughtBy: RUN_AGENT_SESSION_TEST,
+    test: 'is sent as it is recorded, with all it has',
+    breaks: 'Text that reads like a file’s name comes back as it was.',
   },
   'agent-is-asked-something-else': {
     file: RECORDED_MODEL,
@@ -373,6 +401,20 @@ export const DOOR_MUTATIONS: Mutations = {
     caughtBy: STORE_TEST,
     test: 'is not kept of a session that began without it, and is of one whose subagent spoke first',
     breaks: 'What a listing shows has all lines, or is not there.',
+  },
+  'turn-writes-the-whole-history': {
+    file: RUN_AGENT,
+    edits: [['const same = common === -1 ? before.length : common;', 'const same = common === -1 ? 0 : 0;']],
+    caughtBy: RUN_AGENT_SESSION_TEST,
+    test: 'keeps nothing of a turn where somebody else wrote meanwhile, and the run says so',
+    breaks: 'A turn writes what it adds, however long the history is.',
+  },
+  'refused-turn-is-tried-again': {
+    file: RUN_AGENT,
+    edits: [["retry: { nonRetryable: ['session-written-elsewhere'] },", '']],
+    caughtBy: RUN_AGENT_SESSION_TEST,
+    test: 'keeps nothing of a turn where somebody else wrote meanwhile, and the run says so',
+    breaks: 'A turn that is behind is refused at once.',
   },
   'graph-begins-anew-in-silence': {
     file: DURABLE,

@@ -201,13 +201,15 @@ export function parsed(text: string): Json {
 }
 
 const FILE = /^file:[0-9a-f]{64}$/;
+/** Text that reads like a file's name gets another `file:` before it. */
+const FILE_ESCAPED = /^(?:file:)+[0-9a-f]{64}$/;
 const isFile = (value: Json): value is string =>
   typeof value === 'string' && value.length >= FILE_MIN_CHARS && /^(?:data:|[A-Za-z0-9+/]+={0,2}$)/.test(value);
 
 /** Files, and what else is long and not words, by their digests. */
 function withoutFiles(value: Json, files: Map<string, string>): Json {
   return mapped(value, (text) => {
-    if (!isFile(text)) return text;
+    if (!isFile(text)) return FILE_ESCAPED.test(text) ? `file:${text}` : text;
     const name = `file:${createHash('sha256').update(text).digest('hex')}`;
     files.set(name, text);
     return name;
@@ -217,7 +219,7 @@ function withoutFiles(value: Json, files: Map<string, string>): Json {
 /** Throws `InvalidError` (`file-missing`). */
 function withFiles(value: Json, files: ReadonlyMap<string, string>): Json {
   return mapped(value, (text) => {
-    if (!FILE.test(text)) return text;
+    if (!FILE.test(text)) return FILE_ESCAPED.test(text) ? text.slice('file:'.length) : text;
     const file = files.get(text);
     if (file === undefined) throw new InvalidError('file-missing', `The request has no ${text} any more.`);
     return file;

@@ -17,13 +17,14 @@ import type { Sequence } from '@tidemark/core';
 import { Client, LamportClock } from '@tidemark/runtime';
 import { defineFunction } from '@tidemark/sdk';
 import { crashEverywhere, type TestWorld, testWorld } from '@tidemark/testkit';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { type RunAgentOptions, runAgent, TidemarkSession } from './index.ts';
 import type { AnyAgent } from './recorded-agents.ts';
 
 let world: TestWorld | undefined;
 afterEach(async () => {
+  vi.restoreAllMocks();
   await world?.close();
   world = undefined;
 });
@@ -93,6 +94,22 @@ describe('a session of a run', () => {
     expect(boundaries).toBeGreaterThan(10);
   });
 
+  it('has a turn once that was kept before its process died, also where it would be made otherwise now', async () => {
+    let n = 0;
+    const model = modelOf(() => [assistantMessage('late')]);
+    const chat = chatOf(new Agent({ name: 'a', model }), () => ({
+      session: sessionOf(world!),
+      sessionInputCallback: (before, [item]) => [...before, { ...item!, providerData: { at: ++n } }],
+    }));
+    world = await testWorld({ workflows: [chat] });
+    world.crash({ before: 'EffectResolved', operation: 'session.turn' });
+    const run = await world.start(chat, { prompt: 'x' });
+    expect(await world.fastForward(run.result())).toEqual({ text: 'late' });
+    expect([world.crashCount, n > 1]).toEqual([1, true]);
+    const items = await sessionOf(world).getItems();
+    expect(items).toMatchObject([{ providerData: { at: 1 } }, { role: 'assistant' }]);
+  });
+
   it('keeps nothing of a turn where somebody else wrote meanwhile, and the run says so', async () => {
     let other = async (): Promise<void> => {};
     const model = modelOf(() => [assistantMessage('late')]);
@@ -100,12 +117,17 @@ describe('a session of a run', () => {
     const chat = chatOf(new Agent({ name: 'a', model: slow }), () => ({ session: sessionOf(world!) }));
     world = await testWorld({ workflows: [chat] });
     other = async () => sessionOf(world!).addItems([{ role: 'user', content: 'quick' }]);
+    const added = vi.spyOn(TidemarkSession.prototype, 'addTurn');
     const run = await world.start(chat, { prompt: 'first' });
     await expect(world.fastForward(run.result())).rejects.toThrow(/Somebody else has written session s/);
     expect(await sessionOf(world).getItems()).toEqual([{ role: 'user', content: 'quick' }]);
+    // A second attempt would find the same.
+    expect(added).toHaveBeenCalledTimes(1);
     other = async () => {};
     await (await world.start(chat, { prompt: 'second' })).result();
     expect(await sessionOf(world).getItems()).toHaveLength(3);
+    // A turn writes what it adds.
+    expect(added.mock.lastCall![1]).toMatchObject({ drop: 0, items: [{ content: 'second' }, { role: 'assistant' }] });
   });
 
   it.each([
@@ -124,16 +146,22 @@ it('names a tool whose approval the definition does not declare before anything 
     asked.push('model');
     return [assistantMessage('x')];
   });
-  const [sends, maySend] = [true, async (_: unknown, { to }: { readonly to: string }) => to !== 'me'].map(
-    (needsApproval) =>
-      tool({
-        ...{ name: 'send', description: 'sends', parameters: z.object({ to: z.string() }) },
-        ...{ needsApproval, execute: async () => 'sent' },
-      }),
+  const called: unknown[] = [];
+  const senders = [
+    true,
+    async (_: unknown, { to }: { readonly to: string }) => to !== 'me',
+    // By their length these take no arguments.
+    async (...given: unknown[]) => called.push(given) > 99,
+    async (context: unknown = {}) => called.push(context) > 99,
+  ].map((needsApproval) =>
+    tool({
+      ...{ name: 'send', description: 'sends', parameters: z.object({ to: z.string() }) },
+      ...{ needsApproval, execute: async () => 'sent' },
+    }),
   );
-  for (const tools of [[sends!], [maySend!]]) {
+  for (const each of senders) {
     // Behind a hand-over, in a circle.
-    const sender: AnyAgent = new Agent({ name: 'sender', model, tools });
+    const sender: AnyAgent = new Agent({ name: 'sender', model, tools: [each] });
     const first = new Agent({ name: 'first', model, handoffs: [handoff(sender)] });
     sender.handoffs.push(first as never);
     const chat = chatOf(first, () => ({ approval: 'may send' }));
@@ -143,7 +171,7 @@ it('names a tool whose approval the definition does not declare before anything 
     );
     await world.close();
   }
-  expect(asked).toEqual([]);
+  expect([asked, called]).toEqual([[], []]);
   const never = tool({
     name: 'n',
     description: 'n',
@@ -191,6 +219,9 @@ describe('a request whose answer nobody recorded', () => {
             content: [
               { type: 'input_image', image: images() },
               { type: 'input_text', text: 'What is it?' },
+              // A text of the user that reads like a file's name.
+              { type: 'input_text', text: `file:${'a'.repeat(64)}` },
+              { type: 'input_text', text: `file:file:${'b'.repeat(64)}` },
             ],
           },
         ];

@@ -14,6 +14,7 @@ import {
   Runner,
   type RunResult,
 } from '@openai/agents-core';
+import { hasDynamicFunctionToolApprovalPolicy } from '@openai/agents-core/utils/internal';
 import { canonicalJson, type Json } from '@tidemark/core';
 import { defineEffect, type FunctionContext } from '@tidemark/sdk';
 import { z } from 'zod';
@@ -112,10 +113,11 @@ async function refuseAsking(agent: AnyAgent, approval: string): Promise<void> {
   for (const each of agents) {
     for (const handoff of each.handoffs) agents.add(getHandoff(handoff as Agent).agent);
     for (const tool of each.tools) {
-      const { type, name, needsApproval } = tool as Partial<FunctionTool>;
+      const { type, name, needsApproval } = tool as FunctionTool;
       if (type !== 'function' || needsApproval === undefined) continue;
-      // What the framework makes of true or false asks nothing.
-      const mayAsk = needsApproval.length > 0 || (await (needsApproval as () => Promise<boolean>)());
+      // What the framework makes of true or false takes nothing. A function of the user's is not called here.
+      const says = needsApproval as () => Promise<boolean>;
+      const mayAsk = hasDynamicFunctionToolApprovalPolicy({ needsApproval }) || (await says());
       if (!mayAsk) continue;
       const remedy = `approvals: { ${/^\w+$/.test(approval) ? approval : JSON.stringify(approval)}: z.object({}) }`;
       throw unfit(

@@ -77,7 +77,8 @@ export class TidemarkSession implements SessionHistoryRewriteAwareSession, Sessi
     await this.#writer.read(async () => {});
     await this.#change(async (stream) => {
       const operation = { step: stepOf(operationId), digest };
-      if ((await operationIn(stream, operation.step)) === digest) return undefined;
+      // Its key alone says that it is there: what is made anew, as times are, differs where the process died before the run knew.
+      if ((await operationIn(stream, operation.step)) !== undefined) return undefined;
       if (placeOf(stream) === after) return { drop, items, operation };
       const message = `Somebody else has written session ${this.#id} since this run read it: nothing of its turn is kept.`;
       throw new ConflictError('session-written-elsewhere', message, { session: this.#id });
