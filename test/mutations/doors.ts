@@ -376,9 +376,10 @@ export const DOOR_MUTATIONS: Mutations = {
   },
   'text-is-taken-for-a-file': {
     file: RECORDED_MODEL,
-    edits: [['return FILE_ESCAPED.test(text) ? `file:${text}` : text;', 'return text;']],
+    edits: [['(!isFile(text)) return FILE_ESCAPED.test(text) ?', "(!isFile(text)) return text === '' ?"]],
     caughtBy: RUN_AGENT_SESSION_TEST,
     test: 'is sent as it is recorded, with all it has',
+    failsWith: 'any more',
     breaks: 'Text that reads like a file’s name comes back as it was.',
   },
   'agent-is-asked-something-else': {

@@ -99,7 +99,10 @@ describe('a session of a run', () => {
     const model = modelOf(() => [assistantMessage('late')]);
     const chat = chatOf(new Agent({ name: 'a', model }), () => ({
       session: sessionOf(world!),
-      sessionInputCallback: (before, [item]) => [...before, { ...item!, providerData: { at: ++n } }],
+      sessionInputCallback: (before, [item]) => {
+        n += 1;
+        return [...before, ...Array.from({ length: n }, () => ({ ...item!, providerData: { at: n } }))];
+      },
     }));
     world = await testWorld({ workflows: [chat] });
     world.crash({ before: 'EffectResolved', operation: 'session.turn' });

@@ -127,7 +127,7 @@ async function refuseAsking(agent: AnyAgent, approval: string): Promise<void> {
   }
 }
 
-const TURN_REQUEST = z.object({ session: z.string(), after: z.string(), drop: z.int(), items: z.int() });
+const TURN_REQUEST = z.object({ session: z.string(), after: z.string() });
 const TURN_TIMEOUT_MS = 60_000;
 
 /** One turn of a session: the framework has the conversation in memory, and what it made of that is kept at the end. */
@@ -173,6 +173,6 @@ class Turn {
         return null;
       },
     });
-    await this.#ctx.effect(effect, { session: this.#id, after: this.#after, drop, items: items.length });
+    await this.#ctx.effect(effect, { session: this.#id, after: this.#after });
   }
 }
