@@ -242,6 +242,30 @@ export const DISPATCH_MUTATIONS: Mutations = {
     caughtBy: 'libs/engine/runtime/src/worker/company.test.ts',
     breaks: 'A worker that gave up runs leaves them to others.',
   },
+  'share-for-ever': {
+    file: 'libs/engine/runtime/src/worker/worker.ts',
+    edits: [['    await this.#company.keep(Infinity);\n', '']],
+    caughtBy: FAIR_SHARES_TEST,
+    breaks: 'A worker that gave up runs takes new ones again.',
+  },
+  'share-asked-once': {
+    file: 'libs/engine/runtime/src/worker/worker.ts',
+    edits: [['if (this.#isKeeping || this.#stopping', 'if (this.#stopping']],
+    caughtBy: FAIR_SHARES_TEST,
+    breaks: 'Two coordinators that ask have a worker give up no more than one.',
+  },
+  'share-stops-what-runs': {
+    file: 'libs/engine/runtime/src/run/workflow-runner.ts',
+    edits: [['if (this.#running.size === 0) onBetween?.();', 'onBetween?.();']],
+    caughtBy: FAIR_SHARES_TEST,
+    breaks: 'A run is handed over between two steps, and none of its tasks waits for a long one.',
+  },
+  'vain-share-forgotten': {
+    file: FAIR_SHARES,
+    edits: [['if (before !== undefined) asked.set(kind, before);', '']],
+    caughtBy: FAIR_SHARES_TEST,
+    breaks: 'A worker that takes no jobs does not have others give up their runs again and again.',
+  },
   'draining-worker-draws': {
     file: 'libs/engine/runtime/src/worker/worker.ts',
     edits: [['this.#stopping.signal.aborted ? undefined : this.#announced', 'this.#announced']],

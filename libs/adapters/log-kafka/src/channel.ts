@@ -153,6 +153,6 @@ export function rootMessage(error: unknown): string {
   let current = error;
   while (current instanceof Error && current.cause instanceof Error) current = current.cause;
   const message = current instanceof Error ? current.message || current.name : String(current);
-  const mayDemand = 'a broker that demands TLS or SASL does so, and one to which a token has expired';
+  const mayDemand = 'so does a broker that restarts, that demands TLS or SASL, or for which a token has expired';
   return /^(closed connection|connection closed)$/i.test(message) ? `${message}: ${mayDemand}` : message;
 }

@@ -107,8 +107,8 @@ export class PresenceClient {
     });
     const late = setTimeout(() => farewell(socket), PRESENCE_HELLO_MS);
     onLines(socket, (line) => {
-      const [, max] = /^share (\d+)$/.exec(line) ?? [];
-      if (max !== undefined) this.#onShare?.(Number(max));
+      const [, max] = /^share ([1-9]\d*)$/.exec(line) ?? [];
+      if (max !== undefined && link.isConnected) this.#onShare?.(Number(max));
       if (line !== 'ok') return;
       clearTimeout(late);
       link.isConnected = true;

@@ -83,6 +83,15 @@ describe('shares', () => {
     for (const untilMs = nowMs + 600_000; nowMs < untilMs; nowMs += VIEW_MS)
       count += shares.seen(view({ a: 20, b: 0 }), nowMs).size;
     expect(count).toBeLessThan(9);
+    // Also where what is given up comes back.
+    count = 0;
+    let backMs = nowMs;
+    for (const untilMs = nowMs + 600_000; nowMs < untilMs; nowMs += VIEW_MS) {
+      const asked = shares.seen(view({ a: nowMs < backMs ? 10 : 20, c: 0 }), nowMs).size;
+      if (asked > 0) backMs = nowMs + SHARE_PERIOD_MS / 2;
+      count += asked;
+    }
+    expect(count).toBeLessThan(9);
     // The control: it is asked in each period where it helps.
     let had = 0;
     count = 0;
@@ -150,6 +159,49 @@ describe('a new worker', () => {
     await world.ports.clock.runUntil(() => runs.every((run) => world.status(run) === 'completed'), 120_000);
     expect(attempts).toBe(RUNS * STEPS);
     expect(world.errors).toEqual([]);
+  });
+
+  it('is given nothing for which a long step, or what runs beside it, would wait', async () => {
+    let ticks = 0;
+    const busy = definitionOf({
+      name: 'busy',
+      next: [
+        { step: 'long', input: null },
+        { step: 'tick', input: null },
+      ],
+      steps: {
+        long: () => world.ports.clock.sleep(300_000, never).then(() => ({ next: [] })),
+        tick: async () => {
+          await world.ports.clock.sleep(STEP_MS, never);
+          ticks++;
+          return { next: [{ step: 'tick', input: null }] };
+        },
+      },
+    });
+    workers.push(await world.worker([busy]));
+    for (let at = 0; at < 10; at++) await world.start(busy, null, { id: `b${at}` });
+    await world.ports.clock.run(2 * STEP_MS);
+    workers.push(await world.worker([busy]));
+    const before = ticks;
+    await world.ports.clock.run(60_000);
+    expect(counts()).toEqual([10, 0]);
+    expect(ticks - before).toBeGreaterThan(10 * 55);
+  });
+
+  it('takes new runs again once it has given others up, however often it was asked', async () => {
+    await startWorker();
+    await startRuns();
+    const [first] = workers as [Worker];
+    const { liveness } = world.ports;
+    liveness.share(first.holder, 20);
+    liveness.share(first.holder, 5);
+    await startWorker();
+    await world.ports.clock.run(4 * STEP_MS);
+    expect(counts()).toEqual([20, 10]);
+    liveness.share = () => {};
+    await workers[1]!.stop(0);
+    await world.ports.clock.run(4 * STEP_MS);
+    expect(counts()).toEqual([RUNS, 0]);
   });
 
   it('is told apart from one that drains, which gets none', async () => {

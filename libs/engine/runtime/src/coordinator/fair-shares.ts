@@ -30,7 +30,8 @@ interface Held {
 interface Asked {
   readonly atMs: number;
   readonly waitMs: number;
-  /** What those with less than a share had. */
+  /** Those with less than a share, and what they had. */
+  readonly poor: string;
   readonly had: number;
 }
 
@@ -67,16 +68,21 @@ export class FairShares {
       const slack = Math.max(SHARE_SLACK_COUNT, Math.ceil(share * SHARE_SLACK));
       const poor = alike.filter(({ most }) => most < share - slack);
       const rich = alike.filter(({ least }) => least > share);
-      if (poor.length === 0 || rich.length === 0) continue;
-      const before = this.#asked.get(kind);
-      if (before !== undefined && nowMs < before.atMs + before.waitMs) {
-        asked.set(kind, before);
+      if (poor.length === 0) continue;
+      const names = poor
+        .map(({ holder }) => holder)
+        .toSorted()
+        .join(' ');
+      const last = this.#asked.get(kind);
+      const before = last?.poor === names ? last : undefined;
+      if (rich.length === 0 || (before !== undefined && nowMs < before.atMs + before.waitMs)) {
+        if (before !== undefined) asked.set(kind, before);
         continue;
       }
       const had = poor.reduce((sum, { now }) => sum + now, 0);
       const isInVain = before !== undefined && had <= before.had;
       const waitMs = isInVain ? Math.min(2 * before.waitMs, SHARE_WAIT_MAX_MS) : SHARE_PERIOD_MS;
-      asked.set(kind, { atMs: nowMs, waitMs, had });
+      asked.set(kind, { atMs: nowMs, waitMs, poor: names, had });
       for (const { holder, now } of rich) keeps.set(holder, Math.max(share, now - GIVEN_MAX_COUNT));
     }
     this.#asked = asked;

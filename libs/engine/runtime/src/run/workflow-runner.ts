@@ -77,6 +77,8 @@ export interface RunnerOptions extends AttemptDependencies {
   readonly build?: string | undefined;
   /** Aborted when the worker drains, or when the workflow's queue is paused: no further task starts. */
   readonly stop: Pick<AbortSignal, 'aborted'>;
+  /** Called before a step when none is under way: what sets `stop` then makes the run end at once. */
+  readonly onBetween?: (() => void) | undefined;
   /** Aborts when the worker's drain is over: running steps see it on their signal, and their attempts are discarded. */
   readonly abandon: AbortSignal;
   readonly reads: ContextReads & Pick<MemoryStore, 'lamportOf'>;
@@ -322,12 +324,14 @@ export class WorkflowRunner {
   }
 
   #startTasks(): void {
-    const { definition, stop, stream } = this.#options;
+    const { definition, stop, stream, onBetween } = this.#options;
     // After a crash one task runs at a time, so that a further crash shows which task kills its workers.
     const parallel = runsAlone(stream.speculative) ? 1 : definition.parallel;
     while (!stop.aborted && !this.#abort.signal.aborted && this.#running.size < parallel) {
       const task = this.#nextTask();
       if (task === undefined) return;
+      if (this.#running.size === 0) onBetween?.();
+      if (stop.aborted) return;
       const running = this.#runTask(task).then(
         () => this.#forget(task.id),
         (error: unknown) => {

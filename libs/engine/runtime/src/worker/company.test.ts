@@ -68,25 +68,41 @@ describe('a company', () => {
     expect(narrowed).toEqual([1, undefined, 1, undefined]);
   });
 
-  it('keeps a share of what runs: the newest go, and none comes in their place until it may take more', async () => {
+  it('keeps a share of what runs: runs go as they come between two steps, and none comes in their place until it may take more', async () => {
     const company = new Company((max) => narrowed.push(max));
     const members = Array.from({ length: 4 }, () => memberOf());
+    const [first, second, third] = members;
     for (const member of members) company.join(member);
     let hasLeft = false;
     const left = company.keep(2).then(() => {
       hasLeft = true;
     });
-    expect(members.map(({ stop }) => stop.isHeld)).toEqual([false, false, true, true]);
     expect(narrowed).toEqual([2]);
     // What was on its way is let in.
-    expect(company.join(memberOf())).toBe(true);
-    company.leave(members[2]!);
+    const late = memberOf();
+    expect(company.join(late)).toBe(true);
+    for (const member of [second!, third!, late, first!]) company.between(member);
+    expect([...members, late].map(({ stop }) => stop.isHeld)).toEqual([false, true, true, false, true]);
+    for (const member of [second!, third!]) company.leave(member);
     await Promise.resolve();
     expect(hasLeft).toBe(false);
-    company.leave(members[3]!);
+    company.leave(late);
     await left;
     await company.keep(Number.POSITIVE_INFINITY);
     expect(narrowed).toEqual([2, undefined]);
+  });
+
+  it('counts who goes already as gone, and whoever waits for a share hears of the next', async () => {
+    const company = new Company(() => {});
+    const members = Array.from({ length: 6 }, () => memberOf());
+    for (const member of members) company.join(member);
+    const asked = company.keep(4);
+    for (const member of members) company.between(member);
+    const lifted = company.keep(Number.POSITIVE_INFINITY);
+    await Promise.all([asked, lifted]);
+    void company.keep(4);
+    for (const member of members) company.between(member);
+    expect(members.filter(({ stop }) => stop.isHeld)).toHaveLength(2);
   });
 
   it('keeps a share beside a suspect that allows fewer', async () => {

@@ -1,8 +1,8 @@
 /**
  * Owns which workflows run beside each other in one worker. A workflow that may be what kills its holders (`besideMax`) runs beside few others or
  * none. It is claimed first, so that no other worker makes room for it as well; then the newest of those that run are asked to go elsewhere, and
- * it waits for room. Meanwhile the worker takes no more jobs than may run, so that others take them. It gives up runs alike where others have
- * fewer than a share.
+ * it waits for room. Meanwhile the worker takes no more jobs than may run, so that others take them. Where others have fewer than a share, runs
+ * are given up as they come between two steps.
  */
 
 import type { RunStop } from '../control/index.ts';
@@ -19,10 +19,10 @@ export class Company {
   readonly #running = new Set<Member>();
   #waiting: { readonly member: Member; readonly room: PromiseWithResolvers<void> } | undefined;
   #max: number | undefined;
-  /** What a share leaves it, and those that have to go and have not left yet. */
+  /** What a share leaves it, those that go and have not left yet, and who waits until no more than the share is left. */
   #share = Infinity;
-  #leaving = new Set<Member>();
-  #left: (() => void) | undefined;
+  readonly #leaving = new Set<Member>();
+  #kept: PromiseWithResolvers<void> | undefined;
 
   /** `narrow` receives each new `max`. */
   constructor(narrow: (max: number | undefined) => void) {
@@ -60,16 +60,27 @@ export class Company {
 
   /** Makes room for the one that waits, once its workflow is claimed. Resolves when it may run, or has left. */
   async room(member: Member): Promise<void> {
-    this.#sendAway(member.besideMax);
+    // The newest have done least in their lease.
+    for (const other of [...this.#running].slice(member.besideMax)) other.stop.hold();
     await this.#waiting?.room.promise;
   }
 
-  /** Keeps so many, and takes no more than that until it is given another number. Resolves once the others have left. */
+  /** Keeps so many, and takes no more than that until it is given another number. Resolves once no more are left, or the next number came. */
   async keep(max: number): Promise<void> {
+    this.#kept?.resolve();
+    this.#kept = undefined;
     this.#share = max;
-    this.#leaving = new Set(this.#sendAway(max));
     this.#adapt();
-    if (this.#leaving.size > 0) await new Promise<void>((resolve) => (this.#left = resolve));
+    if (this.#running.size <= max) return;
+    this.#kept = Promise.withResolvers();
+    await this.#kept.promise;
+  }
+
+  /** A run has no step under way: it goes elsewhere now where more run than the share. Nothing that runs is kept from going on for it. */
+  between(member: Member): void {
+    if (!this.#running.has(member) || this.#running.size - this.#leaving.size <= this.#share) return;
+    this.#leaving.add(member);
+    member.stop.hold();
   }
 
   /** What it may have beside it from now on: any number after progress, since what kills its holder makes none. */
@@ -81,19 +92,13 @@ export class Company {
 
   leave(member: Member): void {
     this.#running.delete(member);
-    if (this.#leaving.delete(member) && this.#leaving.size === 0) this.#left?.();
+    this.#leaving.delete(member);
+    if (this.#running.size <= this.#share) this.#kept?.resolve();
     if (this.isWaiting(member)) {
       this.#waiting?.room.resolve();
       this.#waiting = undefined;
     }
     if (this.#max !== undefined) this.#adapt();
-  }
-
-  /** The newest beyond so many, since they have done least in their lease. */
-  #sendAway(max: number | undefined): readonly Member[] {
-    const others = [...this.#running].slice(max);
-    for (const { stop } of others) stop.hold();
-    return others;
   }
 
   #allFit(newcomer: Member): boolean {

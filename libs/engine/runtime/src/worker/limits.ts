@@ -10,5 +10,7 @@ export const BEAT_STALL_MS = 5_000;
 export const MARKER_AGE_MS = 2 * BEAT_PERIOD_MS;
 /** How long a workflow that may run beside few others waits for their steps to end before another worker tries, in milliseconds. */
 export const ROOM_WAIT_MAX_MS = 60_000;
+/** How long a worker that is asked to give up runs does so, in milliseconds: those that come between two steps meanwhile. */
+export const GIVING_MAX_MS = 10_000;
 /** How long a worker that has given up runs takes no others in their place, in milliseconds: until then others have taken them. */
 export const GIVEN_REST_MS = 1_000;

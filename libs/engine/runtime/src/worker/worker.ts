@@ -51,7 +51,14 @@ import { type Claimable, ClaimableReads } from './claimable.ts';
 import { Company, type Member } from './company.ts';
 import { contextReads, memoryReads } from './context-reads.ts';
 import { LeasedReads } from './leased-reads.ts';
-import { BEAT_PERIOD_MS, BEAT_STALL_MS, BEAT_TTL_MS, GIVEN_REST_MS, ROOM_WAIT_MAX_MS } from './limits.ts';
+import {
+  BEAT_PERIOD_MS,
+  BEAT_STALL_MS,
+  BEAT_TTL_MS,
+  GIVEN_REST_MS,
+  GIVING_MAX_MS,
+  ROOM_WAIT_MAX_MS,
+} from './limits.ts';
 import { SecretSample } from './secret-sample.ts';
 
 /** How long a stopping worker waits for the release of its leases after its drain budget, in milliseconds. */
@@ -228,14 +235,14 @@ export class Worker {
     if (hasBeaten) this.#hasBeaten = true;
   }
 
-  /** Others of its like have less than a share: it hands over what is beyond its own, between two steps, and leaves it to them. */
+  /** Others of its like have less than a share: for a while it hands over what is beyond its own, between two steps, and leaves it to them. */
   async #keep(max: number): Promise<void> {
     if (this.#isKeeping || this.#stopping.signal.aborted) return;
     this.#isKeeping = true;
     const { clock } = this.#options.ports;
-    const left = new AbortController();
-    void this.#company.keep(max).then(() => left.abort());
-    await clock.sleep(ROOM_WAIT_MAX_MS, AbortSignal.any([left.signal, this.#stopping.signal]));
+    const kept = new AbortController();
+    void this.#company.keep(max).then(() => kept.abort());
+    await clock.sleep(GIVING_MAX_MS, AbortSignal.any([kept.signal, this.#stopping.signal]));
     await clock.sleep(GIVEN_REST_MS, this.#stopping.signal);
     await this.#company.keep(Infinity);
     this.#isKeeping = false;
@@ -344,6 +351,7 @@ export class Worker {
       content,
       build: this.#options.build,
       stop: member.stop,
+      onBetween: () => this.#company.between(member),
       abandon: this.#abandon.signal,
       onProgress: (task, progress) => {
         const reported = progressed.take(task, progress, ports.clock.monotonicMs());
