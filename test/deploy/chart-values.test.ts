@@ -50,7 +50,7 @@ test('takes the same where they have it (the control), and a wrong configuration
 test('each service and pool has a heap of its own, or half of its limit of memory', async () => {
   const limit = (memory: string | number | null) => ({ resources: { limits: { memory } } });
   const manifests = await rendered('pools', {
-    ...{ coordinator: { heapMb: 500 }, compactor: limit(2e9) },
+    ...{ coordinator: { heapMb: 500 }, compactor: limit('2e9') },
     pools: { crawl: { heapMb: 1200, ...limit('1500M') }, fixed: limit('512Mi'), billing: limit('4Gi') },
   });
   const heap = (name: string) => envOf(podOf(named(manifests, 'Deployment', name))).SERVICE_HEAP_MB;
@@ -58,13 +58,14 @@ test('each service and pool has a heap of its own, or half of its limit of memor
     ...[{ value: '500' }, { value: '1200' }, { value: '268' }, { value: '2147' }, { value: '1000' }],
   ]);
   // The image's own 224, where that is more, or where nothing bounds a pod.
-  for (const memory of ['400Mi', null]) {
-    const small = await rendered('own-servers', { coordinator: limit(memory) });
+  for (const coordinator of [limit('400Mi'), limit(null), { resources: null }]) {
+    const small = await rendered('own-servers', { coordinator });
     expect(envOf(podOf(named(small, 'Deployment', '-coordinator'))).SERVICE_HEAP_MB).toBeUndefined();
   }
   await expect(rendered('own-servers', { worker: { heapMb: 900 } })).rejects.toThrow(
     /heapMb of 'trial-tidemark-worker' is 900, and its resources\.limits\.memory 1Gi/,
   );
+  await expect(rendered('own-servers', { worker: limit('1 GB') })).rejects.toThrow(/is 1 GB, and no amount of memory/);
 });
 
 const user = { TIDEMARK_KAFKA_USERNAME: 'tide' };
@@ -92,6 +93,16 @@ test.each([
     'a password in clear',
     { ...sasl('plain', user), ...secret },
     /sends a secret in clear without TLS: set tls\.kafka\.mode/,
+  ],
+  [
+    'a password in clear where TLS is off for all',
+    { ...sasl('plain', user), ...secret, tls: { all: { mode: 'off', secret: 'tls' } } },
+    /sends a secret in clear without TLS/,
+  ],
+  [
+    'no user, whatever else pods have in their environment',
+    { ...sasl('plain'), ...secret, ...on, coordinator: { extraEnv: [{ name: 'NODE_OPTIONS', value: '' }] } },
+    /plain, which needs settings\.TIDEMARK_KAFKA_USERNAME/,
   ],
   ['an unknown mechanism', { ...sasl('gssapi', user), ...secret }, /TIDEMARK_KAFKA_SASL/],
 ])('refuses %s for Kafka, by name', async (_, values, error) => {

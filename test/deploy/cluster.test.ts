@@ -51,6 +51,12 @@ test('a step may begin again only where its pod was lost with it in hand, and af
   expect(repeatedSteps(again, killed('p', 20))).toEqual([]);
 });
 
+test('a step that its pod had ended before it was lost is not in hand', () => {
+  const attempts = seen('a-0 1 p 10', 'a-0 2 p 11', 'a-0 3 p 12', 'a-0 1 q 50', 'a-0 2 q 51', 'a-0 3 q 52');
+  const lost = new Map([['p', [{ fromMs: 20, untilMs: 20 }]]]);
+  expect(repeatedSteps(attempts, lost)).toEqual(['a-0 1 by q after p']);
+});
+
 test('a pod that is lost for a second time keeps what it had in hand at the first', () => {
   const attempts = seen('a-0 1 p 10', 'a-0 1 q 50', 'a-1 1 p 70', 'a-1 1 q 75', 'a-2 1 p 90', 'a-2 1 q 120');
   const cut = { fromMs: 20, untilMs: 60 };

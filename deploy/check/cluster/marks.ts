@@ -82,6 +82,17 @@ export interface Loss {
 /** Each loss of each pod: the node of one may be cut off, mended, and lost later. */
 export type Lost = ReadonlyMap<string, readonly Loss[]>;
 
+/** Steps of a run that may be in hand at once: what one does outside waits until the one before it is in the log. */
+const IN_HAND_COUNT = 2;
+
+/** How many later steps of its run the pod began until then. */
+const laterSteps = (attempts: readonly Seen[], { run, step, pod }: Seen, untilMs: number): number =>
+  new Set(
+    attempts.flatMap((each) =>
+      each.run === run && each.pod === pod && each.step > step && each.sentMs <= untilMs ? [each.step] : [],
+    ),
+  ).size;
+
 /** Steps that began again, but for those that a pod had in hand when it was lost. */
 export function repeatedSteps(attempts: readonly Seen[], lost: Lost): readonly string[] {
   const last = new Map<string, Seen>();
@@ -89,7 +100,10 @@ export function repeatedSteps(attempts: readonly Seen[], lost: Lost): readonly s
   for (const attempt of attempts.toSorted((a, b) => a.sentMs - b.sentMs)) {
     const before = last.get(at(attempt));
     const losses = before === undefined ? [] : (lost.get(before.pod) ?? []);
-    const isInHand = losses.some(({ fromMs, untilMs }) => before!.sentMs <= untilMs && fromMs <= attempt.sentMs);
+    const isInHand = losses.some(
+      ({ fromMs, untilMs }) =>
+        before!.sentMs <= untilMs && fromMs <= attempt.sentMs && laterSteps(attempts, before!, untilMs) < IN_HAND_COUNT,
+    );
     if (before !== undefined && !isInHand) repeated.push(`${at(attempt)} by ${attempt.pod} after ${before.pod}`);
     last.set(at(attempt), attempt);
   }

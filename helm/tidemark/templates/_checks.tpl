@@ -34,7 +34,8 @@
 {{- $user := list "USERNAME" "PASSWORD_FILE" -}}
 {{- $needs := dict "plain" $user "scram-sha-256" $user "scram-sha-512" $user "oauthbearer" (append $user "TOKEN_URL") "aws-msk-iam" (list "AWS_REGION") -}}
 {{- $mechanism := toString .Values.settings.TIDEMARK_KAFKA_SASL -}}
-{{- $isSeen := not (or .Values.coordinator.extraEnv .Values.coordinator.extraEnvFrom) -}}
+{{- $isSeen := not .Values.coordinator.extraEnvFrom -}}
+{{- range .Values.coordinator.extraEnv }}{{ if hasPrefix "TIDEMARK_KAFKA_" .name }}{{ $isSeen = false }}{{ end }}{{ end -}}
 {{- $needed := get $needs $mechanism | default list -}}
 {{- range $part := list "USERNAME" "PASSWORD_FILE" "TOKEN_URL" "TOKEN_SCOPE" "AWS_REGION" -}}
 {{- $name := printf "TIDEMARK_KAFKA_%s" $part -}}
@@ -53,7 +54,7 @@
 {{- end -}}
 {{- end -}}
 {{- $tls := .Values.tls -}}
-{{- $isTls := or (eq $tls.kafka.mode "on") $tls.kafka.secret $tls.all.secret (eq $tls.all.mode "on") -}}
+{{- $isTls := or (eq $tls.kafka.mode "on") $tls.kafka.secret (and (ne $tls.all.mode "off") (or $tls.all.secret (eq $tls.all.mode "on"))) -}}
 {{- if and $mechanism (not (hasPrefix "scram-" $mechanism)) (not $isTls) (ne $tls.kafka.mode "off") $isSeen -}}
 {{- fail (printf "settings.TIDEMARK_KAFKA_SASL is %s, which sends a secret in clear without TLS: set tls.kafka.mode to 'on', or to 'off' where the network is safe." $mechanism) -}}
 {{- end -}}

@@ -83,10 +83,14 @@ spec:
 {{/* Half of the limit of memory, where it is more than Node's heap has anyway: buffers and code are outside of it. Takes {own, name}. */}}
 {{- define "tidemark.heapMb" -}}
 {{- $limit := int64 0 -}}
-{{- with (.own.resources.limits | default dict).memory -}}
+{{- with ((.own.resources | default dict).limits | default dict).memory -}}
 {{- $text := toString (include "tidemark.plainNumber" .) -}}
-{{- $unit := get (dict "" 1e-6 "k" 1e-3 "Ki" 0.001024 "M" 1 "Mi" 1.048576 "G" 1e3 "Gi" 1073.741824 "T" 1e6 "Ti" 1099511.627776) (regexFind "[A-Za-z]*$" $text) -}}
-{{- $limit = int64 (mulf (float64 (regexFind "^[0-9.]+" $text)) $unit) -}}
+{{- $number := regexFind "^[+]?[0-9.]+([eE][+-]?[0-9]+)?" $text -}}
+{{- $unit := get (dict "m" 1e-9 "" 1e-6 "k" 1e-3 "Ki" 0.001024 "M" 1 "Mi" 1.048576 "G" 1e3 "Gi" 1073.741824 "T" 1e6 "Ti" 1099511.627776 "P" 1e9 "Pi" 1125899906.842624) (trimPrefix $number $text) -}}
+{{- if not (and $number $unit) -}}
+{{- fail (printf "resources.limits.memory of '%s' is %v, and no amount of memory: write it as 512Mi." $.name .) -}}
+{{- end -}}
+{{- $limit = int64 (mulf (float64 $number) $unit) -}}
 {{- end -}}
 {{- if .own.heapMb -}}
 {{- if and (gt $limit 0) (gt (add 200 (int64 .own.heapMb)) $limit) -}}
