@@ -124,6 +124,7 @@ export { type Loop, startLoop, whileUnavailable } from './kernel/backoff.ts';
 export { isEndForgotten, isForgotten } from './kernel/forgotten.ts';
 export { startGrowthReport } from './kernel/growth.ts';
 export { check, type Health, type HealthCheck, recentCheck } from './kernel/health.ts';
+export { refuseUnknownOptions } from './kernel/known-options.ts';
 export { ACCESS_SUBJECT, BULK_ACTS, OVERLAPS, workflowStarting } from './kernel/names.ts';
 export { overridden } from './kernel/overridden.ts';
 export { Pace } from './kernel/pace.ts';

@@ -111,6 +111,9 @@ async function openLog(
   given: EmbeddedOptions,
   opened: Opened,
 ): Promise<{ readonly log: EventLog; readonly options: EmbeddedOptions }> {
+  if (typeof given.folder !== 'string' || given.folder === '') {
+    throw new ConfigError('folder-missing', 'folder: name the folder that keeps the state, such as .tidemark.', {});
+  }
   refuseForeignState(given.folder);
   const folder = path.join(given.folder, 'log');
   const log = await opened.add(openSqliteLog({ folder, partitions: EMBEDDED_PARTITIONS }));

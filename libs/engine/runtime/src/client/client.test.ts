@@ -86,6 +86,12 @@ describe('a client', () => {
     expect(runs.every((run) => run.created)).toBe(true);
   });
 
+  it('refuses an option that it does not know, by name: a misspelt id would start another run', async () => {
+    const refused = world.client.start(trivial, null, { idd: 'w' } as never);
+    await expect(refused).rejects.toMatchObject({ code: 'option-unknown', details: { option: 'idd' } });
+    await expect(refused).rejects.toThrow('start takes no option idd. It takes: id, tenant,');
+  });
+
   it('answers the same run for the same id, and says who started it', async () => {
     const first = await world.client.start(trivial, null, { id: 'w' });
     const second = await world.client.start(trivial, 'other input', { id: 'w' });

@@ -24,6 +24,7 @@ import {
   type ModelChunk,
   refuseSealed,
   type ShadowDefinition,
+  START_OPTIONS,
   type StartOptions,
 } from '../definition/index.ts';
 import { shownSecrets, type WorkflowKeys } from '../encryption/index.ts';
@@ -57,7 +58,7 @@ import {
   Starter,
   WorkflowInbox,
 } from '../inbox/index.ts';
-import { type LamportClock, type Ports, whileUnavailable } from '../kernel/index.ts';
+import { type LamportClock, type Ports, refuseUnknownOptions, whileUnavailable } from '../kernel/index.ts';
 import {
   type Confirmation,
   checkedDerivedId,
@@ -160,12 +161,13 @@ export class Client {
     return this.shadows.route(definition, options);
   }
 
-  /** Starts a workflow, or returns the run that has this id. Waits while servers are unavailable; see `Starter.start` for errors. */
+  /** Starts a workflow, or returns the run that has this id. Waits while servers are unavailable; see `Starter.start` for errors, and `option-unknown`. */
   async start<Input, Output>(
     definition: Definition<Input, Output>,
     input: NoInfer<Input>,
     options: StartOptions = {},
   ): Promise<Run<Output>> {
+    refuseUnknownOptions('start', options, START_OPTIONS);
     definition.refuseUnknown?.(input);
     const { clock, prng } = this.#options.ports;
     const id = options.id ?? uuidv7(clock.nowMs(), prng.bytes(10));

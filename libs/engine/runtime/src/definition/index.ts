@@ -64,7 +64,7 @@ export {
   type ShadowTask,
 } from './shadow-definition.ts';
 export { checkSignal, checkSignalName } from './signal-check.ts';
-export type { DerivedStart, StartOptions } from './start-options.ts';
+export { type DerivedStart, START_OPTIONS, type StartOptions } from './start-options.ts';
 export {
   CallWaitError,
   CompensateError,

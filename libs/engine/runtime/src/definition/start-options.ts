@@ -25,6 +25,11 @@ export interface StartOptions {
   readonly timeout?: string | number | undefined;
 }
 
+/** Its names. */
+export const START_OPTIONS: readonly (keyof StartOptions)[] = [
+  ...(['id', 'tenant', 'pinned', 'session', 'user', 'tags', 'trace', 'priority', 'timeout'] as const),
+];
+
 /** A start by the system itself, under an id of a form that no caller may choose. */
 export interface DerivedStart extends StartOptions {
   readonly id: WorkflowId;
