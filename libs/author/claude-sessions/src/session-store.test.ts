@@ -287,6 +287,10 @@ describe('a log that is away', () => {
 });
 
 describe('bad input', () => {
+  it('refuses an option that it does not know', () => {
+    expect(() => storeOf({ tennant: 'acme' } as never)).toThrow(/takes no option tennant/);
+  });
+
   it.each([
     ['projectKey', { ...KEY, projectKey: '' }],
     ['projectKey', { ...KEY, projectKey: 'x'.repeat(5_000) }],

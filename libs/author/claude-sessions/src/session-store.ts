@@ -12,6 +12,7 @@ import {
   RecordedNames,
   type RecordedStream,
   type RecordedWriter,
+  refuseUnknownOptions,
   type StreamEntry,
   sha256Digest,
   withinEntry,
@@ -78,8 +79,10 @@ export class TidemarkSessionStore implements SessionStore {
   #waitingBytes = 0;
   #isWarned = false;
 
-  /** Throws `InvalidError` (`config-invalid`, `name-invalid`). */
+  /** Throws `InvalidError` (`option-unknown`, `config-invalid`, `name-invalid`). */
   constructor(host: RecordedHost, options: SessionStoreOptions = {}) {
+    const known = ['tenant', 'name', 'foldSummary', 'waitingMaxBytes', 'onUnavailable'];
+    refuseUnknownOptions('TidemarkSessionStore', options, known);
     const { tenant, name = 'claude-sessions' } = options;
     this.#names = new RecordedNames(host, { tenant, kind: name });
     this.#foldSummary = options.foldSummary;

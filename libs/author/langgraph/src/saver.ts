@@ -18,7 +18,7 @@ import {
   TASKS,
 } from '@langchain/langgraph-checkpoint';
 import { ConflictError, diff, InvalidError, type Json, keepLast } from '@tidemark/core';
-import { type RecordedHost, RecordedNames } from '@tidemark/runtime';
+import { type RecordedHost, RecordedNames, refuseUnknownOptions } from '@tidemark/runtime';
 import { type NewCheckpoint, own } from './kept.ts';
 import { type FoundCheckpoint, Invocation, type NewWrites, Thread } from './thread.ts';
 import { Values } from './values.ts';
@@ -41,7 +41,10 @@ export class TidemarkSaver extends BaseCheckpointSaver {
   readonly #values: Values;
   readonly #threads = new Map<string, Thread>();
 
-  constructor(host: RecordedHost, { tenant, name = 'langgraph', serde }: SaverOptions = {}) {
+  /** Throws `InvalidError` (`option-unknown`, `config-invalid`, `name-invalid`). */
+  constructor(host: RecordedHost, options: SaverOptions = {}) {
+    refuseUnknownOptions('TidemarkSaver', options, ['tenant', 'name', 'serde']);
+    const { tenant, name = 'langgraph', serde } = options;
     super(serde);
     this.#values = new Values(this.serde);
     this.#names = new RecordedNames(host, { tenant, kind: name });

@@ -3,6 +3,7 @@
 import { Annotation, START, StateGraph } from '@langchain/langgraph';
 import { type TestWorld, testWorld } from '@tidemark/testkit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { TidemarkSaver } from './saver.ts';
 import { TidemarkStore } from './store.ts';
 import { storeCases } from './store-fixture.ts';
 
@@ -62,6 +63,12 @@ it.each([
   const batch = [{ namespace: ['fine'], key: 'k', value: { n: 1 } }, operation];
   await expect(store.batch(batch as never)).rejects.toThrow(message);
   expect(await store.get(['fine'], 'k')).toBeNull();
+});
+
+it('refuses an option that it does not know, as the saver does', () => {
+  for (const Made of [TidemarkStore, TidemarkSaver]) {
+    expect(() => new Made(world as never, { tennant: 'acme' } as never)).toThrow(/takes no option tennant/);
+  }
 });
 
 it('keeps no secret', async () => {

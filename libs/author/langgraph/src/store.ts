@@ -20,7 +20,7 @@ import {
 import { toJson } from '@tidemark/codec';
 import { DEFAULT_TENANT, InvalidError, type Json, type TenantId } from '@tidemark/core';
 import type { MemoryRow } from '@tidemark/ports';
-import { type Client, checkedStreamName } from '@tidemark/runtime';
+import { type Client, checkedStreamName, refuseUnknownOptions } from '@tidemark/runtime';
 
 /** Characters of the name of a memory, and so of a key, and of a namespace's labels together with the store's name. */
 const NAME_MAX_CHARS = 256;
@@ -73,7 +73,10 @@ export class TidemarkStore extends BaseStore {
   /** Namespaces that have their entry. */
   readonly #known = new Set<string>();
 
-  constructor(host: StoreHost, { tenant = DEFAULT_TENANT, name = 'langgraph', fields = ['$'] }: StoreOptions = {}) {
+  /** Throws `InvalidError` (`option-unknown`, `config-invalid`, `name-invalid`). */
+  constructor(host: StoreHost, options: StoreOptions = {}) {
+    refuseUnknownOptions('TidemarkStore', options, ['tenant', 'name', 'fields']);
+    const { tenant = DEFAULT_TENANT, name = 'langgraph', fields = ['$'] } = options;
     super();
     if (!/^[a-z0-9-]{1,40}$/.test(name)) throw unfit('name', "give 1 to 40 of a to z, 0 to 9 and '-'");
     this.#memory = host.client.memory;

@@ -32,6 +32,7 @@ export type ToolRule =
       'probe' | 'probeFences' | 'afterSilence' | 'retry' | 'limits' | 'timeoutMs'
     >);
 
+const KINDS: readonly EffectKind[] = ['pure', 'idempotent', 'irreversible'];
 const TOOL_REQUEST = z.object({ agent: z.string(), arguments: z.json() });
 
 /** What a run of an agent needs of the function. */
@@ -56,11 +57,17 @@ export class RecordedAgents {
   readonly #models: ModelRules;
   readonly #agents = new Map<AnyAgent, AnyAgent>();
 
+  /** Throws `InvalidError` (`agent-unfit`). */
   constructor(
     ctx: AgentContext,
     options: { readonly tools: Readonly<Record<string, ToolRule>>; readonly models: ModelRules },
   ) {
     this.#ctx = ctx;
+    for (const [name, rule] of Object.entries(options.tools)) {
+      const kind = typeof rule === 'string' ? rule : rule?.kind;
+      if (!KINDS.includes(kind))
+        throw unfit(`tools.${name}: give one of ${KINDS.join(', ')}, or an object with it as its kind.`);
+    }
     this.#rules = options.tools;
     this.#models = options.models;
   }

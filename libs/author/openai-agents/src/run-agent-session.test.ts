@@ -135,6 +135,11 @@ describe('a session of a run', () => {
 
   it.each([
     ['a session of another kind', { session: new MemorySession() as never }, /session: give a TidemarkSession/],
+    [
+      'a rule of another kind',
+      { tools: { pay: 'idempotnt' as never } },
+      /tools\.pay: give one of pure, idempotent, irreversible/,
+    ],
     ['a stream of another kind', { stream: 'yes' as never }, /stream: give true or false/],
   ])('refuses %s', async (_, options, message) => {
     const chat = chatOf(agentOf(), () => options);

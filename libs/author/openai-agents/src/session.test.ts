@@ -345,6 +345,12 @@ describe('bad input', () => {
     );
   });
 
+  it('refuses an option that it does not know: a misspelt id would be another conversation', () => {
+    expect(() => new TidemarkSession(world as never, { sessionID: 'mine' } as never)).toThrow(
+      expect.objectContaining({ code: 'option-unknown', details: { option: 'sessionID' } }),
+    );
+  });
+
   it('takes any other id, each its own', async () => {
     const ids = ['a/b', '../..', 'x'.repeat(4_096), '__proto__', 'a~2', '#a', 'ünï', 'with\u0000nul', 'job:1'];
     for (const id of ids) await sessionOf(id).addItems([said(id)]);

@@ -25,6 +25,7 @@ import {
   RecordedNames,
   type RecordedStream,
   type RecordedWriter,
+  refuseUnknownOptions,
   sha256Digest,
 } from '@tidemark/runtime';
 import { itemsOf, keptItems } from './items.ts';
@@ -46,8 +47,10 @@ export class TidemarkSession implements SessionHistoryRewriteAwareSession, Sessi
   readonly #names: RecordedNames;
   readonly #writer: RecordedWriter;
 
-  /** Throws `InvalidError` (`config-invalid`, `name-invalid`). */
-  constructor(host: RecordedHost, { sessionId = randomUUID(), tenant, name = 'openai-agents' }: SessionOptions = {}) {
+  /** Throws `InvalidError` (`option-unknown`, `config-invalid`, `name-invalid`). */
+  constructor(host: RecordedHost, options: SessionOptions = {}) {
+    refuseUnknownOptions('TidemarkSession', options, ['sessionId', 'tenant', 'name']);
+    const { sessionId = randomUUID(), tenant, name = 'openai-agents' } = options;
     this.#id = checkedStreamName('sessionId', sessionId);
     this.#names = new RecordedNames(host, { tenant, kind: name });
     this.#writer = this.#names.writerOf(this.#id, { what: 'session' });
