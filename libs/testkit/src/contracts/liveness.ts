@@ -141,9 +141,9 @@ export function livenessContract(name: string, open: () => Promise<OpenedLivenes
       opened.other.share(a, 7);
       await eventually(() => heard.length > 0);
       opened.other.share(c, 1);
-      opened.other.share(b, 0);
+      opened.other.share(b, 3);
       await eventually(() => heard.length > 1);
-      expect(heard).toEqual([[a, 7], [b, 0]]); // biome-ignore format: one a pair
+      expect(heard).toEqual([[a, 7], [b, 3]]); // biome-ignore format: one a pair
       await unwatch();
     });
 
