@@ -255,9 +255,10 @@ describe('a call that a person must approve', () => {
     const input = { order: 'o1', cents: 500 };
     expect(question).toMatchObject({ title: 'Refund o1?', assignee: 'group:support', name: 'refund', detail: input });
     expect(question.form).toMatchObject({ type: 'object', default: input, required: ['order', 'cents'] });
-    await eventually(async () => counted === 1 && (await world.tasksOf(run.id)).length <= 2);
+    await expect.poll(async () => counted === 1 && (await world.tasksOf(run.id)).length <= 2).toBe(true);
     expect([counted, model.prompts.length, paid.length]).toEqual([1, 1, 0]);
-    await answer({ approved: true });
+    // Refused where the run went on without it.
+    await expect(answer({ approved: true })).resolves.toBeDefined();
     expect((await run.result()).text).toBe('Thanks.');
     expect(paid).toMatchObject([input]);
     expect(results(model)).toEqual(['{"refund":"r-500"}', '{"item":"lamp","left":2}']);
