@@ -81,8 +81,9 @@ export class TidemarkSessionStore implements SessionStore {
 
   /** Throws `InvalidError` (`option-unknown`, `config-invalid`, `name-invalid`). */
   constructor(host: RecordedHost, options: SessionStoreOptions = {}) {
-    const known = ['tenant', 'name', 'foldSummary', 'waitingMaxBytes', 'onUnavailable'];
-    refuseUnknownOptions('TidemarkSessionStore', options, known);
+    refuseUnknownOptions('TidemarkSessionStore', options, {
+      ...{ tenant: true, name: true, foldSummary: true, waitingMaxBytes: true, onUnavailable: true },
+    });
     const { tenant, name = 'claude-sessions' } = options;
     this.#names = new RecordedNames(host, { tenant, kind: name });
     this.#foldSummary = options.foldSummary;

@@ -43,7 +43,7 @@ export class TidemarkSaver extends BaseCheckpointSaver {
 
   /** Throws `InvalidError` (`option-unknown`, `config-invalid`, `name-invalid`). */
   constructor(host: RecordedHost, options: SaverOptions = {}) {
-    refuseUnknownOptions('TidemarkSaver', options, ['tenant', 'name', 'serde']);
+    refuseUnknownOptions('TidemarkSaver', options, { tenant: true, name: true, serde: true });
     const { tenant, name = 'langgraph', serde } = options;
     super(serde);
     this.#values = new Values(this.serde);

@@ -75,7 +75,7 @@ export class TidemarkStore extends BaseStore {
 
   /** Throws `InvalidError` (`option-unknown`, `config-invalid`, `name-invalid`). */
   constructor(host: StoreHost, options: StoreOptions = {}) {
-    refuseUnknownOptions('TidemarkStore', options, ['tenant', 'name', 'fields']);
+    refuseUnknownOptions('TidemarkStore', options, { tenant: true, name: true, fields: true });
     const { tenant = DEFAULT_TENANT, name = 'langgraph', fields = ['$'] } = options;
     super();
     if (!/^[a-z0-9-]{1,40}$/.test(name)) throw unfit('name', "give 1 to 40 of a to z, 0 to 9 and '-'");

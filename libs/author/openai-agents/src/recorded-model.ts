@@ -3,10 +3,16 @@
  * framework gets the answer whole, as it is recorded.
  */
 
-import { createHash } from 'node:crypto';
 import { type AgentOutputItem, type Model, type ModelRequest, type ModelResponse, Usage } from '@openai/agents-core';
+import { mapTexts } from '@tidemark/codec';
 import { InvalidError, type Json } from '@tidemark/core';
-import { DEFAULT_RETRY, type Model as OwnModel, type ModelRequest as OwnRequest, retryPolicy } from '@tidemark/runtime';
+import {
+  DEFAULT_RETRY,
+  type Model as OwnModel,
+  type ModelRequest as OwnRequest,
+  retryPolicy,
+  sha256Digest,
+} from '@tidemark/runtime';
 import type { FunctionContext } from '@tidemark/sdk';
 import { tokenizerFor } from '@tidemark/tokenizer';
 import { itemsOf, keptItems, plain } from './items.ts';
@@ -208,9 +214,9 @@ const isFile = (value: Json): value is string =>
 
 /** Files, and what else is long and not words, by their digests. */
 function withoutFiles(value: Json, files: Map<string, string>): Json {
-  return mapped(value, (text) => {
+  return mapTexts(value, (text) => {
     if (!isFile(text)) return FILE_ESCAPED.test(text) ? `file:${text}` : text;
-    const name = `file:${createHash('sha256').update(text).digest('hex')}`;
+    const name = `file:${sha256Digest.sha256(text)}`;
     files.set(name, text);
     return name;
   });
@@ -218,17 +224,10 @@ function withoutFiles(value: Json, files: Map<string, string>): Json {
 
 /** Throws `InvalidError` (`file-missing`). */
 function withFiles(value: Json, files: ReadonlyMap<string, string>): Json {
-  return mapped(value, (text) => {
+  return mapTexts(value, (text) => {
     if (!FILE.test(text)) return FILE_ESCAPED.test(text) ? text.slice('file:'.length) : text;
     const file = files.get(text);
     if (file === undefined) throw new InvalidError('file-missing', `The request has no ${text} any more.`);
     return file;
   });
-}
-
-function mapped(value: Json, map: (text: string) => string): Json {
-  if (typeof value === 'string') return map(value);
-  if (Array.isArray(value)) return value.map((each) => mapped(each, map));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, mapped(each, map)]));
 }

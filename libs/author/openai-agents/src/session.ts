@@ -49,7 +49,7 @@ export class TidemarkSession implements SessionHistoryRewriteAwareSession, Sessi
 
   /** Throws `InvalidError` (`option-unknown`, `config-invalid`, `name-invalid`). */
   constructor(host: RecordedHost, options: SessionOptions = {}) {
-    refuseUnknownOptions('TidemarkSession', options, ['sessionId', 'tenant', 'name']);
+    refuseUnknownOptions('TidemarkSession', options, { sessionId: true, tenant: true, name: true });
     const { sessionId = randomUUID(), tenant, name = 'openai-agents' } = options;
     this.#id = checkedStreamName('sessionId', sessionId);
     this.#names = new RecordedNames(host, { tenant, kind: name });

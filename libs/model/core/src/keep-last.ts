@@ -4,6 +4,5 @@
 export function keepLast<K, V>(map: Map<K, V>, key: K, value: V, maxCount: number): void {
   map.delete(key);
   map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > maxCount) map.delete(oldest as K);
+  if (map.size > maxCount) map.delete(map.keys().next().value as K);
 }

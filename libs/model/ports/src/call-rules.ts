@@ -3,6 +3,7 @@
  * point of its own, since only what limits calls needs it.
  */
 
+import { keepLast } from '@tidemark/core';
 import type { CallEnd, CallScope } from './call-limiter.ts';
 
 /** The figures of the rules that every implementation follows; times in milliseconds. */
@@ -70,8 +71,7 @@ export class FaultRows {
     const row = end.kind === 'fault' ? (this.#rows.get(key) ?? 0) + 1 : 0;
     this.#rows.delete(key);
     if (row === 0 || row >= CALL_RULES.faultsInRow) return row > 0;
-    this.#rows.set(key, row);
-    if (this.#rows.size > COUNTED_SCOPES_MAX) this.#rows.delete(this.#rows.keys().next().value!);
+    keepLast(this.#rows, key, row, COUNTED_SCOPES_MAX);
     return false;
   }
 }

@@ -11,22 +11,25 @@ import { queuedAs } from '../lease/index.ts';
 export type Staff = Pick<There, 'workers' | 'builds' | 'versions'>;
 
 /** A missing worker proves nothing while the view is not trusted. */
-export const staffOf = ({ trusted, holders, announced }: Omit<LivenessView, 'isGone' | 'builds'>): Staff => ({
-  workers: trusted ? new Set(holders.keys()) : undefined,
-  builds: ({ definition, version, pinned }) => {
-    const key = routeKey({ definition: queuedAs(definition), version, pinned });
-    return [...announced.values()].filter(({ serves }) => serves.includes(key)).map(({ build }) => build);
-  },
-  versions: (definition) => {
-    const counts = new Map<number, number>();
-    for (const key of [...announced.values()].flatMap(({ serves }) => serves)) {
-      // A worker's own version is the one of which it runs pinned workflows too.
-      const [, version, name] = /^(\d+)! (.*)$/s.exec(key) ?? [];
-      if (name === queuedAs(definition)) counts.set(Number(version), (counts.get(Number(version)) ?? 0) + 1);
-    }
-    return counts;
-  },
-});
+export const staffOf = ({ trusted, holders, announced }: Omit<LivenessView, 'isGone' | 'builds'>): Staff => {
+  const all = [...announced.values()];
+  return {
+    workers: trusted ? new Set(holders.keys()) : undefined,
+    builds: ({ definition, version, pinned }) => {
+      const key = routeKey({ definition: queuedAs(definition), version, pinned });
+      return all.filter(({ serves }) => serves.includes(key)).map(({ build }) => build);
+    },
+    versions: (definition) => {
+      const counts = new Map<number, number>();
+      for (const key of all.flatMap(({ serves }) => serves)) {
+        // A worker's own version is the one of which it runs pinned workflows too.
+        const [, version, name] = /^(\d+)! (.*)$/s.exec(key) ?? [];
+        if (name === queuedAs(definition)) counts.set(Number(version), (counts.get(Number(version)) ?? 0) + 1);
+      }
+      return counts;
+    },
+  };
+};
 
 const REASONS = ['no-worker', 'no-version'] as const satisfies readonly WaitKind[];
 

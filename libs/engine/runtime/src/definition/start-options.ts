@@ -1,6 +1,7 @@
 /** Owns the options of a start. */
 
 import type { Priority, TenantId, WorkflowId } from '@tidemark/core';
+import type { KnownOptions } from '../kernel/index.ts';
 
 export interface StartOptions {
   /** The same id returns the same run; generated when absent. */
@@ -25,10 +26,10 @@ export interface StartOptions {
   readonly timeout?: string | number | undefined;
 }
 
-/** Its names. */
-export const START_OPTIONS: readonly (keyof StartOptions)[] = [
-  ...(['id', 'tenant', 'pinned', 'session', 'user', 'tags', 'trace', 'priority', 'timeout'] as const),
-];
+export const START_OPTIONS: KnownOptions<StartOptions> = {
+  ...{ id: true, tenant: true, pinned: true, session: true, user: true },
+  ...{ tags: true, trace: true, priority: true, timeout: true },
+};
 
 /** A start by the system itself, under an id of a form that no caller may choose. */
 export interface DerivedStart extends StartOptions {

@@ -11,7 +11,7 @@ export {
 export { isEndForgotten, isForgotten } from './forgotten.ts';
 export { Gathering, type GatheringLimits } from './gathering.ts';
 export { check, failingCheck, type Health, progressCheck, recentCheck } from './health.ts';
-export { refuseUnknownOptions } from './known-options.ts';
+export { type KnownOptions, refuseUnknownOptions } from './known-options.ts';
 export { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, TIMER_MAX_MS, WAITS_PER_TASK_MAX } from './limits.ts';
 export { type ListPlace, pageOf } from './list-pages.ts';
 export {

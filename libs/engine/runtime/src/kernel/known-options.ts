@@ -2,11 +2,17 @@
 
 import { InvalidError } from '@tidemark/core';
 
+/** Every option, so that none that the types have can be forgotten. */
+export type KnownOptions<Options> = Readonly<Record<keyof Options, true>>;
+
 /** `of`: the call, for people. Throws `InvalidError` (`option-unknown`). */
-export function refuseUnknownOptions(of: string, options: object, known: readonly string[]): void {
-  const option = Object.keys(options).find((each) => !known.includes(each));
+export function refuseUnknownOptions<Options extends object>(
+  of: string,
+  options: Options,
+  known: KnownOptions<Options>,
+): void {
+  const option = Object.keys(options).find((each) => !Object.hasOwn(known, each));
   if (option === undefined) return;
-  throw new InvalidError('option-unknown', `${of} takes no option ${option}. It takes: ${known.join(', ')}.`, {
-    option,
-  });
+  const all = Object.keys(known).join(', ');
+  throw new InvalidError('option-unknown', `${of} takes no option ${option}. It takes: ${all}.`, { option });
 }

@@ -57,12 +57,14 @@ function answersIn(messages: unknown, script: readonly ScriptedAnswer[]): number
     ...calls.map(({ name }) => name),
   ]);
   const known = parts.map((part) => JSON.stringify(part).slice(1, -1));
-  const isAnswer = (item: Message) =>
-    item?.type === 'function_call' ||
-    item?.type === 'reasoning' ||
-    (item?.role === 'assistant' && known.some((part) => JSON.stringify(item).includes(part)));
-  const all = Array.isArray(messages) ? (messages as readonly Message[]) : [];
-  return all.filter((item, at) => isAnswer(item) && !isAnswer(all[at - 1])).length;
+  const isAnswer = (item: Message): boolean => {
+    if (item?.type === 'function_call' || item?.type === 'reasoning') return true;
+    if (item?.role !== 'assistant') return false;
+    const text = JSON.stringify(item);
+    return known.some((part) => text.includes(part));
+  };
+  const are = Array.isArray(messages) ? (messages as readonly Message[]).map(isAnswer) : [];
+  return are.filter((isOne, at) => isOne && are[at - 1] !== true).length;
 }
 
 const responsesBefore = ({ previous_response_id: previous }: ModelRequest): number =>
